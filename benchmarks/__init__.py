@@ -1,0 +1,1 @@
+"""Measurements of privclust: ``python -m benchmarks NAME``."""

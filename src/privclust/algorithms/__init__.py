@@ -1,0 +1,1 @@
+"""Private clustering algorithms: public mathematics over Releases, one file each."""

@@ -1,0 +1,112 @@
+"""PE-means: private evolution for k-means (Humphries, Lin and Yekhanin).
+
+Rows vote for the nearest of many candidate centres, noise goes on the votes, weighted k-means on
+the voted candidates gives k survivors, and Lévy mutants of these stand for the next election.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privclust.geometry.grid import FloatArray
+from privclust.geometry.levy import mutate
+from privclust.geometry.packing import sphere_packing
+from privclust.geometry.weighted_kmeans import weighted_kmeans
+from privclust.privacy.budget import Budget
+from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Plan, Slot, make_plan
+from privclust.queries import Count, NearestVotes
+from privclust.release.clustering import Clustering
+
+COUNT_SHARE = 0.005
+ROUNDS_MAX = 64
+POPULATION_MAX = 20_000
+VARIATIONS_MIN = 4
+STEP = 0.01
+
+
+@dataclass(frozen=True)
+class PEMeansPlan:
+    """What PE-means will ask; every field is public.
+
+    Attributes
+    ----------
+    n_clusters, n_columns : int
+        k and d.
+    n_rows : int or None
+        A number the user typed, or None to measure a noisy count.
+    rounds : int
+        Elections to be held.
+    spending : Plan
+        The slots: "count" where `n_rows` is None, then "votes 1", "votes 2", …
+    """
+
+    n_clusters: int
+    n_columns: int
+    n_rows: int | None
+    rounds: int
+    spending: Plan
+
+
+def plan(n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = None) -> PEMeansPlan:
+    """Plan a fit from public values: 4·sqrt(d) rounds, times epsilon above 1, at most 64.
+
+    Examples
+    --------
+    >>> plan(3, 4, Budget(1.0, 1e-6)).rounds
+    8
+    """
+    rounds = int(4 * math.sqrt(n_columns) * max(1.0, budget.epsilon))
+    rounds = max(1, min(rounds, ROUNDS_MAX))
+    count = [] if n_rows is not None else [Slot("count", share=COUNT_SHARE)]
+    vote_share = (1 - COUNT_SHARE * len(count)) / rounds
+    votes = [Slot(f"votes {number}", share=vote_share) for number in range(1, rounds + 1)]
+    return PEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, [*count, *votes]))
+
+
+def run(curator: Curator, plan: PEMeansPlan, rng: np.random.Generator) -> Clustering:
+    """Hold the elections and return the last survivors."""
+    k = plan.n_clusters
+    n_rows = plan.n_rows
+    if n_rows is None:
+        n_rows = max(1, round(curator.measure("count", Count()).values[0]))
+    variations = max(min(n_rows // 5, POPULATION_MAX) // k, VARIATIONS_MIN)
+    population = sphere_packing((variations + 1) * k, plan.n_columns, rng)
+    for number in range(1, plan.rounds + 1):
+        release = curator.measure(f"votes {number}", NearestVotes(population))
+        votes = keep_leaders(release.values, n_rows)
+        survivors = weighted_kmeans(population, votes, k, rng)
+        if signal_to_noise(votes, release.sigma) < 1:
+            variations = max(variations // 2, VARIATIONS_MIN)
+        population = next_generation(survivors.centers, variations, rng)
+    return Clustering(survivors.centers, survivors.sizes, n_rows)
+
+
+def keep_leaders(votes: FloatArray, n_rows: int) -> FloatArray:
+    """Zero all noisy votes but the largest, which are kept until they add up to `n_rows`.
+
+    Examples
+    --------
+    >>> keep_leaders(np.array([1.0, 6.0, -2.0, 5.0, 3.0]), 10).tolist()
+    [0.0, 6.0, 0.0, 5.0, 0.0]
+    """
+    ranked = np.argsort(-votes, kind="stable")
+    running = np.cumsum(votes[ranked])
+    enough = np.flatnonzero(running >= n_rows)
+    kept = ranked[: enough[0] + 1] if enough.size else ranked[votes[ranked] > 0]
+    leaders = np.zeros_like(votes)
+    leaders[kept] = votes[kept]
+    return leaders
+
+
+def signal_to_noise(votes: FloatArray, sigma: float) -> float:
+    """Return the votes' sum of squares over what pure noise of this size would have."""
+    return float(np.sum(votes**2)) / (len(votes) * sigma**2)
+
+
+def next_generation(centers: FloatArray, variations: int, rng: np.random.Generator) -> FloatArray:
+    """Return the survivors together with `variations` mutants of each."""
+    return np.vstack([centers, mutate(centers, variations, STEP, rng)])

@@ -1,0 +1,152 @@
+"""Bugs that published implementations really had, ready to be planted in a copy of this one.
+
+Each mutation is one replacement of source text. The tests marked ``attack`` must turn red for
+every one of them; a test suite that stays green with a bug of this list planted proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One planted bug.
+
+    Attributes
+    ----------
+    name : str
+        What the bug is called.
+    file : str
+        Where it goes, below the package's folder.
+    before, after : str
+        The text it replaces, which must occur exactly once, and what it puts there.
+    """
+
+    name: str
+    file: str
+    before: str
+    after: str
+
+
+_GAUSSIAN = """scale=sigma)
+        return np.array(mechanism(exact), dtype=np.int64)"""
+
+CATALOGUE = (
+    Mutation(
+        "swapped split",
+        "privacy/curator.py",
+        "scale = _sigma(query.bounds, charge)",
+        "others = self._plan.slots\n"
+        "            other = others[-1 - others.index(slot)]\n"
+        "            scale = _sigma(query.bounds, self._plan.price(other))",
+    ),
+    Mutation(
+        "shared noise",
+        "privacy/noise.py",
+        _GAUSSIAN,
+        "scale=sigma)\n"
+        "        first = mechanism(np.zeros_like(exact))\n"
+        '        shared = globals().setdefault(f"_noise{exact.size}", first)\n'
+        "        return exact + np.array(shared, dtype=np.int64)",
+    ),
+    Mutation(
+        "scalar noise",
+        "privacy/noise.py",
+        _GAUSSIAN,
+        "scale=sigma)\n        return exact + np.int64(mechanism(np.zeros(1, dtype=np.int64))[0])",
+    ),
+    Mutation(
+        "skipped empty cluster",
+        "privacy/noise.py",
+        _GAUSSIAN,
+        "scale=sigma)\n"
+        "        return np.where(exact == 0, exact, np.array(mechanism(exact), dtype=np.int64))",
+    ),
+    Mutation(
+        "exact divisor",
+        "privacy/curator.py",
+        "noisy = draw(exact)",
+        "noisy = draw(exact)\n"
+        '    if hasattr(query, "origins"):\n'
+        "        width = query.origins.shape[1] + 1\n"
+        "        noisy[width - 1 :: width] = exact[width - 1 :: width]",
+    ),
+    Mutation(
+        "NaN past the clip",
+        "domain.py",
+        "values = np.where(np.isnan(values), center, values)",
+        "pass",
+    ),
+    Mutation(
+        "int overflow",
+        "engines/base.py",
+        "total[:, column] += sums.astype(np.int64)",
+        "total[:, column] += sums.astype(np.int64).astype(np.int32)",
+    ),
+    Mutation(
+        "truncated noise",
+        "privacy/noise.py",
+        _GAUSSIAN,
+        "scale=sigma)\n"
+        "        votes = np.trunc((np.array(mechanism(exact)) - exact) / 2**26)\n"
+        "        return exact + (votes * 2**26).astype(np.int64)",
+    ),
+    Mutation(
+        "uncounted release",
+        "privacy/curator.py",
+        "stored = self._ledger.record(self._run, slot.name, charge, answer)",
+        "stored = answer",
+    ),
+    Mutation(
+        "position-dependent votes",
+        "geometry/nearest.py",
+        "extended_rows = np.column_stack([rows, np.ones(len(rows))])",
+        "extended_rows = np.column_stack([rows / 3, np.full(len(rows), 1 / 3)])",
+    ),
+)
+
+
+def plant(mutation: Mutation, package: Path, destination: Path) -> None:
+    """Copy `package` below `destination` and put the bug into the copy."""
+    copy = destination / package.name
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    source = copy / mutation.file
+    text = source.read_text()
+    if text.count(mutation.before) != 1:
+        raise ValueError(
+            f"mutation {mutation.name!r}: its text occurs {text.count(mutation.before)} times in "
+            f"{mutation.file}, expected once. Bring the catalogue up to date with the source."
+        )
+    source.write_text(text.replace(mutation.before, mutation.after))
+
+
+def attack(tests: Path, source: Path) -> subprocess.CompletedProcess[str]:
+    """Run the tests marked ``attack`` against the package below `source`, up to the first failure.
+
+    Exit code 0 means that no test noticed, 1 that one did; anything else that the run itself broke.
+    """
+    # Named one by one: the other test files load referees that take seconds to import.
+    files = [str(file) for file in tests.rglob("test_*.py") if "mark.attack" in file.read_text()]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "attack", *sorted(files)]
+    command += ["-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+    return subprocess.run(
+        command,
+        # One thread each: OpenMP's idle threads spin, and several attacks may share the cores.
+        env={
+            **os.environ,
+            "PYTHONPATH": str(source),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
+        cwd=tests.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,147 @@
+"""Record and replay: catch an algorithm that depends on rows by any way but its Releases.
+
+An algorithm is run on one table and its noisy answers are written down. It is then run on a
+neighbouring table, but handed the same noisy answers. Whatever it asks the second time must be
+what it asked the first time, since all it may depend on is equal; and each pair of exact answers
+must lie within the declared sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privclust.engines.base import Engine
+from privclust.geometry.grid import IntArray
+from privclust.privacy.noise import NoiseSource
+from privclust.queries import Bounds, Query, digest
+from privclust.testing import noise_from
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One question as the engine saw it, with its exact answer and the noise asked for."""
+
+    digest: str
+    bounds: Bounds
+    exact: tuple[int, ...]
+    mechanism: str
+    scale: float
+
+    def same_as(self, other: Question) -> bool:
+        """Tell whether all that may be public is equal."""
+        return (self.digest, self.bounds, len(self.exact), self.mechanism, self.scale) == (
+            other.digest,
+            other.bounds,
+            len(other.exact),
+            other.mechanism,
+            other.scale,
+        )
+
+    def within_bounds(self, other: Question) -> bool:
+        """Tell whether the exact answers differ by no more than one row may contribute."""
+        moved = [abs(a - b) for a, b in zip(self.exact, other.exact, strict=True)]
+        return (
+            sum(moved) <= self.bounds.l1
+            and sum(m * m for m in moved) <= self.bounds.l2_squared
+            and max(moved) <= self.bounds.linf
+            and sum(m > 0 for m in moved) <= self.bounds.changed
+        )
+
+
+class Transcript:
+    """An engine and a noise source in one, which writes down everything that passes.
+
+    Parameters
+    ----------
+    engine : Engine
+        The engine to listen to.
+    noise : NoiseSource
+        Where noise comes from while recording.
+    replay : list of int arrays, optional
+        Noisy answers to give instead.
+    """
+
+    name = "testing: transcript"
+
+    def __init__(
+        self, engine: Engine, noise: NoiseSource, replay: list[IntArray] | None = None
+    ) -> None:
+        self.n_columns = engine.n_columns
+        self.questions: list[Question] = []
+        self.answers: list[IntArray] = []
+        self._engine = engine
+        self._noise = noise
+        self._replay = replay
+        self._asked: tuple[Query, tuple[int, ...]] | None = None
+
+    def aggregate(self, query: Query) -> list[int]:
+        """Ask the engine, and remember the question and the exact answer."""
+        exact = self._engine.aggregate(query)
+        self._asked = (query, tuple(exact))
+        return exact
+
+    def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
+        """Draw, or replay, a Gaussian answer."""
+        return self._answer("gaussian", sigma, lambda: self._noise.gaussian(exact, sigma))
+
+    def laplace(self, exact: IntArray, scale: float) -> IntArray:
+        """Draw, or replay, a Laplace answer."""
+        return self._answer("laplace", scale, lambda: self._noise.laplace(exact, scale))
+
+    def permute_and_flip(self, scores: IntArray, scale: float) -> int:
+        """Draw, or replay, a choice."""
+
+        def draw() -> IntArray:
+            return np.array([self._noise.permute_and_flip(scores, scale)])
+
+        return int(self._answer("select", scale, draw)[0])
+
+    def _answer(self, mechanism: str, scale: float, draw: Callable[[], IntArray]) -> IntArray:
+        if self._asked is None:
+            raise AssertionError("noise was drawn without a question to the engine")
+        query, exact = self._asked
+        self._asked = None
+        self.questions.append(Question(digest(query), query.bounds, exact, mechanism, scale))
+        answer = draw() if self._replay is None else self._replay[len(self.answers)]
+        self.answers.append(answer)
+        return answer
+
+
+def replay_on_neighbour(
+    algorithm: Callable[[Engine], object],
+    table: Engine,
+    neighbour: Engine,
+    noise: NoiseSource,
+) -> list[str]:
+    """Return what is wrong with an algorithm on two neighbouring tables; nothing, one hopes.
+
+    Parameters
+    ----------
+    algorithm : callable
+        Opens a Curator on the engine it is given and runs; must be deterministic but for noise.
+    table, neighbour : Engine
+        Engines over tables that differ in one row.
+    noise : NoiseSource
+        Where the first run's noise comes from.
+    """
+    first = Transcript(table, noise)
+    with noise_from(first):
+        algorithm(first)
+    second = Transcript(neighbour, noise, replay=first.answers)
+    with noise_from(second):
+        algorithm(second)
+    findings = []
+    if len(first.questions) != len(second.questions):
+        findings.append(
+            f"asked {len(first.questions)} questions of one table, "
+            f"{len(second.questions)} of the other"
+        )
+    for number, (a, b) in enumerate(zip(first.questions, second.questions, strict=False), 1):
+        if not a.same_as(b):
+            findings.append(f"question {number} differs between neighbouring tables")
+        elif not a.within_bounds(b):
+            findings.append(f"question {number} moved by more than it declared")
+    return findings

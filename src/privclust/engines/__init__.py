@@ -1,0 +1,1 @@
+"""Who sums a query over rows, wherever the rows live."""

@@ -1,0 +1,101 @@
+"""What every engine shares: its one verb, the last word on bounds, and the guard."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.geometry.grid import IntArray
+from privclust.queries import Bounds, Contribution, Query
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_LARGEST_EXACT_SQUARE = 2.0**62
+
+
+class Engine(Protocol):
+    """Sums a query over rows and returns the exact whole numbers, to the Curator only."""
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the table, which are public."""
+
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of the query's contributions over all rows, as Python integers."""
+
+
+class EngineError(RuntimeError):
+    """Reading or summing the rows failed; says nothing about them."""
+
+
+def guarded(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Run row-touching code so that nothing about the rows escapes but its result.
+
+    Warnings are silenced. Any failure becomes one `EngineError` with a fixed text, raised outside
+    the handler so that it keeps no reference to the original error or to the frames that hold rows;
+    an interrupt is passed on in the same way.
+    """
+
+    def quiet(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            failure: BaseException = EngineError(
+                "the rows could not be read or summed. Why is withheld, because the reason may "
+                "depend on them. Check that the table can still be read and that memory suffices."
+            )
+            try:
+                return work(*args, **kwargs)
+            except KeyboardInterrupt:
+                failure = KeyboardInterrupt()
+            except Exception:
+                pass
+        del args, kwargs
+        raise failure
+
+    quiet.__name__, quiet.__doc__ = work.__name__, work.__doc__
+    return quiet
+
+
+def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
+    """Add up the rows of a contribution, leaving out every row that breaks the query's bounds.
+
+    This is the engine's last word (docs/proofs/sensitivity.md): whatever a query computes, one
+    row moves the result by no more than the query declares. Sums are exact for up to 2^20 rows a
+    call.
+    """
+    blocks, values = contribution.blocks, contribution.values.astype(np.int64, copy=False)
+    width = values.shape[2]
+    n_blocks = query.size // width
+    kept = _within_bounds(query.bounds, n_blocks, blocks, values)
+    blocks, values = blocks[kept], values[kept]
+    total = np.zeros((n_blocks, width), dtype=np.int64)
+    for touched in range(blocks.shape[1]):
+        for column in range(width):
+            # bincount adds in float64: exact, since 2^20 rows of at most 2^31 stay below 2^53.
+            sums = np.bincount(blocks[:, touched], values[:, touched, column], n_blocks)
+            total[:, column] += sums.astype(np.int64)
+    return total.ravel()
+
+
+def _within_bounds(
+    bounds: Bounds, n_blocks: int, blocks: IntArray, values: IntArray
+) -> NDArray[np.bool_]:
+    sizes = np.abs(values)
+    lengths = sizes.astype(np.float64)
+    kept: NDArray[np.bool_] = sizes.max(axis=(1, 2), initial=0) <= min(bounds.linf, 2**31)
+    kept &= sizes.sum(axis=(1, 2)) <= bounds.l1
+    # The float sum of squares only rules out that the exact one has wrapped around.
+    kept &= np.einsum("nqw,nqw->n", lengths, lengths) < _LARGEST_EXACT_SQUARE
+    kept &= np.einsum("nqw,nqw->n", values, values) <= bounds.l2_squared
+    kept &= np.count_nonzero(values, axis=(1, 2)) <= bounds.changed
+    kept &= ((blocks >= 0) & (blocks < n_blocks)).all(axis=1)
+    if bounds.monotone:
+        kept &= values.min(axis=(1, 2), initial=0) >= 0
+    if blocks.shape[1] > 1:
+        kept &= (np.diff(np.sort(blocks, axis=1), axis=1) > 0).all(axis=1)
+    return kept

@@ -1,0 +1,1 @@
+"""What a fit may spend, what it spent, and the noise that pays for it."""

@@ -1,0 +1,226 @@
+"""The door: the only place where an engine and noise meet.
+
+`Curator.measure` and `Curator.select` charge a reserved slot, ask the engine, add noise and
+return a `Release`. Whatever an algorithm does with Releases is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from privclust.engines.base import Engine, guarded
+from privclust.geometry.grid import UNIT, FloatArray, IntArray
+from privclust.privacy.budget import QUANTA, Spend
+from privclust.privacy.ledger import Answer, Ledger, MemoryLedger
+from privclust.privacy.noise import NoiseSource, noise_source
+from privclust.privacy.plan import Mechanism, Plan, Slot
+from privclust.queries import Bounds, Query, digest
+
+_CLAMP = 2**62
+_ROUND_UP = 1 + 2.0**-50
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A noisy answer, and everything public about it.
+
+    Attributes
+    ----------
+    slot : str
+        The plan's name for the question.
+    query : str
+        What kind of question it was.
+    mechanism : str
+        "gaussian", "laplace" or "select".
+    answer : int array
+        Noisy whole numbers in grid units; for a selection the chosen index.
+    scale : float
+        Parameter of the noise in grid units: sigma, or the Laplace or selection scale.
+    charge : Spend
+        What it cost.
+    noise : str
+        Where the noise came from; anything but "OpenDP" is not private.
+    """
+
+    slot: str
+    query: str
+    mechanism: Mechanism
+    answer: IntArray
+    scale: float
+    charge: Spend
+    noise: str
+
+    @property
+    def values(self) -> FloatArray:
+        """The noisy answer in votes (one vote, or one radius, is 1)."""
+        return self.answer / UNIT
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise on one coordinate of `values`."""
+        factor = math.sqrt(2) if self.mechanism == "laplace" else 1.0
+        return factor * self.scale / UNIT
+
+    @property
+    def choice(self) -> int:
+        """The chosen index of a selection."""
+        return int(self.answer[0])
+
+
+class Curator:
+    """Answers the slots of one plan, once each, and never more than was reserved.
+
+    Use `Curator.open`. A slot may depend on earlier Releases (the budget is a privacy filter);
+    `refine` replaces the slots not asked yet, within the reserve.
+    """
+
+    def __init__(
+        self, engine: Engine, plan: Plan, ledger: Ledger, run: str, noise: NoiseSource
+    ) -> None:
+        self._engine = engine
+        self._plan = plan
+        self._ledger = ledger
+        self._run = run
+        self._noise = noise
+        self._releases: list[Release] = []
+
+    @classmethod
+    def open(
+        cls,
+        engine: Engine,
+        plan: Plan,
+        ledger: Ledger | None = None,
+        label: str = "unrecorded",
+        facts: Mapping[str, str] | None = None,
+    ) -> Curator:
+        """Reserve the plan's total, or refuse, and return a Curator that may spend it.
+
+        Parameters
+        ----------
+        engine : Engine
+            Where the rows are.
+        plan : Plan
+            What will be asked.
+        ledger : Ledger, optional
+            Where the budget is kept; by default one for this fit alone.
+        label : str
+            The data set's name in the ledger.
+        facts : mapping, optional
+            Public parameters, seed and versions, for the ledger.
+        """
+        if ledger is None:
+            ledger = MemoryLedger()
+            ledger.create(label, plan.budget.epsilon, plan.budget.delta)
+        run = ledger.reserve(label, plan.reserve, facts or {})
+        return cls(engine, plan, ledger, run, noise_source())
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it stands now."""
+        return self._plan
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """All that has been released, in order."""
+        return tuple(self._releases)
+
+    def refine(self, slots: Iterable[Slot]) -> None:
+        """Replace all slots not asked yet by `slots`, within what was reserved."""
+        self._plan = self._plan.refined((release.slot for release in self._releases), slots)
+
+    def measure(self, name: str, query: Query) -> Release:
+        """Return the query's sum over all rows with noise on every coordinate."""
+        slot = self._claim(name, query, ("gaussian", "laplace"))
+        charge = self._plan.price(slot)
+        if slot.mechanism == "gaussian":
+            scale = _sigma(query.bounds, charge)
+            return self._release(
+                slot, query, charge, scale, lambda exact: self._noise.gaussian(exact, scale)
+            )
+        scale = _round_up(query.bounds.l1 / charge.epsilon)
+        return self._release(
+            slot, query, charge, scale, lambda exact: self._noise.laplace(exact, scale)
+        )
+
+    def select(self, name: str, query: Query) -> Release:
+        """Return the index of a coordinate whose sum over all rows is nearly the largest."""
+        slot = self._claim(name, query, ("select",))
+        charge = self._plan.price(slot)
+        moves = 1 if query.bounds.monotone else 2
+        scale = _round_up(moves * query.bounds.linf / charge.epsilon)
+
+        def choose(exact: IntArray) -> IntArray:
+            return np.array([self._noise.permute_and_flip(exact, scale)], dtype=np.int64)
+
+        return self._release(slot, query, charge, scale, choose)
+
+    def _claim(self, name: str, query: Query, mechanisms: tuple[Mechanism, ...]) -> Slot:
+        slot = self._plan.slot(name)
+        if any(release.slot == name for release in self._releases):
+            raise ValueError(f"slot {name!r} was asked already; each slot is answered once.")
+        if slot.mechanism not in mechanisms:
+            raise ValueError(f"slot {name!r} is planned as {slot.mechanism!r}, not {mechanisms}.")
+        if query.bounds.changed > slot.changed or query.bounds.l2_squared < UNIT**2:
+            raise ValueError(
+                f"the query for slot {name!r} can change {query.bounds.changed} coordinates, the "
+                f"plan allows {slot.changed}; its l2 bound must be at least one vote."
+            )
+        return slot
+
+    def _release(
+        self,
+        slot: Slot,
+        query: Query,
+        charge: Spend,
+        scale: float,
+        draw: Callable[[IntArray], IntArray],
+    ) -> Release:
+        question = digest(query)
+        stored = self._ledger.recall(self._run, slot.name)
+        if stored is None:
+            answer = Answer(question, _noisy_sum(self._engine, query, draw))
+            stored = self._ledger.record(self._run, slot.name, charge, answer)
+        if stored.digest != question:
+            raise ValueError(
+                f"slot {slot.name!r} was answered for another question in this run. "
+                "Start a new run, or repeat the first one with its own parameters."
+            )
+        values = np.array(stored.values, dtype=np.int64)
+        values.setflags(write=False)
+        release = Release(
+            slot.name,
+            type(query).__name__,
+            slot.mechanism,
+            values,
+            scale,
+            charge,
+            self._noise.name,
+        )
+        self._releases.append(release)
+        return release
+
+
+@guarded
+def _noisy_sum(
+    engine: Engine, query: Query, draw: Callable[[IntArray], IntArray]
+) -> tuple[int, ...]:
+    # Guarded as a whole: no frame that holds the exact sum outlives this call, whatever fails.
+    exact = _clamped(engine.aggregate(query))
+    noisy = draw(exact)
+    return tuple(noisy.tolist())
+
+
+def _sigma(bounds: Bounds, charge: Spend) -> float:
+    return _round_up(math.sqrt(bounds.l2_squared * QUANTA / charge.quanta))
+
+
+def _round_up(value: float) -> float:
+    return value * _ROUND_UP
+
+
+def _clamped(exact: list[int]) -> IntArray:
+    return np.array([max(-_CLAMP, min(_CLAMP, value)) for value in exact], dtype=np.int64)

@@ -1,0 +1,85 @@
+"""Where noise comes from: OpenDP, seeded by the operating system.
+
+Only the Curator imports this room. `privclust.testing` can put another source in place for
+experiments; releases then carry its name, so that nobody mistakes them for private ones.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+import numpy as np
+
+from privclust.geometry.grid import IntArray
+
+
+class NoiseSource(Protocol):
+    """Draws the three kinds of randomness a release may contain."""
+
+    @property
+    def name(self) -> str:
+        """What releases say about the origin of their noise."""
+
+    def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
+        """Add independent discrete Gaussian noise of parameter `sigma` to each coordinate."""
+
+    def laplace(self, exact: IntArray, scale: float) -> IntArray:
+        """Add independent discrete Laplace noise of parameter `scale` to each coordinate."""
+
+    def permute_and_flip(self, scores: IntArray, scale: float) -> int:
+        """Choose an index, a higher score being likelier by a factor e per `scale`."""
+
+
+class OpenDPNoise:
+    """Exact samplers of the OpenDP library, on 64-bit whole numbers.
+
+    Examples
+    --------
+    >>> noisy = OpenDPNoise().gaussian(np.zeros(3, dtype=np.int64), 2.0**26)
+    >>> noisy.dtype, len(noisy)
+    (dtype('int64'), 3)
+    """
+
+    name = "OpenDP"
+
+    def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
+        """Add independent discrete Gaussian noise of parameter `sigma` to each coordinate."""
+        dp = _opendp()
+        mechanism = dp.m.make_gaussian(_vectors(dp), dp.l2_distance(T="f64"), scale=sigma)
+        return np.array(mechanism(exact), dtype=np.int64)
+
+    def laplace(self, exact: IntArray, scale: float) -> IntArray:
+        """Add independent discrete Laplace noise of parameter `scale` to each coordinate."""
+        dp = _opendp()
+        mechanism = dp.m.make_laplace(_vectors(dp), dp.l1_distance(T="i64"), scale=scale)
+        return np.array(mechanism(exact), dtype=np.int64)
+
+    def permute_and_flip(self, scores: IntArray, scale: float) -> int:
+        """Choose an index, a higher score being likelier by a factor e per `scale`."""
+        dp = _opendp()
+        mechanism = dp.m.make_noisy_max(
+            _vectors(dp), dp.linf_distance(T="i64"), dp.max_divergence(), scale=scale
+        )
+        return int(mechanism(scores))
+
+
+substitute: ContextVar[NoiseSource | None] = ContextVar("substitute", default=None)
+"""Set by `privclust.testing` only."""
+
+
+def noise_source() -> NoiseSource:
+    """Return OpenDP, unless `privclust.testing` put a substitute in its place."""
+    return substitute.get() or OpenDPNoise()
+
+
+def _opendp() -> Any:
+    # Imported on first use: OpenDP takes seconds of CPU to load, `import privclust` should not.
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp
+
+
+def _vectors(dp: Any) -> Any:
+    return dp.vector_domain(dp.atom_domain(T="i64"))

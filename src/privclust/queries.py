@@ -1,0 +1,305 @@
+"""What one row contributes to an answer, and how much at most.
+
+A query is public. It turns grid rows (`privclust.domain.to_unit_grid`) into whole-number
+contributions, each a function of its row alone, and declares their bounds; the engine sums them
+and leaves out any row that breaks the bounds. Proofs: docs/proofs/sensitivity.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+
+from privclust.geometry.grid import GRID, UNIT, FloatArray, IntArray, clip_to_ball, to_grid
+from privclust.geometry.nearest import nearest, squared_distances
+from privclust.geometry.projection import Projection
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The most one row can contribute, in grid units.
+
+    Attributes
+    ----------
+    l1, linf : int
+        Bounds on the sum and on the largest of the absolute values.
+    l2_squared : int
+        Bound on the sum of squares; an integer, so that it is exact.
+    changed : int
+        Coordinates of the answer that one row can change.
+    monotone : bool
+        Whether contributions are never negative.
+    """
+
+    l1: int
+    l2_squared: int
+    linf: int
+    changed: int
+    monotone: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """Sparse contributions of n rows: row i adds ``values[i, j]`` to block ``blocks[i, j]``.
+
+    Attributes
+    ----------
+    blocks : int array of shape (n, q)
+        The q different blocks of the answer that a row touches.
+    values : int array of shape (n, q, width)
+        What it adds there. A block is `width` neighbouring coordinates.
+    """
+
+    blocks: IntArray
+    values: IntArray
+
+
+class Query(Protocol):
+    """A bounded vector per row, to be summed."""
+
+    @property
+    def size(self) -> int:
+        """Coordinates of the answer."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The most one row can contribute."""
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        """Return what each grid row contributes."""
+
+
+ONE_HOT = Bounds(l1=UNIT, l2_squared=UNIT**2, linf=UNIT, changed=1, monotone=True)
+"""One vote in one place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """How many rows there are.
+
+    Examples
+    --------
+    >>> Count().contribute(np.zeros((3, 2))).values.sum() // UNIT
+    np.int64(3)
+    """
+
+    size = 1
+    bounds = ONE_HOT
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        """Return one vote for each row."""
+        return _one_hot(np.zeros(len(rows), dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class NearestVotes:
+    """Each row votes for its nearest candidate.
+
+    Parameters
+    ----------
+    candidates : array of shape (P, d), or (P, p) with a projection
+        Public points of the unit ball; kept as grid points.
+    projection : Projection, optional
+        Applied to rows first.
+
+    Examples
+    --------
+    >>> query = NearestVotes(np.array([[0.5, 0.0], [-0.5, 0.0]]))
+    >>> query.contribute(to_grid(np.array([[0.1, 0.3], [-0.2, 0.0]]))).blocks.ravel().tolist()
+    [0, 1]
+    """
+
+    candidates: FloatArray
+    projection: Projection | None = None
+    bounds = ONE_HOT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", _frozen_grid(self.candidates))
+
+    @property
+    def size(self) -> int:
+        """One coordinate per candidate."""
+        return len(self.candidates)
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        """Return each row's vote."""
+        return _one_hot(nearest(_projected(rows, self.projection), self.candidates))
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSums:
+    """Each row adds its clipped residual and a count to its cluster, as one joint query.
+
+    Parameters
+    ----------
+    centers : array of shape (k, d), or (k, p) with a projection
+        Public points of the unit ball; a row belongs to the nearest.
+    origins : array of shape (k, d)
+        What residuals are taken from: the centres themselves, or zeros for plain sums.
+    radius : float
+        Residuals are clipped to this length.
+    weight : float
+        What one row counts, relative to one radius of residual: sensitivity is sqrt(1 + weight²).
+    projection : Projection, optional
+        Applied to rows before the cluster is chosen; residuals stay in the original space.
+
+    Examples
+    --------
+    >>> query = ClusterSums(np.zeros((1, 2)), np.zeros((1, 2)), radius=1.0, weight=1.0)
+    >>> rows = to_grid(np.array([[0.5, 0.0], [0.0, 0.25]]))
+    >>> sums, counts = query.split(query.contribute(rows).values.sum(axis=(0, 1)) / UNIT)
+    >>> sums.tolist(), counts.tolist()
+    ([[0.5, 0.25]], [2.0])
+    """
+
+    centers: FloatArray
+    origins: FloatArray
+    radius: float
+    weight: float
+    projection: Projection | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centers", _frozen_grid(self.centers))
+        object.__setattr__(self, "origins", _frozen_grid(self.origins))
+        if len(self.centers) != len(self.origins):
+            raise ValueError(
+                f"each centre needs its origin, got {len(self.centers)} centres and "
+                f"{len(self.origins)} origins."
+            )
+        if not (2**-20 <= self.radius <= 2 and 2**-10 <= self.weight <= 16):
+            raise ValueError(
+                "radius must lie between 2^-20 and 2, weight between 2^-10 and 16; "
+                f"got radius={self.radius!r}, weight={self.weight!r}."
+            )
+
+    @property
+    def size(self) -> int:
+        """For each cluster, d coordinates of the sum, then the count."""
+        return self.origins.size + len(self.origins)
+
+    @property
+    def bounds(self) -> Bounds:
+        """A residual of at most one radius, and a count, in one cluster."""
+        n_columns = self.origins.shape[1]
+        residual_l1 = math.isqrt(n_columns * UNIT**2) + 1
+        return Bounds(
+            l1=residual_l1 + self._count,
+            l2_squared=UNIT**2 + self._count**2,
+            linf=max(UNIT, self._count),
+            changed=n_columns + 1,
+            monotone=False,
+        )
+
+    @property
+    def _count(self) -> int:
+        return int(self.weight * UNIT)
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        """Return each row's clipped residual and count."""
+        cluster = nearest(_projected(rows, self.projection), self.centers)
+        residuals = (rows - self.origins[cluster]) / (self.radius * GRID)
+        values = np.empty((len(rows), 1, rows.shape[1] + 1), dtype=np.int64)
+        values[:, 0, :-1] = clip_to_ball(residuals, UNIT)
+        values[:, 0, -1] = self._count
+        return Contribution(cluster[:, None], values)
+
+    def split(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Turn an answer in votes into residual sums of the unit ball and counts of rows."""
+        table = values.reshape(len(self.origins), -1)
+        return table[:, :-1] * self.radius, table[:, -1] * (UNIT / self._count)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceHistogram:
+    """Each row votes for the range in which its distance to the nearest centre lies.
+
+    Parameters
+    ----------
+    centers : array of shape (k, d)
+        Public points of the unit ball.
+    edges : array of shape (bins - 1,)
+        Increasing distances between one bin and the next; compared exactly, as squares.
+
+    Examples
+    --------
+    >>> query = DistanceHistogram(np.zeros((1, 2)), np.array([0.25, 0.5]))
+    >>> rows = to_grid(np.array([[0.1, 0.0], [0.3, 0.0], [0.0, 0.9]]))
+    >>> query.contribute(rows).blocks.ravel().tolist()
+    [0, 1, 2]
+    """
+
+    centers: FloatArray
+    edges: FloatArray
+    bounds = ONE_HOT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centers", _frozen_grid(self.centers))
+        edges = np.array(self.edges, dtype=np.float64)
+        # A search among unsorted edges would depend on the row searched for before.
+        usable = edges.ndim == 1 and np.isfinite(edges).all() and (edges >= 0).all()
+        if not (usable and (np.diff(edges) > 0).all()):
+            raise ValueError("edges must be one list of finite, increasing distances from 0 up.")
+        edges.setflags(write=False)
+        object.__setattr__(self, "edges", edges)
+
+    @property
+    def size(self) -> int:
+        """One coordinate per bin."""
+        return len(self.edges) + 1
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        """Return each row's bin."""
+        cluster = nearest(rows, self.centers)
+        squares = squared_distances(rows, self.centers[cluster])
+        return _one_hot(np.searchsorted((self.edges * GRID) ** 2, squares, side="right"))
+
+
+def digest(query: Query) -> str:
+    """Return a hash of all that defines a query, so that a resumed run can tell it is the same.
+
+    Examples
+    --------
+    >>> digest(Count()) == digest(Count())
+    True
+    """
+    content = hashlib.sha256()
+    _feed(content, query)
+    return content.hexdigest()
+
+
+def _feed(content: hashlib._Hash, value: object) -> None:
+    if isinstance(value, np.ndarray):
+        content.update(f"{value.dtype.str}{value.shape}".encode())
+        content.update(np.ascontiguousarray(value).tobytes())
+    elif hasattr(value, "__dataclass_fields__"):
+        content.update(type(value).__name__.encode())
+        for item in fields(value):  # type: ignore[arg-type]
+            content.update(f"/{item.name}=".encode())
+            _feed(content, getattr(value, item.name))
+    else:
+        plain = value.item() if isinstance(value, np.generic) else value
+        content.update(repr(plain).encode())
+
+
+def _one_hot(index: IntArray) -> Contribution:
+    votes = np.broadcast_to(np.int64(UNIT), (len(index), 1, 1))
+    return Contribution(index.astype(np.int64)[:, None], votes)
+
+
+def _projected(rows: FloatArray, projection: Projection | None) -> FloatArray:
+    return rows if projection is None else projection(rows)
+
+
+def _frozen_grid(points: FloatArray) -> FloatArray:
+    if np.ndim(points) != 2 or len(points) == 0 or not np.isfinite(points).all():
+        raise ValueError(
+            "candidates, centres and origins must be a table of at least one finite point of the "
+            "unit ball."
+        )
+    grid = to_grid(points)
+    grid.setflags(write=False)
+    return grid

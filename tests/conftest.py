@@ -1,0 +1,61 @@
+"""Shared by all tests: the switch that makes a skipped or missing suite a failure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+EXPECTED_SUITES = (
+    "src/privclust",
+    "tests/algorithms",
+    "tests/audit",
+    "tests/engines",
+    "tests/geometry",
+    "tests/privacy",
+    "tests/repository",
+    "tests/test_domain.py",
+    "tests/test_door.py",
+    "tests/test_estimators.py",
+    "tests/test_queries.py",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--complete",
+        action="store_true",
+        help="fail if a test was skipped or an expected suite ran none",
+    )
+
+
+class Completeness:
+    """Counts what passed where, and what was skipped."""
+
+    def __init__(self) -> None:
+        self.passed: Counter[str] = Counter()
+        self.skipped: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped:
+            self.skipped.append(report.nodeid)
+        elif report.when == "call" and report.passed:
+            self.passed.update(s for s in EXPECTED_SUITES if report.nodeid.startswith(s))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._complaints() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for complaint in self._complaints():
+            terminalreporter.write_line(complaint, red=True)
+
+    def _complaints(self) -> list[str]:
+        silent = [f"no test ran in {suite}" for suite in EXPECTED_SUITES if not self.passed[suite]]
+        return silent + [f"skipped: {nodeid}" for nodeid in self.skipped]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--complete"):
+        config.pluginmanager.register(Completeness(), "completeness")

@@ -1,0 +1,265 @@
+"""The engine's last word on bounds, and the guard that lets nothing about rows escape."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from privclust.engines.base import EngineError, bounded_sum, guarded
+from privclust.geometry.grid import UNIT, FloatArray
+from privclust.queries import Bounds, Contribution
+
+CANARY = 1234567.8901234
+LOWEST = np.iinfo(np.int64).min
+GOOD = [1, 2, 2]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A query that only declares; the tests make its contributions up."""
+
+    bounds: Bounds
+    size: int = 6
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        raise NotImplementedError
+
+
+SMALL = Declared(Bounds(l1=6, l2_squared=13, linf=3, changed=3, monotone=False))
+MONOTONE = Declared(Bounds(l1=6, l2_squared=13, linf=3, changed=3, monotone=True))
+WIDE = Declared(Bounds(l1=2**40, l2_squared=2**61, linf=2**31, changed=6, monotone=False))
+
+
+def contribution(blocks: ArrayLike, values: ArrayLike) -> Contribution:
+    return Contribution(np.array(blocks, dtype=np.int64), np.array(values, dtype=np.int64))
+
+
+def sum_beside_good(query: Declared, bad: list[int]) -> list[int]:
+    """Sum a good row, a row that may be bad, and the good row again, all in the second block."""
+    values = [[GOOD], [bad], [GOOD]]
+    total: list[int] = bounded_sum(query, contribution([[1], [1], [1]], values)).tolist()
+    return total
+
+
+TWICE_GOOD = [0, 0, 0, 2, 4, 4]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param([4, 0, 0], id="one value too large"),
+        pytest.param([0, -4, 0], id="one negative value too large"),
+        pytest.param([3, 2, 1], id="l2 broken, linf and l1 hold"),
+        pytest.param([-3, 2, 1], id="l2 broken by a negative value"),
+        pytest.param([2**31, 0, 0], id="2^31"),
+        pytest.param([LOWEST, 0, 0], id="the one integer whose absolute value is negative"),
+        pytest.param([LOWEST, LOWEST, 0], id="twice the lowest: its sum wraps to zero"),
+        pytest.param([2**62, 2**62, 2**62], id="sum wraps"),
+        pytest.param([2**32, 0, 0], id="square wraps to zero"),
+        pytest.param([2**63 - 1, 1, 0], id="the largest integer"),
+    ],
+)
+def test_a_row_that_breaks_a_bound_is_left_out(bad: list[int]) -> None:
+    assert sum_beside_good(SMALL, bad) == TWICE_GOOD
+
+
+@pytest.mark.attack
+def test_a_row_that_breaks_only_l1_is_left_out() -> None:
+    query = Declared(Bounds(l1=5, l2_squared=100, linf=10, changed=3, monotone=False))
+    assert sum_beside_good(query, [2, 2, 2]) == TWICE_GOOD
+    assert sum_beside_good(query, [2, -2, 2]) == TWICE_GOOD
+
+
+@pytest.mark.attack
+def test_a_row_that_breaks_only_linf_is_left_out() -> None:
+    query = Declared(Bounds(l1=100, l2_squared=100, linf=3, changed=3, monotone=False))
+    assert sum_beside_good(query, [4, 0, 0]) == TWICE_GOOD
+    assert sum_beside_good(query, [0, 0, -4]) == TWICE_GOOD
+
+
+@pytest.mark.attack
+def test_squares_that_wrap_around_to_a_small_number_are_noticed() -> None:
+    query = Declared(Bounds(l1=2**40, l2_squared=9, linf=2**31, changed=4, monotone=False), size=4)
+    wrapping = [[[2**31] * 4], [[2**31, 2**31, 2**31, -(2**31)]], [[1, 2, 0, 2]]]
+    found = bounded_sum(query, contribution([[0]] * 3, wrapping))
+    assert found.tolist() == [1, 2, 0, 2]
+
+
+@pytest.mark.attack
+def test_a_negative_value_is_left_out_of_a_monotone_query_only() -> None:
+    assert sum_beside_good(MONOTONE, [1, -1, 1]) == TWICE_GOOD
+    assert sum_beside_good(SMALL, [1, -1, 1]) == [0, 0, 0, 3, 3, 5]
+
+
+@pytest.mark.attack
+def test_a_row_that_names_a_block_twice_is_left_out() -> None:
+    query = Declared(Bounds(l1=4, l2_squared=8, linf=2, changed=2, monotone=True), size=3)
+    blocks = [[0, 2], [1, 1], [2, 0]]
+    assert bounded_sum(query, contribution(blocks, [[[2], [2]]] * 3)).tolist() == [4, 0, 4]
+
+
+@pytest.mark.attack
+def test_narrow_integers_do_not_wrap_when_squared() -> None:
+    bounds = Bounds(l1=2**40, l2_squared=UNIT**2, linf=UNIT, changed=4, monotone=True)
+    values = np.full((1, 1, 4), UNIT, dtype=np.int32)
+    found = bounded_sum(Declared(bounds, 4), Contribution(np.zeros((1, 1), np.int64), values))  # type: ignore[arg-type]
+    assert found.tolist() == [0] * 4
+
+
+@pytest.mark.attack
+def test_a_row_that_changes_more_coordinates_than_declared_is_left_out() -> None:
+    query = Declared(Bounds(l1=6, l2_squared=13, linf=3, changed=2, monotone=False))
+    values = [[[1, 1, 1]], [[0, 2, 2]]]
+    assert bounded_sum(query, contribution([[1], [1]], values)).tolist() == [0, 0, 0, 0, 2, 2]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("block", [-1, 2, 2**40])
+def test_a_block_that_is_not_there_is_left_out_and_raises_nothing(block: int) -> None:
+    values = [[GOOD], [GOOD]]
+    assert bounded_sum(SMALL, contribution([[block], [0]], values)).tolist() == [*GOOD, 0, 0, 0]
+
+
+def test_bounds_hold_over_all_blocks_of_a_row_together() -> None:
+    query = Declared(Bounds(l1=4, l2_squared=8, linf=3, changed=2, monotone=True), size=3)
+    values = [[[2], [2]], [[3], [1]], [[3], [0]]]
+    # 9 + 1 is too long; 9 alone as well.
+    assert bounded_sum(query, contribution([[0, 1]] * 3, values)).tolist() == [2, 2, 0]
+
+
+@pytest.mark.parametrize("row", [[3, 2, 0], [-3, 0, 2], [2, 2, 2], [0, 0, 0]])
+def test_a_row_that_reaches_its_bounds_is_kept(row: list[int]) -> None:
+    expected = [2 + row[0], 4 + row[1], 4 + row[2]]
+    assert sum_beside_good(SMALL, row) == [0, 0, 0, *expected]
+
+
+def test_values_up_to_just_below_2_to_the_31_are_kept() -> None:
+    assert sum_beside_good(WIDE, [2**30, -(2**30), 0])[3:] == [2**30 + 2, 4 - 2**30, 4]
+
+
+def test_no_rows_and_no_rows_kept_add_up_to_zero() -> None:
+    assert (
+        bounded_sum(SMALL, contribution(np.empty((0, 1)), np.empty((0, 1, 3)))).tolist() == [0] * 6
+    )
+    assert bounded_sum(SMALL, contribution([[0]], [[[9, 9, 9]]])).tolist() == [0] * 6
+
+
+def test_a_million_large_rows_add_up_exactly() -> None:
+    n_rows, value = 2**20, 2**30 + 1
+    values = np.broadcast_to(np.int64(value), (n_rows, 1, 1))
+    query = Declared(Bounds(l1=value, l2_squared=value**2, linf=value, changed=1, monotone=True), 2)
+    blocks = np.ones((n_rows, 1), dtype=np.int64)
+    assert bounded_sum(query, Contribution(blocks, values)).tolist() == [0, n_rows * value]
+
+
+def test_the_last_word_agrees_with_python_integers() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(-4, 5, (2000, 2, 3))
+    blocks = rng.integers(0, 2, (2000, 2))
+    expected = [0] * 6
+    for row_blocks, row in zip(blocks.tolist(), values.tolist(), strict=True):
+        cells = [cell for block in row for cell in block]
+        fits = (
+            row_blocks[0] != row_blocks[1]
+            and sum(map(abs, cells)) <= 6
+            and sum(cell * cell for cell in cells) <= 13
+            and max(map(abs, cells)) <= 3
+            and sum(cell != 0 for cell in cells) <= 3
+        )
+        if fits:
+            for block, inner in zip(row_blocks, row, strict=True):
+                for column, cell in enumerate(inner):
+                    expected[3 * block + column] += cell
+    assert bounded_sum(SMALL, Contribution(blocks, values)).tolist() == expected
+    assert any(expected)
+
+
+# The guard ---------------------------------------------------------------------------------------
+
+
+@guarded
+def fail_on(rows: FloatArray, error: type[BaseException] = ValueError) -> None:
+    """Fail with a message and local variables that show the rows."""
+    seen = rows.tolist()
+    try:
+        raise KeyError(seen[0])
+    except KeyError:
+        raise error(f"cannot digest {seen}") from None
+
+
+@guarded
+def warn_about(rows: FloatArray) -> float:
+    warnings.warn(f"odd value {rows[0]}", UserWarning, stacklevel=1)
+    return float((rows * 1e308)[0] - np.log(-rows)[0])
+
+
+def as_shown_by_a_debugger(error: BaseException) -> str:
+    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return "".join(shown.format(chain=True)) + repr(error) + repr(error.__dict__)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("error", [ValueError, MemoryError, RecursionError, Warning, EngineError])
+def test_a_failure_shows_nothing_of_the_rows(error: type[BaseException]) -> None:
+    with pytest.raises(EngineError) as caught:
+        fail_on(np.array([CANARY]), error=error)
+    shown = as_shown_by_a_debugger(caught.value)
+    assert "1234567" not in shown
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_all_failures_have_the_same_text_which_says_what_to_do() -> None:
+    texts = set()
+    for error in (ValueError, MemoryError, OSError):
+        with pytest.raises(EngineError, match=r"withheld.*Check that the table") as caught:
+            fail_on(np.array([CANARY]), error)
+        texts.add(str(caught.value))
+    assert len(texts) == 1
+
+
+@pytest.mark.attack
+def test_warnings_are_silenced_and_filters_restored(recwarn: pytest.WarningsRecorder) -> None:
+    warnings.simplefilter("always")
+    before = list(warnings.filters)
+    assert not np.isfinite(warn_about(np.array([CANARY])))
+    with pytest.raises(EngineError):
+        fail_on(np.array([CANARY]))
+    assert not recwarn.list
+    assert list(warnings.filters) == before
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("mode", ["raise", "print", "warn"])
+def test_a_users_floating_point_settings_make_no_row_heard(
+    mode: Literal["raise", "print", "warn"], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with np.errstate(all=mode):
+        assert not np.isfinite(warn_about(np.array([CANARY])))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_user_can_still_interrupt_and_sees_no_rows() -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        fail_on(np.array([CANARY]), KeyboardInterrupt)
+    shown = as_shown_by_a_debugger(caught.value)
+    assert "1234567" not in shown
+    assert caught.value.__context__ is None
+    with pytest.raises(SystemExit):
+        fail_on(np.array([CANARY]), SystemExit)
+
+
+def test_a_guarded_function_keeps_its_name_text_and_result() -> None:
+    @guarded
+    def add(first: int, second: int = UNIT) -> int:
+        """Add."""
+        return first + second
+
+    assert (add.__name__, add.__doc__, add(1), add(1, second=2)) == ("add", "Add.", UNIT + 1, 3)

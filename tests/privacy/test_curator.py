@@ -1,0 +1,215 @@
+"""The door: what is asked is charged, what leaves is noisy, and nothing else passes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from privclust.domain import Ball
+from privclust.engines.base import EngineError
+from privclust.engines.numpy import NumpyEngine
+from privclust.geometry.grid import UNIT, FloatArray, IntArray
+from privclust.privacy.budget import Budget, Spend
+from privclust.privacy.curator import Curator, Release
+from privclust.privacy.ledger import BudgetExceededError, MemoryLedger
+from privclust.privacy.plan import Slot, make_plan
+from privclust.queries import ClusterSums, Count, NearestVotes
+from privclust.testing import NoNoise, SeededNoise, noise_from
+
+BUDGET = Budget(1.0, 1e-6)
+SLOTS = (
+    Slot("count", 0.1),
+    Slot("votes", 0.4),
+    Slot("sums", 0.3, changed=3),
+    Slot("laplace", 0.1, mechanism="laplace"),
+    Slot("choice", 0.1, mechanism="select"),
+)
+CANDIDATES = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.9], [0.0, -0.9]])
+SUMS = ClusterSums(CANDIDATES, CANDIDATES, radius=0.5, weight=1.0)
+
+
+def table() -> FloatArray:
+    return np.random.default_rng(0).normal(0.0, 0.2, (500, 2))
+
+
+def open_curator(ledger: MemoryLedger | None = None) -> Curator:
+    engine = NumpyEngine(table(), Ball([0.0, 0.0], 1.0))
+    return Curator.open(engine, make_plan(BUDGET, SLOTS), ledger, "table")
+
+
+def ask_everything(curator: Curator) -> tuple[Release, ...]:
+    curator.measure("count", Count())
+    curator.measure("votes", NearestVotes(CANDIDATES))
+    curator.measure("sums", SUMS)
+    curator.measure("laplace", NearestVotes(CANDIDATES))
+    curator.select("choice", NearestVotes(CANDIDATES))
+    return curator.releases
+
+
+def own_ledger() -> MemoryLedger:
+    ledger = MemoryLedger()
+    ledger.create("table", BUDGET.epsilon, BUDGET.delta)
+    return ledger
+
+
+@pytest.mark.attack
+def test_the_noise_that_was_added_pays_for_every_release() -> None:
+    """Sum what the noise scales really cost, not what the charges say."""
+    with noise_from(NoNoise()):
+        releases = ask_everything(open_curator())
+    sensitivity = {"count": 1.0, "votes": 1.0, "sums": math.sqrt(2)}
+    shares = {slot.name: slot.share for slot in SLOTS}
+    whole = make_plan(BUDGET, SLOTS).quanta / 2**50
+    for release in releases[:3]:
+        cost = (sensitivity[release.slot] * UNIT / release.scale) ** 2
+        assert cost <= release.charge.mu2
+        assert cost == pytest.approx(shares[release.slot] * whole, rel=1e-9)
+    for release in releases[3:]:
+        assert UNIT / release.scale <= release.charge.epsilon
+        assert UNIT / release.scale == pytest.approx(release.charge.epsilon, rel=1e-9)
+    assert BUDGET.admits(sum((release.charge for release in releases), Spend()))
+
+
+@pytest.mark.attack
+def test_every_release_is_charged_and_stored_before_it_is_seen() -> None:
+    ledger = own_ledger()
+    releases = ask_everything(open_curator(ledger))
+    (run,) = ledger.runs("table")
+    assert run.spent == sum((release.charge for release in releases), Spend())
+    assert run.spent.within(run.reserved)
+    for release in releases:
+        answer = ledger.recall(run.name, release.slot)
+        assert answer is not None
+        assert answer.values == tuple(release.answer.tolist())
+
+
+@pytest.mark.attack
+def test_no_coordinate_leaves_without_noise() -> None:
+    """False alarm: one of 4 + 12 + 1 coordinates draws exactly 0 at sigma > 2^26, below 2e-7."""
+    with noise_from(NoNoise()):
+        exact = ask_everything(open_curator())
+    noisy = ask_everything(open_curator())
+    for bare, release in zip(exact[:3], noisy[:3], strict=True):
+        assert (bare.answer != release.answer).all(), release.slot
+
+
+@pytest.mark.attack
+def test_two_releases_never_share_their_noise() -> None:
+    """False alarm: two equal draws at sigma > 2^26, below 1e-8 for each of 16 pairs."""
+    with noise_from(NoNoise()):
+        exact = ask_everything(open_curator())
+    first, second = ask_everything(open_curator()), ask_everything(open_curator())
+    for bare, a, b in zip(exact[:3], first[:3], second[:3], strict=True):
+        assert (a.answer - bare.answer != b.answer - bare.answer).all()
+
+
+@pytest.mark.attack
+def test_an_empty_table_is_answered_like_any_other() -> None:
+    engine = NumpyEngine(np.empty((0, 2)), Ball([0.0, 0.0], 1.0))
+    curator = Curator.open(engine, make_plan(BUDGET, SLOTS))
+    for release in ask_everything(curator)[:3]:
+        assert (release.answer != 0).all(), "false alarm below 2e-7, as above"
+
+
+def test_nothing_is_read_when_the_ledger_refuses() -> None:
+    ledger = own_ledger()
+    open_curator(ledger)
+
+    class Unreadable:
+        n_columns = 2
+
+        def aggregate(self, query: object) -> list[int]:
+            raise AssertionError("rows were read")
+
+    with pytest.raises(BudgetExceededError, match="Remaining"):
+        Curator.open(Unreadable(), make_plan(BUDGET, SLOTS), ledger, "table")
+
+
+@pytest.mark.attack
+def test_a_slot_is_asked_once_and_as_planned() -> None:
+    curator = open_curator()
+    curator.measure("count", Count())
+    with pytest.raises(ValueError, match="asked already"):
+        curator.measure("count", Count())
+    with pytest.raises(ValueError, match="planned as 'select'"):
+        curator.measure("choice", Count())
+    with pytest.raises(ValueError, match="can change 3 coordinates"):
+        curator.measure("votes", SUMS)
+    with pytest.raises(KeyError, match="no slot 'more'"):
+        curator.measure("more", Count())
+
+
+def test_refining_keeps_what_was_asked_and_stays_within_the_reserve() -> None:
+    curator = open_curator()
+    curator.measure("count", Count())
+    with pytest.raises(ValueError, match="more than the plan reserved"):
+        curator.refine([Slot("again", 0.95)])
+    curator.refine([Slot("fewer", 0.5, changed=3), Slot("last", 0.3)])
+    curator.measure("fewer", SUMS)
+    assert [slot.name for slot in curator.plan.slots] == ["count", "fewer", "last"]
+    with pytest.raises(KeyError):
+        curator.measure("votes", NearestVotes(CANDIDATES))
+
+
+def test_stored_answers_are_replayed_and_a_different_question_is_refused() -> None:
+    ledger = own_ledger()
+    first = open_curator(ledger)
+    (run,) = ledger.runs("table")
+    votes = first.measure("votes", NearestVotes(CANDIDATES))
+
+    class Unreadable:
+        n_columns = 2
+
+        def aggregate(self, query: object) -> list[int]:
+            raise AssertionError("rows were read again")
+
+    again = Curator(Unreadable(), first.plan, ledger, run.name, SeededNoise(0))
+    replayed = again.measure("votes", NearestVotes(CANDIDATES))
+    np.testing.assert_array_equal(replayed.answer, votes.answer)
+    other = Curator(Unreadable(), first.plan, ledger, run.name, SeededNoise(0))
+    with pytest.raises(ValueError, match="another question"):
+        other.measure("votes", NearestVotes(-CANDIDATES))
+
+
+@pytest.mark.attack
+def test_totals_beyond_64_bits_are_clamped_not_wrapped() -> None:
+    class Enormous:
+        n_columns = 2
+
+        def aggregate(self, query: object) -> list[int]:
+            return [2**80, -(2**80), 0, 1]
+
+    curator = Curator.open(Enormous(), make_plan(BUDGET, SLOTS))
+    with noise_from(NoNoise()):
+        curator = Curator.open(Enormous(), make_plan(BUDGET, SLOTS))
+        answer = curator.measure("votes", NearestVotes(CANDIDATES)).answer
+    assert answer.tolist() == [2**62, -(2**62), 0, 1]
+
+
+def test_failures_of_the_noise_source_say_nothing() -> None:
+    class Broken(NoNoise):
+        def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
+            raise ValueError(f"cannot draw on {exact}")
+
+    with noise_from(Broken()):
+        curator = open_curator()
+        with pytest.raises(EngineError) as failure:
+            curator.measure("count", Count())
+    assert failure.value.__context__ is None
+    assert str(500 * UNIT) not in str(failure.value)
+
+
+def test_releases_cannot_be_changed() -> None:
+    release = open_curator().measure("count", Count())
+    with pytest.raises(ValueError, match="read-only"):
+        release.answer[0] = 0
+
+
+def test_sigma_of_a_release_is_in_votes() -> None:
+    with noise_from(SeededNoise(0)):
+        releases = ask_everything(open_curator())
+    assert releases[0].sigma == releases[0].scale / UNIT
+    assert releases[3].sigma == pytest.approx(math.sqrt(2) * releases[3].scale / UNIT)
+    assert releases[0].noise == "testing: seeded"

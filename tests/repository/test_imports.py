@@ -1,0 +1,31 @@
+"""What importing costs, and what it must not load."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import privclust", ("opendp", "sklearn", "scipy", "pyarrow", "matplotlib")),
+        ("import privclust.queries", ("opendp", "sklearn", "scipy", "pyarrow", "matplotlib")),
+        ("from privclust import PEMeans", ("opendp", "matplotlib")),
+    ],
+)
+def test_an_import_loads_no_more_than_it_needs(statement: str, absent: tuple[str, ...]) -> None:
+    code = f"import sys; {statement}; print([m for m in {absent!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_library_never_imports_its_test_noise_or_its_attacks() -> None:
+    code = (
+        "import sys; from privclust import PEMeans; "
+        "print([m for m in sys.modules if m.startswith(('privclust.testing', 'privclust.audit'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

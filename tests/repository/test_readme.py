@@ -1,0 +1,37 @@
+"""The README's example runs as printed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def numbers_in(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.\d*", text)]
+
+
+def test_the_example_prints_what_it_says() -> None:
+    """Noise is real: centres move by about half a unit, sizes by about 80 rows.
+
+    The tolerance is ten times that, so a false alarm needs ten standard deviations.
+    """
+    text = README.read_text()
+    code, printed = re.findall(r"```(?:python|text)\n(.*?)```", text, flags=re.DOTALL)[:2]
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(code, str(README), "exec"), {})
+    expected, found = numbers_in(printed), numbers_in(output.getvalue())
+    assert len(found) == len(expected) == 6
+    np.testing.assert_allclose(found[:4], expected[:4], atol=5.0)
+    np.testing.assert_allclose(found[4:], expected[4:], atol=800.0)
+
+
+def test_the_example_has_ten_lines() -> None:
+    code = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)[0]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10

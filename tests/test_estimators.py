@@ -1,0 +1,146 @@
+"""The thin face: public parameters are checked, nothing but Releases is kept."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from privclust import PEMeans
+from privclust.engines.base import EngineError
+from privclust.geometry.grid import FloatArray
+from privclust.testing import SeededNoise, noise_from
+
+CANARY = 1234567.8901234
+BOX = ([0.0, 100.0], [10.0, 300.0])
+
+
+def two_groups() -> FloatArray:
+    rng = np.random.default_rng(0)
+    return np.vstack(
+        [rng.normal((2, 150), (0.5, 10), (3000, 2)), rng.normal((8, 250), (0.5, 10), (2000, 2))]
+    )
+
+
+def fitted(**parameters: Any) -> PEMeans:
+    given = {"n_clusters": 2, "delta": 1e-6, "bounds": BOX, "random_state": 0, **parameters}
+    with noise_from(SeededNoise(0)):
+        return PEMeans(**given).fit(two_groups())
+
+
+def test_centres_and_sizes_come_back_in_the_users_units() -> None:
+    model = fitted()
+    np.testing.assert_allclose(model.cluster_centers_, [[2, 150], [8, 250]], atol=4.0)
+    np.testing.assert_allclose(model.cluster_sizes_, [3000, 2000], atol=300)
+    assert model.n_features_in_ == 2
+
+
+def test_a_radius_instead_of_bounds() -> None:
+    model = fitted(bounds=None, radius=300.0, n_rows=5000)
+    np.testing.assert_allclose(model.cluster_centers_[:, 1], [150, 250], atol=6.0)
+    assert model.n_rows_ == 5000
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"delta": None}, "delta is missing.*type a value well below"),
+        ({"bounds": None}, "one of bounds and radius"),
+        ({"radius": 1.0}, "one of bounds and radius"),
+        ({"bounds": ([0.0], [1.0])}, "bounds are given for 1 columns, X has 2"),
+        ({"bounds": ([0.0, 1.0], [1.0, 1.0])}, "lower bound must be below"),
+        ({"epsilon": 0.0}, "epsilon must lie between 0.01 and 64, got 0.0"),
+        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 2.5}, "n_clusters must be a whole number"),
+        ({"n_rows": -1}, "n_rows must be a whole number"),
+    ],
+)
+def test_errors_name_cause_and_remedy(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fitted(**parameters)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[[1.0, 2.0]], np.zeros(3), np.array([["a", "b"]]), np.array([[object(), 1]]), None],
+    ids=["list", "one dimension", "text", "objects", "None"],
+)
+def test_types_are_never_guessed_from_values(rows: Any) -> None:
+    with pytest.raises(TypeError, match="two-dimensional NumPy array of numbers"):
+        PEMeans(2, delta=1e-6, radius=1.0).fit(rows)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 2, 7])
+def test_tables_smaller_than_k_are_fitted_like_any_other(n_rows: int) -> None:
+    model = PEMeans(8, delta=1e-6, radius=1.0, random_state=0).fit(np.zeros((n_rows, 2)))
+    assert model.cluster_centers_.shape == (8, 2)
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+@pytest.mark.attack
+@pytest.mark.filterwarnings("error")
+def test_strange_cells_raise_and_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = two_groups()
+    rows[::7, 0] = np.nan
+    rows[::11, 1] = np.inf
+    rows[::13, 0] = -1e308
+    rows[::17, 1] = 5e-324
+    PEMeans(2, delta=1e-6, bounds=BOX, random_state=0).fit(rows)
+    assert capfd.readouterr() == ("", "")
+
+
+class Rotten(np.ndarray[Any, Any]):
+    """Rows that fail when read, with a cell's value in the message."""
+
+    def __getitem__(self, item: Any) -> Any:
+        raise OSError(f"cannot read {CANARY}")
+
+    def __repr__(self) -> str:
+        return f"rows with {CANARY}"
+
+
+@pytest.mark.attack
+def test_a_failing_read_shows_no_cell_even_with_locals_printed() -> None:
+    rows = np.full((5, 2), CANARY).view(Rotten)
+    model = PEMeans(2, delta=1e-6, bounds=BOX)
+    with pytest.raises(EngineError) as failure:
+        model.fit(rows)
+    shown = traceback.TracebackException.from_exception(failure.value, capture_locals=True)
+    # The first frame is this test, whose own variables are its own business.
+    del shown.stack[0]
+    text = "".join(shown.format())
+    assert "could not be read" in text
+    assert str(CANARY) not in text
+    assert failure.value.__cause__ is None
+    assert failure.value.__context__ is None
+
+
+def test_the_fitted_object_holds_releases_and_public_values_only() -> None:
+    model = fitted()
+    assert {name for name in vars(model) if name.endswith("_")} == {
+        "cluster_centers_",
+        "cluster_sizes_",
+        "n_rows_",
+        "releases_",
+        "n_features_in_",
+    }
+    assert len(model.releases_) == 1 + int(4 * np.sqrt(2))
+
+
+def test_clone_keeps_parameters_and_forgets_the_fit() -> None:
+    model = fitted()
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "cluster_centers_")
+
+
+def test_random_state_never_reaches_the_noise() -> None:
+    """False alarm: equal draws of six releases at sigma > 2^26, far below 1e-6."""
+    first, second = (
+        PEMeans(2, delta=1e-6, bounds=BOX, random_state=0).fit(two_groups()) for _ in range(2)
+    )
+    assert first.releases_[0].answer[0] != second.releases_[0].answer[0]
+    assert first.releases_[0].noise == "OpenDP"
