@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from threadpoolctl import threadpool_limits
 
 from privclust.algorithms import pe_means
 from privclust.domain import Ball, Box, Domain, from_unit
@@ -106,7 +107,9 @@ class PEMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
         curator = Curator.open(NumpyEngine(X, domain), plan.spending)
         del X  # no frame of ours shows rows, should a debugger print a traceback's variables
-        found = pe_means.run(curator, plan, np.random.default_rng(self.random_state))
+        # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
+        with threadpool_limits(1, "blas"):
+            found = pe_means.run(curator, plan, np.random.default_rng(self.random_state))
         largest_first = np.argsort(-found.sizes, kind="stable")
         self.cluster_centers_ = from_unit(domain, found.centers[largest_first])
         self.cluster_sizes_ = found.sizes[largest_first]

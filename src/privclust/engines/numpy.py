@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from privclust.domain import Domain, to_unit_grid
 from privclust.engines.base import bounded_sum, guarded
@@ -47,6 +47,7 @@ class NumpyEngine:
         self._rows = rows
         self._domain = domain
         self._threads = threads or os.cpu_count() or 1
+        self._blas = ThreadpoolController().select(user_api="blas")
         self._grid: list[NDArray[np.int32]] | None = None
 
     @guarded
@@ -63,7 +64,7 @@ class NumpyEngine:
 
         total = np.zeros(query.size, dtype=object)
         # One BLAS thread each: the pool already keeps every core busy.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._threads) as pool:
+        with self._blas.limit(limits=1), ThreadPoolExecutor(self._threads) as pool:
             for sums in pool.map(partial, self._grid):
                 total += sums
         return [int(value) for value in total]

@@ -11,9 +11,9 @@ import numpy as np
 
 from privclust.geometry.grid import FloatArray, IntArray, norms_squared
 
-_TILE_ROWS = 256
+_TILE_ROWS = 128
 _TILE_CANDIDATES = 512
-"""A tile of scores fills 1 MiB, so it is still in the cache when it is searched."""
+"""A tile of scores fills half a MiB, so it is still in the cache when it is searched."""
 
 
 def nearest(rows: FloatArray, candidates: FloatArray) -> IntArray:
@@ -31,6 +31,7 @@ def nearest(rows: FloatArray, candidates: FloatArray) -> IntArray:
         for start in range(0, len(candidates), _TILE_CANDIDATES)
     ]
     scores = np.empty((_TILE_ROWS, min(_TILE_CANDIDATES, len(candidates))))
+    numbers = np.arange(_TILE_ROWS)
     winners = np.empty(len(rows), dtype=np.int64)
     for start in range(0, len(rows), _TILE_ROWS):
         block = extended_rows[start : start + _TILE_ROWS]
@@ -42,7 +43,7 @@ def nearest(rows: FloatArray, candidates: FloatArray) -> IntArray:
             else:
                 tile_scores = block @ tile
             index = tile_scores.argmax(axis=1)
-            score = np.take_along_axis(tile_scores, index[:, None], axis=1)[:, 0]
+            score = tile_scores[numbers[: len(block)], index]
             better = score > best
             best[better] = score[better]
             winner[better] = index[better] + number * _TILE_CANDIDATES

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privclust.geometry.grid import FloatArray
 
 _PATIENCE = 100
-_BATCH = 512
+_BATCH = 256
 
 
 def sphere_packing(n_points: int, n_columns: int, rng: np.random.Generator) -> FloatArray:
@@ -46,19 +45,19 @@ def _pack(
     count = rejections = 0
     while True:
         proposals = _uniform_in_ball(_BATCH, n_columns, 1 - proximity, rng)
-        crowded = _any_closer(proposals, accepted[:count], closest)
-        first_of_batch = count
-        for proposal, rejected in zip(proposals, crowded, strict=True):
-            gaps = accepted[first_of_batch:count] - proposal
-            if rejected or (np.einsum("ij,ij->i", gaps, gaps) < closest).any():
+        free = _squared_gaps(proposals, accepted[:count]).min(axis=1, initial=np.inf) >= closest
+        far_from = _squared_gaps(proposals, proposals) >= closest
+        for number, proposal in enumerate(proposals):
+            if free[number]:
+                accepted[count] = proposal
+                free &= far_from[number]
+                count, rejections = count + 1, 0
+                if count == n_points:
+                    return accepted
+            else:
                 rejections += 1
                 if rejections == _PATIENCE:
                     return None
-                continue
-            accepted[count] = proposal
-            count, rejections = count + 1, 0
-            if count == n_points:
-                return accepted
 
 
 def _uniform_in_ball(
@@ -70,8 +69,8 @@ def _uniform_in_ball(
     return directions * lengths
 
 
-def _any_closer(points: FloatArray, others: FloatArray, closest: float) -> NDArray[np.bool_]:
-    squares: FloatArray = (
-        (points**2).sum(axis=1)[:, None] - 2 * points @ others.T + (others**2).sum(axis=1)[None]
-    )
-    return np.asarray((squares < closest).any(axis=1))
+def _squared_gaps(points: FloatArray, others: FloatArray) -> FloatArray:
+    gaps = points @ (-2 * others.T)
+    gaps += np.einsum("ij,ij->i", points, points)[:, None]
+    gaps += np.einsum("ij,ij->i", others, others)
+    return gaps

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from privclust.geometry.grid import FloatArray
 
@@ -41,7 +42,9 @@ def weighted_kmeans(
     # A weight of exactly zero would let k-means leave that point out of its first centres.
     fit_weights = np.maximum(weights, weights.max(initial=1.0) * 1e-12)
     model = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
+    # One thread: sums then have one order, so a seed gives the same centres on any machine, and
+    # on tables of this size idle threads cost more than they gain.
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels = model.fit_predict(points, sample_weight=fit_weights)
     sizes = np.bincount(labels, weights, n_clusters).astype(np.float64)
