@@ -1,19 +1,28 @@
-"""Run one measurement by name."""
+"""Run one measurement by name: ``python -m benchmarks NAME [--quick | --report]``."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 
-from benchmarks import blobs, cost
-
-MEASUREMENTS = {"blobs": blobs.main, "cost": cost.main}
+from benchmarks import blobs, cost, reproduce
 
 
 def main() -> None:
     """Run the measurement named on the command line."""
-    if len(sys.argv) != 2 or sys.argv[1] not in MEASUREMENTS:
-        raise SystemExit(f"usage: python -m benchmarks {{{'|'.join(MEASUREMENTS)}}}")
-    MEASUREMENTS[sys.argv[1]]()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", choices=("blobs", "cost", "reproduce"))
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--quick", action="store_true", help="a few seconds, nothing is kept")
+    how.add_argument("--report", action="store_true", help="print from the results that are kept")
+    given = parser.parse_args()
+    if given.name == "reproduce":
+        if given.report:
+            raise SystemExit(0 if reproduce.report() else 1)
+        reproduce.main(given.quick)
+        return
+    if given.report:
+        parser.error(f"{given.name} keeps no results; run it without --report")
+    {"blobs": blobs.main, "cost": cost.main}[given.name](given.quick)
 
 
 if __name__ == "__main__":

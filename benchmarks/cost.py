@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import blobs
-from privclust import PEMeans, estimators
+from privclust import PEMeans, fitting
 from privclust.algorithms import pe_means
 from privclust.domain import Ball, to_unit_grid
 from privclust.engines.numpy import NumpyEngine
@@ -47,12 +47,12 @@ class Listening(NumpyEngine):
         return super().aggregate(query)
 
 
-def main() -> None:
+def main(quick: bool) -> None:
     """Print means and ratios of several repeats, all measured in one run."""
     rows = blobs(16, 16)
     OpenDPNoise().gaussian(np.zeros(1, dtype=np.int64), 1.0)
     fits, parts = [], []
-    for repeat in range(REPEATS):
+    for repeat in range(1 if quick else REPEATS):
         seconds, releases = _timed(_fit, rows, repeat)
         fits.append(seconds)
         parts.append(_parts(rows, Listening.populations, releases))
@@ -72,7 +72,7 @@ def main() -> None:
 
 def _fit(rows: FloatArray, seed: int) -> tuple[Release, ...]:
     Listening.populations.clear()
-    with patch.object(estimators, "NumpyEngine", Listening):
+    with patch.object(fitting, "NumpyEngine", Listening):
         model = PEMeans(16, epsilon=1.0, delta=1e-6, radius=1.0, random_state=seed).fit(rows)
     return tuple(model.releases_[1:])
 

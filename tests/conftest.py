@@ -14,10 +14,12 @@ EXPECTED_SUITES = (
     "tests/geometry",
     "tests/privacy",
     "tests/repository",
+    "tests/test_bounds.py",
     "tests/test_domain.py",
     "tests/test_door.py",
     "tests/test_estimators.py",
     "tests/test_queries.py",
+    "tests/test_queries_answers.py",
 )
 
 

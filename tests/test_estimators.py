@@ -6,6 +6,9 @@ import traceback
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -56,6 +59,9 @@ def test_a_radius_instead_of_bounds() -> None:
         ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
         ({"n_clusters": 2.5}, "n_clusters must be a whole number"),
         ({"n_rows": -1}, "n_rows must be a whole number"),
+        ({"random_state": -1}, "random_state must be None or a whole number"),
+        ({"scale": "private"}, "scale must be 'bounds', 'none' or None"),
+        ({"bounds": ([0.0, 9.0], [1.0, 1.0])}, "column 1 has 9 and 1. Swap them"),
     ],
 )
 def test_errors_name_cause_and_remedy(parameters: dict[str, Any], message: str) -> None:
@@ -64,13 +70,38 @@ def test_errors_name_cause_and_remedy(parameters: dict[str, Any], message: str) 
 
 
 @pytest.mark.parametrize(
-    "rows",
-    [[[1.0, 2.0]], np.zeros(3), np.array([["a", "b"]]), np.array([[object(), 1]]), None],
-    ids=["list", "one dimension", "text", "objects", "None"],
+    ("rows", "message"),
+    [
+        ([[1.0, 2.0]], "must be a NumPy array or a pandas, Polars or Arrow table"),
+        (None, "must be a NumPy array or a pandas, Polars or Arrow table"),
+        (np.array([["a", "b"]]), "columns that do not hold numbers"),
+        (np.array([[object(), 1]]), "columns that do not hold numbers"),
+        (pd.DataFrame({"age": [1], "ward": ["A"]}), "columns that do not hold numbers: ward"),
+        (pl.DataFrame({"age": [1], "ward": ["A"]}), "columns that do not hold numbers: ward"),
+        (pa.table({"age": [1], "ward": ["A"]}), "columns that do not hold numbers: ward"),
+    ],
 )
-def test_types_are_never_guessed_from_values(rows: Any) -> None:
-    with pytest.raises(TypeError, match="two-dimensional NumPy array of numbers"):
+def test_types_are_never_guessed_from_values(rows: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         PEMeans(2, delta=1e-6, radius=1.0).fit(rows)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"epsilon": "1"},
+        {"epsilon": True},
+        {"epsilon": None},
+        {"delta": "1e-6"},
+        {"bounds": None, "radius": "3"},
+        {"bounds": 5},
+        {"bounds": [(0, 10), (100, 300)]},
+        {"bounds": (["a", "b"], [1, 2])},
+    ],
+)
+def test_parameters_of_the_wrong_kind_are_named(parameters: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=f"{list(parameters)[-1]}"):
+        fitted(**parameters)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 7])
@@ -125,6 +156,8 @@ def test_the_fitted_object_holds_releases_and_public_values_only() -> None:
         "cluster_sizes_",
         "n_rows_",
         "releases_",
+        "privacy_statement_",
+        "domain_",
         "n_features_in_",
     }
     assert len(model.releases_) == 1 + int(4 * np.sqrt(2))

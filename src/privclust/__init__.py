@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from privclust.estimators import PEMeans
+    from privclust.estimators import HDPEMeans, PEMeans
 
-__all__ = ["PEMeans", "__version__"]
+__all__ = ["HDPEMeans", "PEMeans", "__version__"]
 __version__ = "0.1.0.dev0"
 
 
 def __getattr__(name: str) -> object:
     # Estimators load scikit-learn; a federated client that only needs queries should not.
-    if name == "PEMeans":
-        from privclust.estimators import PEMeans
+    if name in __all__:
+        from privclust import estimators
 
-        return PEMeans
+        return getattr(estimators, name)
     raise AttributeError(f"module 'privclust' has no attribute {name!r}")

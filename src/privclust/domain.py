@@ -7,7 +7,6 @@ before any norm.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,7 +37,9 @@ class Domain(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Each column lies between its own bounds; columns count equally.
+    """Each column lies between its own bounds.
+
+    Columns count equally, or by `weights`: half a width of column j is worth ``weights[j]``.
 
     Examples
     --------
@@ -49,8 +50,11 @@ class Box:
 
     lower: FloatArray
     upper: FloatArray
+    weights: FloatArray
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+    def __init__(
+        self, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+    ) -> None:
         object.__setattr__(self, "lower", _public_vector("lower bounds", lower))
         object.__setattr__(self, "upper", _public_vector("upper bounds", upper))
         if self.lower.shape != self.upper.shape:
@@ -58,11 +62,18 @@ class Box:
                 f"bounds need one lower and one upper value per column, got {self.lower.size} "
                 f"lower and {self.upper.size} upper values. Add the missing ones."
             )
-        if not np.all(self.upper - self.lower >= _SMALLEST):
+        narrow = np.flatnonzero(~(self.upper - self.lower >= _SMALLEST))
+        if narrow.size:
+            column = int(narrow[0])
             raise ValueError(
-                "each lower bound must be below its upper bound. "
-                "Leave a column that never varies out of the table."
+                f"each lower bound must be below its upper bound; column {column} has "
+                f"{self.lower[column]:g} and {self.upper[column]:g}. Swap them if they are "
+                "exchanged, and leave a column that never varies out of the table."
             )
+        given = np.ones(self.lower.size) if weights is None else weights
+        object.__setattr__(self, "weights", _public_vector("weights", given))
+        if self.weights.shape != self.lower.shape or not np.all(self.weights >= _SMALLEST):
+            raise ValueError("weights must be one number above 0 per column.")
 
     @property
     def center(self) -> FloatArray:
@@ -76,8 +87,8 @@ class Box:
 
     @property
     def spread(self) -> FloatArray:
-        """Half widths times sqrt(d): the corners of the box touch the unit sphere."""
-        return self.reach * math.sqrt(self.lower.size)
+        """Half widths over weights, scaled so that corners of the box touch the unit sphere."""
+        return self.reach / self.weights * float(np.linalg.norm(self.weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +154,10 @@ def from_unit(domain: Domain, points: FloatArray) -> FloatArray:
 
 
 def _public_vector(what: str, values: ArrayLike) -> FloatArray:
-    vector = np.atleast_1d(np.array(values, dtype=np.float64))
+    try:
+        vector = np.atleast_1d(np.array(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be numbers, one per column, got {values!r}.") from None
     if vector.ndim != 1 or vector.size == 0 or not np.all(np.abs(vector) <= _LARGEST):
         raise ValueError(
             f"{what} must be one finite number per column, at most {_LARGEST:g} in size. "

@@ -280,6 +280,10 @@ def _feed(content: hashlib._Hash, value: object) -> None:
         for item in fields(value):  # type: ignore[arg-type]
             content.update(f"/{item.name}=".encode())
             _feed(content, getattr(value, item.name))
+    elif isinstance(value, tuple | list):
+        for number, item in enumerate(value):
+            content.update(f"[{number}]".encode())
+            _feed(content, item)
     else:
         plain = value.item() if isinstance(value, np.generic) else value
         content.update(repr(plain).encode())

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from privclust.geometry.grid import IntArray
-from privclust.privacy.noise import NoiseSource, substitute
+from privclust.privacy.noise import NoiseSource, NoNoise, substitute
+
+__all__ = ["NoNoise", "SeededNoise", "noise_from"]
 
 
 class SeededNoise:
@@ -33,24 +35,6 @@ class SeededNoise:
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
         """Choose the largest score after exponential noise, which is the same mechanism."""
         return int(np.argmax(scores + self._rng.exponential(scale, scores.shape)))
-
-
-class NoNoise:
-    """Exact answers."""
-
-    name = "testing: none"
-
-    def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
-        """Return the exact answer."""
-        return exact
-
-    def laplace(self, exact: IntArray, scale: float) -> IntArray:
-        """Return the exact answer."""
-        return exact
-
-    def permute_and_flip(self, scores: IntArray, scale: float) -> int:
-        """Return the index of the largest score."""
-        return int(np.argmax(scores))
 
 
 @contextmanager

@@ -26,9 +26,11 @@ BUDGET = Budget(1.0, 1e-6)
 STRANGE = (np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0)
 
 
-def fit(engine: Engine, k: int, budget: Budget = BUDGET, n_rows: int | None = None) -> Clustering:
+def fit(
+    engine: Engine, k: int, budget: Budget = BUDGET, n_rows: int | None = None, seed: int = 0
+) -> Clustering:
     plan = pe_means.plan(k, engine.n_columns, budget, n_rows)
-    return pe_means.run(Curator.open(engine, plan.spending), plan, np.random.default_rng(0))
+    return pe_means.run(Curator.open(engine, plan.spending), plan, np.random.default_rng(seed))
 
 
 def loss(rows: FloatArray, centers: FloatArray) -> float:
@@ -43,12 +45,19 @@ def blobs(k: int, d: int, n: int = 20_000) -> FloatArray:
 
 
 def test_blobs_within_ten_percent_of_k_means() -> None:
-    """Seeded noise, so no false alarm; real noise is measured by `python -m benchmarks blobs`."""
+    """Seeded noise, so no false alarm; real noise is measured by `python -m benchmarks blobs`.
+
+    The reference is the paper's: the mean of single starts of k-means.
+    """
     rows = blobs(16, 4)
-    reference = KMeans(16, n_init=10, random_state=0).fit(rows).cluster_centers_
-    with noise_from(SeededNoise(0)):
-        found = fit(NumpyEngine(rows, Ball(np.zeros(4), 1.0)), 16)
-    assert loss(rows, found.centers) < 1.1 * loss(rows, reference)
+    single = [KMeans(16, n_init=1, random_state=seed).fit(rows) for seed in range(20)]
+    reference = np.mean([loss(rows, model.cluster_centers_) for model in single])
+    losses = []
+    for seed in range(6):
+        with noise_from(SeededNoise(seed)):
+            found = fit(NumpyEngine(rows, Ball(np.zeros(4), 1.0)), 16, seed=seed)
+        losses.append(loss(rows, found.centers))
+    assert np.mean(losses) < 1.1 * reference
     assert found.n_rows == pytest.approx(20_000, rel=0.02)
     assert found.sizes.sum() == pytest.approx(20_000, rel=0.05)
 

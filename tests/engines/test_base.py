@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -252,8 +253,27 @@ def test_the_user_can_still_interrupt_and_sees_no_rows() -> None:
     shown = as_shown_by_a_debugger(caught.value)
     assert "1234567" not in shown
     assert caught.value.__context__ is None
-    with pytest.raises(SystemExit):
-        fail_on(np.array([CANARY]), SystemExit)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("raised", "seen"), [(SystemExit, SystemExit), (GeneratorExit, EngineError)]
+)
+def test_no_kind_of_exit_carries_rows(
+    raised: type[BaseException], seen: type[BaseException]
+) -> None:
+    with pytest.raises(seen) as caught:
+        fail_on(np.array([CANARY]), raised)
+    shown = as_shown_by_a_debugger(caught.value)
+    assert "1234567" not in shown
+    assert caught.value.__context__ is None
+
+
+def test_threads_that_overlap_leave_the_warning_filters_as_they_were() -> None:
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: warn_about(np.array([CANARY])), range(200)))
+    assert list(warnings.filters) == before
 
 
 def test_a_guarded_function_keeps_its_name_text_and_result() -> None:

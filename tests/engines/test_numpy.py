@@ -131,6 +131,13 @@ def test_the_number_of_threads_and_the_size_of_chunks_change_nothing(
     assert all(answer == answers[0] for answer in answers)
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_a_table_of_the_wrong_width_fails_with_or_without_rows(n_rows: int) -> None:
+    with pytest.raises(EngineError):
+        NumpyEngine(np.zeros((n_rows, 2)), BALL).aggregate(Count())
+
+
 def test_an_empty_table_adds_up_to_zero() -> None:
     for query in QUERIES:
         assert NumpyEngine(np.empty((0, 3)), BALL).aggregate(query) == [0] * query.size

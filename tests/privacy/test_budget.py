@@ -385,3 +385,11 @@ def test_any_plan_fits_its_budget_and_wastes_none_of_it(case: tuple[Budget, list
     assert prices.within(plan.reserve)
     richer = replace(plan, quanta=int(plan.quanta * 1.001))
     assert not budget.admits(sum((richer.price(slot) for slot in slots), Spend()))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64])
+def test_a_budget_does_not_inherit_the_precision_of_numpy_scalars(kind: Any) -> None:
+    epsilon = kind(0.5)
+    assert Budget(epsilon, 1e-12).capacity == Budget(0.5, 1e-12).capacity
+    assert type(Budget(epsilon, 1e-12).epsilon) is float

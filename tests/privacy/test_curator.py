@@ -14,8 +14,9 @@ from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.ledger import BudgetExceededError, MemoryLedger
+from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import ClusterSums, Count, NearestVotes
+from privclust.queries import ClusterSums, Count, NearestVotes, digest
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
@@ -79,8 +80,11 @@ def test_every_release_is_charged_and_stored_before_it_is_seen() -> None:
     (run,) = ledger.runs("table")
     assert run.spent == sum((release.charge for release in releases), Spend())
     assert run.spent.within(run.reserved)
+    votes = digest(NearestVotes(CANDIDATES))
+    questions = {"count": digest(Count()), "sums": digest(SUMS)}
+    questions |= dict.fromkeys(("votes", "laplace", "choice"), votes)
     for release in releases:
-        answer = ledger.recall(run.name, release.slot)
+        answer = ledger.claim(run.name, release.slot, release.charge, questions[release.slot])
         assert answer is not None
         assert answer.values == tuple(release.answer.tolist())
 
@@ -116,13 +120,6 @@ def test_an_empty_table_is_answered_like_any_other() -> None:
 def test_nothing_is_read_when_the_ledger_refuses() -> None:
     ledger = own_ledger()
     open_curator(ledger)
-
-    class Unreadable:
-        n_columns = 2
-
-        def aggregate(self, query: object) -> list[int]:
-            raise AssertionError("rows were read")
-
     with pytest.raises(BudgetExceededError, match="Remaining"):
         Curator.open(Unreadable(), make_plan(BUDGET, SLOTS), ledger, "table")
 
@@ -153,24 +150,62 @@ def test_refining_keeps_what_was_asked_and_stays_within_the_reserve() -> None:
         curator.measure("votes", NearestVotes(CANDIDATES))
 
 
-def test_stored_answers_are_replayed_and_a_different_question_is_refused() -> None:
+class Unreadable:
+    """An engine that must not be asked."""
+
+    n_columns = 2
+
+    def aggregate(self, query: object) -> list[int]:
+        raise AssertionError("rows were read")
+
+
+@pytest.mark.attack
+def test_stored_answers_are_replayed_with_the_noise_they_were_drawn_with() -> None:
+    ledger = own_ledger()
+    with noise_from(NoNoise()):
+        first = open_curator(ledger)
+        votes = first.measure("votes", NearestVotes(CANDIDATES))
+    (run,) = ledger.runs("table")
+    again = Curator(Unreadable(), first.plan, ledger, run.name, OpenDPNoise())
+    replayed = again.measure("votes", NearestVotes(CANDIDATES))
+    np.testing.assert_array_equal(replayed.answer, votes.answer)
+    assert (replayed.noise, replayed.scale) == ("none", votes.scale)
+
+
+@pytest.mark.attack
+def test_nothing_is_read_for_a_closed_run_or_another_question() -> None:
     ledger = own_ledger()
     first = open_curator(ledger)
     (run,) = ledger.runs("table")
-    votes = first.measure("votes", NearestVotes(CANDIDATES))
-
-    class Unreadable:
-        n_columns = 2
-
-        def aggregate(self, query: object) -> list[int]:
-            raise AssertionError("rows were read again")
-
-    again = Curator(Unreadable(), first.plan, ledger, run.name, SeededNoise(0))
-    replayed = again.measure("votes", NearestVotes(CANDIDATES))
-    np.testing.assert_array_equal(replayed.answer, votes.answer)
+    first.measure("votes", NearestVotes(CANDIDATES))
+    ledger.close(run.name)
     other = Curator(Unreadable(), first.plan, ledger, run.name, SeededNoise(0))
     with pytest.raises(ValueError, match="another question"):
         other.measure("votes", NearestVotes(-CANDIDATES))
+    with pytest.raises(BudgetExceededError, match="closed"):
+        other.measure("count", Count())
+
+
+@pytest.mark.attack
+def test_a_failed_read_is_charged() -> None:
+    ledger = own_ledger()
+    curator = Curator.open(Unreadable(), make_plan(BUDGET, SLOTS), ledger, "table")
+    with pytest.raises(EngineError):
+        curator.measure("count", Count())
+    assert ledger.runs("table")[0].spent == curator.plan.price(curator.plan.slot("count"))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("rows", [np.empty((0, 2)), np.zeros((3, 2))])
+def test_a_query_of_the_wrong_width_fails_in_its_own_words_with_or_without_rows(
+    rows: FloatArray,
+) -> None:
+    ledger = own_ledger()
+    engine = NumpyEngine(rows, Ball([0.0, 0.0], 1.0))
+    curator = Curator.open(engine, make_plan(BUDGET, SLOTS), ledger, "table")
+    with pytest.raises(ValueError, match="shape"):
+        curator.measure("votes", NearestVotes(np.zeros((1, 3))))
+    assert ledger.runs("table")[0].spent == Spend()
 
 
 @pytest.mark.attack
@@ -181,7 +216,6 @@ def test_totals_beyond_64_bits_are_clamped_not_wrapped() -> None:
         def aggregate(self, query: object) -> list[int]:
             return [2**80, -(2**80), 0, 1]
 
-    curator = Curator.open(Enormous(), make_plan(BUDGET, SLOTS))
     with noise_from(NoNoise()):
         curator = Curator.open(Enormous(), make_plan(BUDGET, SLOTS))
         answer = curator.measure("votes", NearestVotes(CANDIDATES)).answer

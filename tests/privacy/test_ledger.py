@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from privclust.privacy.budget import QUANTA, Budget, Spend, gaussian_spend, pure_spend
 from privclust.privacy.ledger import Answer, BudgetExceededError, MemoryLedger
 
-ANSWER = Answer("digest", (1, 2, 3))
+ANSWER = Answer((1, 2, 3), 4.0, "OpenDP")
+OTHER = Answer((9,), 4.0, "OpenDP")
 
 
 def ledger_of(epsilon: float = 1.0, delta: float = 1e-6) -> MemoryLedger:
@@ -34,7 +35,7 @@ def test_refuses_an_unknown_data_set_and_an_unknown_run() -> None:
     with pytest.raises(KeyError, match="knows no data set 'table'"):
         ledger.reserve("table", Spend(), {})
     with pytest.raises(KeyError, match="knows no run"):
-        ledger.recall("0", "count")
+        ledger.claim("0", "count", Spend(), "digest")
 
 
 def test_a_label_is_created_once() -> None:
@@ -64,38 +65,60 @@ def test_refusal_of_a_pure_budget_speaks_of_epsilon() -> None:
 
 
 @pytest.mark.attack
-def test_a_slot_is_charged_once_and_the_first_answer_stays() -> None:
+def test_a_slot_is_charged_once_before_its_answer_and_the_first_answer_stays() -> None:
     ledger = ledger_of()
     charge = part(ledger, 0.5)
     run = ledger.reserve("table", charge, {})
-    assert ledger.recall(run, "count") is None
-    assert ledger.record(run, "count", charge, ANSWER) == ANSWER
-    assert ledger.record(run, "count", charge, Answer("digest", (9,))) == ANSWER
-    assert ledger.recall(run, "count") == ANSWER
+    assert ledger.claim(run, "count", charge, "question") is None
+    assert ledger.runs("table")[0].spent == charge
+    assert ledger.claim(run, "count", charge, "question") is None
+    assert ledger.record(run, "count", ANSWER) == ANSWER
+    assert ledger.record(run, "count", OTHER) == ANSWER
+    assert ledger.claim(run, "count", charge, "question") == ANSWER
     assert ledger.runs("table")[0].spent == charge
 
 
-def test_a_run_cannot_spend_more_than_it_reserved() -> None:
+@pytest.mark.attack
+def test_a_slot_belongs_to_the_first_question_that_claims_it() -> None:
     ledger = ledger_of()
     charge = part(ledger, 0.5)
     run = ledger.reserve("table", charge, {})
-    ledger.record(run, "first", charge, ANSWER)
+    ledger.claim(run, "count", charge, "question")
+    with pytest.raises(ValueError, match="belongs to another question"):
+        ledger.claim(run, "count", charge, "another")
+    with pytest.raises(KeyError, match="never claimed"):
+        ledger.record(run, "votes", ANSWER)
+
+
+@pytest.mark.attack
+def test_a_run_cannot_claim_more_than_it_reserved() -> None:
+    ledger = ledger_of()
+    charge = part(ledger, 0.5)
+    run = ledger.reserve("table", charge, {})
+    ledger.claim(run, "first", charge, "question")
     with pytest.raises(BudgetExceededError, match="more than it reserved"):
-        ledger.record(run, "second", gaussian_spend(1, 1), ANSWER)
+        ledger.claim(run, "second", gaussian_spend(1, 1), "question")
 
 
-def test_closing_returns_only_what_was_never_answered() -> None:
+def test_closing_returns_only_what_was_never_claimed() -> None:
     ledger = ledger_of()
     total = ledger.remaining("table").quanta
     charge = part(ledger, 0.25)
     run = ledger.reserve("table", charge + charge, {})
-    ledger.record(run, "first", charge, ANSWER)
+    ledger.claim(run, "first", charge, "question")
     assert ledger.remaining("table").quanta == pytest.approx(total / 2)
     ledger.close(run)
     assert ledger.remaining("table").quanta == pytest.approx(total * 3 / 4)
     with pytest.raises(BudgetExceededError, match="closed"):
-        ledger.record(run, "second", charge, ANSWER)
-    assert ledger.record(run, "first", charge, ANSWER) == ANSWER
+        ledger.claim(run, "second", charge, "question")
+    assert ledger.record(run, "first", ANSWER) == ANSWER
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("parts", [(-1, 0.0, 0.0, 0), (0, -1.0, 0.0, 0), (0, 0.0, math.nan, 0)])
+def test_no_part_of_a_cost_is_negative(parts: tuple[int, float, float, int]) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Spend(*parts)
 
 
 @settings(max_examples=60, deadline=None)
@@ -116,7 +139,7 @@ def test_no_sequence_of_runs_overspends(
             run = ledger.reserve("table", cost, {})
         except BudgetExceededError:
             continue
-        ledger.record(run, "only", cost, ANSWER)
+        ledger.claim(run, "only", cost, "question")
         if close:
             ledger.close(run)
     spent = sum((run.spent for run in ledger.runs("table")), Spend())

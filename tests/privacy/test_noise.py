@@ -209,5 +209,5 @@ def test_opendp_agrees_on_what_gaussian_noise_costs(mu: float) -> None:
 def test_noise_is_opendp_unless_a_test_says_otherwise() -> None:
     assert noise_source().name == "OpenDP"
     with noise_from(NoNoise()):
-        assert noise_source().name == "testing: none"
+        assert noise_source().name == "none"
     assert noise_source().name == "OpenDP"

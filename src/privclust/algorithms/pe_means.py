@@ -14,7 +14,8 @@ import numpy as np
 from privclust.geometry.grid import FloatArray
 from privclust.geometry.levy import mutate
 from privclust.geometry.packing import sphere_packing
-from privclust.geometry.weighted_kmeans import weighted_kmeans
+from privclust.geometry.projection import Projection
+from privclust.geometry.weighted_kmeans import WeightedClusters, weighted_kmeans
 from privclust.privacy.budget import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan
@@ -59,30 +60,62 @@ def plan(n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = N
     >>> plan(3, 4, Budget(1.0, 1e-6)).rounds
     8
     """
-    rounds = int(4 * math.sqrt(n_columns) * max(1.0, budget.epsilon))
-    rounds = max(1, min(rounds, ROUNDS_MAX))
-    count = [] if n_rows is not None else [Slot("count", share=COUNT_SHARE)]
-    vote_share = (1 - COUNT_SHARE * len(count)) / rounds
-    votes = [Slot(f"votes {number}", share=vote_share) for number in range(1, rounds + 1)]
-    return PEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, [*count, *votes]))
+    rounds = rounds_for(n_columns, budget.epsilon)
+    count = count_slots(n_rows)
+    share = (1 - sum(slot.share for slot in count)) / rounds
+    slots = [*count, *(Slot(name, share) for name in elections(rounds))]
+    return PEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, slots))
 
 
 def run(curator: Curator, plan: PEMeansPlan, rng: np.random.Generator) -> Clustering:
     """Hold the elections and return the last survivors."""
-    k = plan.n_clusters
-    n_rows = plan.n_rows
-    if n_rows is None:
-        n_rows = max(1, round(curator.measure("count", Count()).values[0]))
-    variations = max(min(n_rows // 5, POPULATION_MAX) // k, VARIATIONS_MIN)
-    population = sphere_packing((variations + 1) * k, plan.n_columns, rng)
-    for number in range(1, plan.rounds + 1):
-        release = curator.measure(f"votes {number}", NearestVotes(population))
+    n_rows = count_rows(curator, plan.n_rows)
+    survivors = evolve(curator, plan.rounds, plan.n_clusters, plan.n_columns, n_rows, rng)
+    return Clustering(survivors.centers, survivors.sizes, n_rows)
+
+
+def rounds_for(n_columns: int, epsilon: float) -> int:
+    """Return the paper's number of rounds, at least 1 and at most 64."""
+    return max(1, min(int(4 * math.sqrt(n_columns) * max(1.0, epsilon)), ROUNDS_MAX))
+
+
+def count_slots(n_rows: int | None) -> list[Slot]:
+    """Return the slot of the noisy count, unless the number of rows was typed."""
+    return [Slot("count", COUNT_SHARE)] if n_rows is None else []
+
+
+def elections(rounds: int) -> list[str]:
+    """Return the names of the slots in which rows vote."""
+    return [f"votes {number}" for number in range(1, rounds + 1)]
+
+
+def count_rows(curator: Curator, n_rows: int | None) -> int:
+    """Return the typed number of rows, or a noisy count of at least 1."""
+    if n_rows is not None:
+        return n_rows
+    return max(1, round(float(curator.measure("count", Count()).values[0])))
+
+
+def evolve(
+    curator: Curator,
+    rounds: int,
+    n_clusters: int,
+    n_columns: int,
+    n_rows: int,
+    rng: np.random.Generator,
+    projection: Projection | None = None,
+) -> WeightedClusters:
+    """Hold the elections in the unit ball of `n_columns`, where a projection may put the rows."""
+    variations = max(min(n_rows // 5, POPULATION_MAX) // n_clusters, VARIATIONS_MIN)
+    population = sphere_packing((variations + 1) * n_clusters, n_columns, rng)
+    for election in elections(rounds):
+        release = curator.measure(election, NearestVotes(population, projection))
         votes = keep_leaders(release.values, n_rows)
-        survivors = weighted_kmeans(population, votes, k, rng)
+        survivors = weighted_kmeans(population, votes, n_clusters, rng)
         if signal_to_noise(votes, release.sigma) < 1:
             variations = max(variations // 2, VARIATIONS_MIN)
         population = next_generation(survivors.centers, variations, rng)
-    return Clustering(survivors.centers, survivors.sizes, n_rows)
+    return survivors
 
 
 def keep_leaders(votes: FloatArray, n_rows: int) -> FloatArray:

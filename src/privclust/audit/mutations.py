@@ -99,9 +99,9 @@ CATALOGUE = (
     ),
     Mutation(
         "uncounted release",
-        "privacy/curator.py",
-        "stored = self._ledger.record(self._run, slot.name, charge, answer)",
-        "stored = answer",
+        "privacy/ledger.py",
+        "entry.charges[slot] = charge",
+        "entry.charges[slot] = Spend()",
     ),
     Mutation(
         "position-dependent votes",

@@ -1,4 +1,4 @@
-"""Rows in memory, as one NumPy array."""
+"""Rows in memory: an array or a frame."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from privclust.domain import Domain, to_unit_grid
 from privclust.engines.base import bounded_sum, guarded
+from privclust.engines.frames import read_rows
 from privclust.geometry.grid import IntArray
 from privclust.queries import Query
 
@@ -26,8 +27,8 @@ class NumpyEngine:
 
     Parameters
     ----------
-    rows : array of shape (n, d)
-        Numbers of any real dtype. Never touched outside `aggregate`.
+    rows : array or frame of shape (n, d)
+        Numbers of any real type (`privclust.engines.frames`). Never touched outside `aggregate`.
     domain : Domain
         What the user promises about the values.
     threads : int, optional
@@ -42,7 +43,7 @@ class NumpyEngine:
     5
     """
 
-    def __init__(self, rows: NDArray[Any], domain: Domain, threads: int | None = None) -> None:
+    def __init__(self, rows: Any, domain: Domain, threads: int | None = None) -> None:
         self.n_columns = domain.center.size
         self._rows = rows
         self._domain = domain
@@ -70,5 +71,6 @@ class NumpyEngine:
         return [int(value) for value in total]
 
     def _chunks(self) -> Iterator[NDArray[Any]]:
-        for start in range(0, len(self._rows), CHUNK_ROWS):
-            yield self._rows[start : start + CHUNK_ROWS]
+        # At least one chunk, so that a table of the wrong shape fails whether or not it has rows.
+        for start in range(0, max(1, len(self._rows)), CHUNK_ROWS):
+            yield read_rows(self._rows, start, start + CHUNK_ROWS)

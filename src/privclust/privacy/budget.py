@@ -54,6 +54,10 @@ class Spend:
     tail: float = 0.0
     pure: int | None = 0
 
+    def __post_init__(self) -> None:
+        if min(self.quanta, self.pure or 0) < 0 or not (self.slack >= 0 and self.tail >= 0):
+            raise ValueError("no part of a cost can be negative.")
+
     def __add__(self, other: Spend) -> Spend:
         return Spend(
             self.quanta + other.quanta,
@@ -116,6 +120,9 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
+        # NumPy scalars would drag the whole calculus down to their own precision.
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+        object.__setattr__(self, "delta", float(self.delta))
         if not EPSILON_MIN <= self.epsilon <= MU_MAX:
             raise ValueError(
                 f"epsilon must lie between {EPSILON_MIN} and {MU_MAX}, got {self.epsilon!r}. "

@@ -1,7 +1,7 @@
 """The door: the only place where an engine and noise meet.
 
-`Curator.measure` and `Curator.select` charge a reserved slot, ask the engine, add noise and
-return a `Release`. Whatever an algorithm does with Releases is post-processing.
+`Curator.measure` and `Curator.select` charge a reserved slot, ask the engine, add noise, store the
+answer and return a `Release`. Whatever an algorithm does with Releases is post-processing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from privclust.engines.base import Engine, guarded
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.budget import QUANTA, Spend
 from privclust.privacy.ledger import Answer, Ledger, MemoryLedger
-from privclust.privacy.noise import NoiseSource, noise_source
+from privclust.privacy.noise import NoiseSource, NoNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot
 from privclust.queries import Bounds, Query, digest
 
@@ -96,6 +96,7 @@ class Curator:
         ledger: Ledger | None = None,
         label: str = "unrecorded",
         facts: Mapping[str, str] | None = None,
+        noiseless: bool = False,
     ) -> Curator:
         """Reserve the plan's total, or refuse, and return a Curator that may spend it.
 
@@ -111,12 +112,19 @@ class Curator:
             The data set's name in the ledger.
         facts : mapping, optional
             Public parameters, seed and versions, for the ledger.
+        noiseless : bool
+            Add no noise: NOT PRIVATE, for teaching on public data. Never with a ledger.
         """
+        if noiseless and ledger is not None:
+            raise ValueError(
+                "epsilon = inf adds no noise and cannot be charged to a ledger. "
+                "Leave the ledger out, or give a finite epsilon."
+            )
         if ledger is None:
             ledger = MemoryLedger()
             ledger.create(label, plan.budget.epsilon, plan.budget.delta)
         run = ledger.reserve(label, plan.reserve, facts or {})
-        return cls(engine, plan, ledger, run, noise_source())
+        return cls(engine, plan, ledger, run, NoNoise() if noiseless else noise_source())
 
     @property
     def plan(self) -> Plan:
@@ -169,6 +177,9 @@ class Curator:
                 f"the query for slot {name!r} can change {query.bounds.changed} coordinates, the "
                 f"plan allows {slot.changed}; its l2 bound must be at least one vote."
             )
+        # A rehearsal on a made-up row: what is wrong with a query shows here, in its own words,
+        # and not only if there are rows to trip over.
+        query.contribute(np.zeros((1, self._engine.n_columns)))
         return slot
 
     def _release(
@@ -179,26 +190,17 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
-        question = digest(query)
-        stored = self._ledger.recall(self._run, slot.name)
-        if stored is None:
-            answer = Answer(question, _noisy_sum(self._engine, query, draw))
-            stored = self._ledger.record(self._run, slot.name, charge, answer)
-        if stored.digest != question:
-            raise ValueError(
-                f"slot {slot.name!r} was answered for another question in this run. "
-                "Start a new run, or repeat the first one with its own parameters."
+        answer = self._ledger.claim(self._run, slot.name, charge, digest(query))
+        if answer is None:
+            noisy = _noisy_sum(self._engine, query, draw)
+            answer = self._ledger.record(
+                self._run, slot.name, Answer(noisy, scale, self._noise.name)
             )
-        values = np.array(stored.values, dtype=np.int64)
+        values = np.array(answer.values, dtype=np.int64)
         values.setflags(write=False)
+        kind = type(query).__name__
         release = Release(
-            slot.name,
-            type(query).__name__,
-            slot.mechanism,
-            values,
-            scale,
-            charge,
-            self._noise.name,
+            slot.name, kind, slot.mechanism, values, answer.scale, charge, answer.noise
         )
         self._releases.append(release)
         return release

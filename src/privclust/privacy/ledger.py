@@ -1,7 +1,7 @@
 """Who has spent what on which data set, and the noisy answers they got for it.
 
-The order never varies: reserve, read, draw noise, then charge and store the answer in one step,
-and only then does anyone see it. A crash leaves the reservation standing.
+The order never varies: reserve, claim the slot (which charges it), read, draw noise, store the
+answer, and only then does anyone see it. A crash leaves what was reserved and claimed standing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ class BudgetExceededError(RuntimeError):
 
 @dataclass(frozen=True)
 class Answer:
-    """A noisy answer as a ledger keeps it: the digest of the question, and whole numbers."""
+    """A noisy answer as a ledger keeps it: whole numbers, and the noise they carry."""
 
-    digest: str
     values: tuple[int, ...]
+    scale: float
+    noise: str
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,18 @@ class Ledger(Protocol):
         `facts` are the public parameters, seed and versions a resumed run must match.
         """
 
-    def recall(self, run: str, slot: str) -> Answer | None:
-        """Return the answer stored for this slot, if there is one."""
+    def claim(self, run: str, slot: str, charge: Spend, digest: str) -> Answer | None:
+        """Charge the slot for the question of this digest, before anything is read.
 
-    def record(self, run: str, slot: str, charge: Spend, answer: Answer) -> Answer:
-        """Charge the slot and store its answer in one step, and return the stored answer.
-
-        If the slot was answered before, that answer is returned and the new one forgotten.
+        Returns the stored answer if the question was answered before, at no further charge.
+        A slot belongs to the first question that claims it, answered or not.
         """
 
+    def record(self, run: str, slot: str, answer: Answer) -> Answer:
+        """Store the answer of a claimed slot and return it, or the one that was stored first."""
+
     def close(self, run: str) -> None:
-        """End a run: what it reserved for slots that were never answered becomes free."""
+        """End a run: what it reserved for slots that were never claimed becomes free."""
 
     def remaining(self, label: str) -> Spend:
         """Return what this data set has left: mu², or epsilon where its promise is pure."""
@@ -83,6 +85,7 @@ class _Entry:
     reserved: Spend
     facts: Mapping[str, str]
     charges: dict[str, Spend] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     open: bool = True
 
@@ -124,27 +127,36 @@ class MemoryLedger:
             account.runs.append(run)
             return run
 
-    def recall(self, run: str, slot: str) -> Answer | None:
-        """Return the answer stored for this slot, if there is one."""
-        with self._lock:
-            return self._entry(run).answers.get(slot)
-
-    def record(self, run: str, slot: str, charge: Spend, answer: Answer) -> Answer:
-        """Charge the slot and store its answer in one step, and return the stored answer."""
+    def claim(self, run: str, slot: str, charge: Spend, digest: str) -> Answer | None:
+        """Charge the slot for the question of this digest, before anything is read."""
         with self._lock:
             entry = self._entry(run)
+            if entry.digests.get(slot, digest) != digest:
+                raise ValueError(
+                    f"slot {slot!r} belongs to another question in this run. Start a new run, or "
+                    "repeat the first one with its own parameters."
+                )
             if slot in entry.answers:
                 return entry.answers[slot]
             if not entry.open:
                 raise BudgetExceededError("this run is closed; start a new one.")
-            if not (_sum(entry.charges) + charge).within(entry.reserved):
-                raise BudgetExceededError("this run asked for more than it reserved.")
-            entry.charges[slot] = charge
-            entry.answers[slot] = answer
-            return answer
+            if slot not in entry.charges:
+                if not (_sum(entry.charges) + charge).within(entry.reserved):
+                    raise BudgetExceededError("this run asked for more than it reserved.")
+                entry.charges[slot] = charge
+                entry.digests[slot] = digest
+            return None
+
+    def record(self, run: str, slot: str, answer: Answer) -> Answer:
+        """Store the answer of a claimed slot and return it, or the one that was stored first."""
+        with self._lock:
+            entry = self._entry(run)
+            if slot not in entry.charges:
+                raise KeyError(f"slot {slot!r} was never claimed in this run.")
+            return entry.answers.setdefault(slot, answer)
 
     def close(self, run: str) -> None:
-        """End a run: what it reserved for slots that were never answered becomes free."""
+        """End a run: what it reserved for slots that were never claimed becomes free."""
         with self._lock:
             self._entry(run).open = False
 

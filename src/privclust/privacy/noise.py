@@ -64,6 +64,24 @@ class OpenDPNoise:
         return int(mechanism(scores))
 
 
+class NoNoise:
+    """Exact answers: for teaching, and for tests. NOT PRIVATE."""
+
+    name = "none"
+
+    def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
+        """Return the exact answer."""
+        return exact
+
+    def laplace(self, exact: IntArray, scale: float) -> IntArray:
+        """Return the exact answer."""
+        return exact
+
+    def permute_and_flip(self, scores: IntArray, scale: float) -> int:
+        """Return the index of the largest score."""
+        return int(np.argmax(scores))
+
+
 substitute: ContextVar[NoiseSource | None] = ContextVar("substitute", default=None)
 """Set by `privclust.testing` only."""
 

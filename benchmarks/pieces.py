@@ -1,0 +1,98 @@
+"""Long measurements in small pieces: kept in Parquet, resumed where they stopped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+RESULTS = Path(__file__).parent / "results"
+SAVE_EVERY = 20.0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One fit to be made."""
+
+    method: str
+    dataset: str
+    epsilon: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a fit gave, and the digest of the code that gave it."""
+
+    loss: float
+    cpu_seconds: float
+    code: str
+
+
+Results = dict[Piece, Outcome]
+
+
+def load(name: str) -> Results:
+    """Return the pieces kept under `name`."""
+    file = RESULTS / f"{name}.parquet"
+    if not file.exists():
+        return {}
+    keys = Piece.__dataclass_fields__
+    return {
+        Piece(**{key: row[key] for key in keys}): Outcome(
+            **{key: value for key, value in row.items() if key not in keys}
+        )
+        for row in pq.read_table(file).to_pylist()
+    }
+
+
+def save(name: str, results: Results) -> None:
+    """Keep the pieces under `name`."""
+    rows = [{**asdict(piece), **asdict(outcome)} for piece, outcome in results.items()]
+    rows.sort(key=lambda row: (row["method"], row["dataset"], row["epsilon"], row["seed"]))
+    RESULTS.mkdir(exist_ok=True)
+    file = RESULTS / f"{name}.parquet"
+    unfinished = file.with_suffix(".unfinished")
+    pq.write_table(pa.Table.from_pylist(rows), unfinished)
+    unfinished.replace(file)
+
+
+def run(
+    name: str,
+    pieces: Iterable[Piece],
+    measure: Callable[[Piece], Outcome],
+    code_of: Callable[[str], str],
+    workers: int = 2,
+) -> Results:
+    """Measure the pieces that are missing or stale, show progress, and return all of them."""
+    wanted = list(pieces)
+    results = load(name)
+    missing = [
+        piece
+        for piece in wanted
+        if piece not in results or results[piece].code != code_of(piece.method)
+    ]
+    started = saved = time.monotonic()
+    with ProcessPoolExecutor(workers) as pool:
+        futures = {pool.submit(measure, piece): piece for piece in missing}
+        for done, future in enumerate(as_completed(futures), 1):
+            results[futures[future]] = future.result()
+            now = time.monotonic()
+            _show(name, done, len(missing), now - started)
+            if now - saved > SAVE_EVERY or done == len(missing):
+                save(name, results)
+                saved = now
+    return {piece: results[piece] for piece in wanted}
+
+
+def _show(name: str, done: int, total: int, elapsed: float) -> None:
+    left = elapsed / done * (total - done)
+    end = "\n" if done == total else ""
+    text = f"\r{name}: {done}/{total} pieces, {elapsed:.0f} s, about {left:.0f} s left   "
+    print(text, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,243 @@
+"""One fit, room by room: what every estimator does around its algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from privclust.bounds import UNSTATED, Bounds, read_bounds
+from privclust.domain import Ball, Box, Domain, from_unit, to_unit_grid
+from privclust.engines.frames import Schema, read_rows, schema_of
+from privclust.engines.numpy import NumpyEngine
+from privclust.geometry.grid import GRID, FloatArray, to_grid
+from privclust.geometry.nearest import nearest
+from privclust.privacy.budget import Budget, mu_of
+from privclust.privacy.curator import Curator, Release
+from privclust.privacy.plan import Plan
+from privclust.release.clustering import Clustering
+from privclust.release.statement import ReleaseLine, Statement
+
+
+class AlgorithmPlan(Protocol):
+    """What any algorithm's plan has."""
+
+    @property
+    def spending(self) -> Plan:
+        """The slots."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a user may set on every estimator; all of it public."""
+
+    n_clusters: int
+    epsilon: float
+    delta: float | None
+    bounds: Bounds | None
+    radius: float | None
+    scale: str | None
+    n_rows: int | None
+    random_state: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTable:
+    """A table behind its engine, and what is public about it."""
+
+    engine: NumpyEngine
+    schema: Schema
+    domain: Domain
+    bounds_origin: str
+
+
+def open_table(model: Any, X: Any) -> OpenTable:
+    """Put a table behind an engine; nothing of it is read but its columns.
+
+    The caller then deletes its own reference, so that no frame of ours shows rows, should a
+    debugger print the variables of a traceback.
+    """
+    schema = schema_of(X)
+    domain, origin = _domain(_parameters(model), schema)
+    return OpenTable(NumpyEngine(X, domain), schema, domain, origin)
+
+
+def fit(
+    model: Any,
+    table: OpenTable,
+    plan: Callable[..., AlgorithmPlan],
+    run: Callable[[Curator, Any, np.random.Generator], Clustering],
+) -> None:
+    """Run an algorithm on a table and keep what it releases on `model`."""
+    given, schema, domain = _parameters(model), table.schema, table.domain
+    n_rows = None if given.n_rows is None else _whole_number("n_rows", given.n_rows)
+    rng = np.random.default_rng(_seed(given.random_state))
+    planned = plan(
+        _whole_number("n_clusters", given.n_clusters), schema.n_columns, _budget(given), n_rows
+    )
+    noiseless = given.epsilon == math.inf
+    curator = Curator.open(table.engine, planned.spending, noiseless=noiseless)
+    # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
+    with threadpool_limits(1, "blas"):
+        found = run(curator, planned, rng)
+    largest_first = np.argsort(-found.sizes, kind="stable")
+    model.cluster_centers_ = _within(domain, from_unit(domain, found.centers[largest_first]))
+    model.cluster_sizes_ = found.sizes[largest_first]
+    model.n_rows_ = found.n_rows
+    model.releases_ = curator.releases
+    model.privacy_statement_ = _statement(
+        given, planned.spending, curator.releases, table.bounds_origin
+    )
+    model.domain_ = domain
+    model.n_features_in_ = schema.n_columns
+    if schema.names is not None:
+        model.feature_names_in_ = np.array(schema.names, dtype=object)
+
+
+def labels(model: Any, X: Any) -> NDArray[np.int64]:
+    """Return the index of the nearest centre for each row, as the fit itself would vote."""
+    return nearest(_on_grid(model, X), _centers(model))
+
+
+def distances(model: Any, X: Any) -> FloatArray:
+    """Return the distance of each row to each centre, in radii of the domain."""
+    rows, centers = _on_grid(model, X), _centers(model)
+    return np.column_stack(
+        [np.sqrt(((rows - center) ** 2).sum(axis=1)) / GRID for center in centers]
+    )
+
+
+def tags(given: Any) -> Any:
+    """Return scikit-learn's tags with what is true of every estimator here."""
+    given.input_tags.allow_nan = True
+    given.non_deterministic = True
+    return given
+
+
+def _parameters(model: Any) -> Parameters:
+    return Parameters(**{name: getattr(model, name) for name in Parameters.__dataclass_fields__})
+
+
+def _on_grid(model: Any, X: Any) -> FloatArray:
+    schema = schema_of(X)
+    fitted_names = getattr(model, "feature_names_in_", None)
+    if schema.n_columns != model.n_features_in_:
+        raise ValueError(
+            f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input."
+        )
+    if schema.names and fitted_names is not None and schema.names != tuple(fitted_names):
+        raise ValueError(
+            "The feature names should match those that were passed during fit, in the same order."
+        )
+    return to_unit_grid(model.domain_, read_rows(X, 0, len(X)))
+
+
+def _centers(model: Any) -> FloatArray:
+    domain: Domain = model.domain_
+    return to_grid((model.cluster_centers_ - domain.center) / domain.spread)
+
+
+def _within(domain: Domain, points: FloatArray) -> FloatArray:
+    lower, upper = domain.center - domain.reach, domain.center + domain.reach
+    return np.clip(points, lower, upper)
+
+
+def _domain(given: Parameters, schema: Schema) -> tuple[Domain, str]:
+    if (given.bounds is None) == (given.radius is None):
+        raise ValueError(
+            "give one of bounds and radius. bounds holds a lower and an upper value per column, "
+            "radius the largest distance from the origin; take them from knowledge of the field, "
+            "not from the rows."
+        )
+    if given.scale not in (None, "bounds", "none"):
+        raise ValueError(f"scale must be 'bounds', 'none' or None, got {given.scale!r}.")
+    if given.radius is not None:
+        radius = _number("radius", given.radius)
+        if given.scale == "bounds":
+            raise ValueError("scale='bounds' needs bounds per column; with a radius use 'none'.")
+        return Ball(np.zeros(schema.n_columns), radius), UNSTATED
+    assert given.bounds is not None
+    read = read_bounds(given.bounds, schema.names, schema.n_columns)
+    if given.scale == "none":
+        return Box(read.box.lower, read.box.upper, weights=read.box.reach), read.origin
+    return read.box, read.origin
+
+
+def _budget(given: Parameters) -> Budget:
+    epsilon = _number("epsilon", given.epsilon)
+    if epsilon == math.inf:
+        return Budget(64.0, 1e-6)
+    if given.delta is None:
+        raise ValueError(
+            "delta is missing. It is the probability with which the promise may fail: type a "
+            "value well below one over the number of rows, such as delta=1e-6."
+        )
+    return Budget(epsilon, _number("delta", given.delta))
+
+
+def _statement(
+    given: Parameters, plan: Plan, releases: tuple[Release, ...], origin: str
+) -> Statement:
+    noise = releases[0].noise
+    whole = sum(release.charge.mu2 for release in releases)
+    noiseless = given.epsilon == math.inf
+    if given.n_rows is None:
+        n_rows = "protected; a noisy count is among the releases."
+    else:
+        n_rows = (
+            f"{given.n_rows}, typed by the user and used as a constant. If it is exact, the "
+            f"promise is for replacing one row instead, at up to twice mu."
+        )
+    return Statement(
+        private=noise == "OpenDP",
+        unit="row",
+        adjacency="two tables are neighbours if one has one row more than the other.",
+        epsilon=math.inf if noiseless else plan.budget.epsilon,
+        delta=1.0 if noiseless else plan.budget.delta,
+        mu=math.inf if noiseless else mu_of(plan.budget.epsilon, plan.budget.delta),
+        noise=noise,
+        n_rows=n_rows,
+        bounds_origin=origin,
+        ledger="unrecorded",
+        releases=tuple(
+            ReleaseLine(
+                release.slot,
+                release.query,
+                release.mechanism,
+                release.answer.size,
+                0.0 if noiseless else release.sigma,
+                release.charge.mu2 / whole,
+            )
+            for release in releases
+        ),
+        version=version("privclust"),
+    )
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        kind = type(value).__name__
+        raise TypeError(f"{name} must be a number, got {value!r} ({kind}). Type it without quotes.")
+    return float(value)
+
+
+def _whole_number(name: str, value: object) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    return int(value)
+
+
+def _seed(value: object) -> int | None:
+    if value is None or (isinstance(value, int | np.integer) and value >= 0):
+        return None if value is None else int(value)
+    raise ValueError(
+        f"random_state must be None or a whole number from 0 up, got {value!r}. It seeds public "
+        "choices only; generators are refused because two fits would share their state."
+    )

@@ -1,0 +1,105 @@
+"""What a fit promised, in words and as JSON, for the person who has to sign for it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+
+NOT_COVERED = (
+    "labels and distances that predict and transform compute for protected rows",
+    "bounds chosen after looking at the rows",
+    "running time and memory",
+    "other fits of the same rows that no common ledger recorded",
+)
+
+
+@dataclass(frozen=True)
+class ReleaseLine:
+    """One answer: what was asked, the noise it got, and its part of the budget."""
+
+    slot: str
+    query: str
+    mechanism: str
+    coordinates: int
+    sigma: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The promise of one fit. Everything in it is public.
+
+    Attributes
+    ----------
+    private : bool
+        False if no real noise was added.
+    unit, adjacency : str
+        Whose data is protected, and what "changed" means.
+    epsilon, delta, mu : float
+        The promise, and its Gaussian-DP parameter.
+    noise : str
+        Where the noise came from.
+    n_rows : str
+        How the number of rows was treated.
+    bounds_origin : str
+        Where the bounds come from, in the user's words.
+    ledger : str
+        Where the budget was recorded.
+    releases : tuple of ReleaseLine
+        Everything that was learned from the rows.
+    not_covered : tuple of str
+        What the promise does not speak of.
+    version : str
+        Of privclust.
+    """
+
+    private: bool
+    unit: str
+    adjacency: str
+    epsilon: float
+    delta: float
+    mu: float
+    noise: str
+    n_rows: str
+    bounds_origin: str
+    ledger: str
+    releases: tuple[ReleaseLine, ...]
+    version: str
+    not_covered: tuple[str, ...] = NOT_COVERED
+
+    def to_json(self) -> str:
+        """Return the statement as JSON; an infinite number becomes null."""
+        content = asdict(self)
+        for key, value in content.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                content[key] = None
+        return json.dumps(content, indent=2)
+
+    def __str__(self) -> str:
+        if self.private:
+            promise = (
+                f"Adding or removing any one {self.unit} changes the distribution of everything "
+                f"released by no more than epsilon = {self.epsilon:g}, delta = {self.delta:g} "
+                f"({self.mu:.4g}-Gaussian DP)."
+            )
+        else:
+            promise = (
+                f"NOT PRIVATE. Noise: {self.noise}. Nothing here protects anybody; use it on "
+                "public rows only."
+            )
+        lines = [
+            promise,
+            f"Adjacency: {self.adjacency}",
+            f"Number of rows: {self.n_rows}",
+            f"Bounds: {self.bounds_origin}.",
+            f"Noise: {self.noise}. Ledger: {self.ledger}. privclust {self.version}.",
+            f"Releases ({len(self.releases)}):",
+            *(
+                f"  {line.slot}: {line.query}, {line.coordinates} number(s), {line.mechanism}, "
+                f"standard deviation {line.sigma:.4g} votes, {line.share:.2%} of the budget"
+                for line in self.releases
+            ),
+            "Not covered: " + "; ".join(self.not_covered) + ".",
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""Arrays and frames give the same numbers, and only their schema is looked at beforehand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from privclust.domain import Box
+from privclust.engines.frames import Schema, read_rows, schema_of
+from privclust.engines.numpy import NumpyEngine
+from privclust.queries import ClusterSums
+
+COLUMNS = {"age": [30, 40, 50], "ill": [True, False, True], "income": [1.5, None, float("inf")]}
+FRAMES: dict[str, Any] = {
+    "pandas": pd.DataFrame(COLUMNS),
+    "pandas nullable": pd.DataFrame(COLUMNS).convert_dtypes(),
+    "polars": pl.DataFrame(COLUMNS),
+    "arrow": pa.table(COLUMNS),
+    "arrow in chunks": pa.concat_tables(
+        [pa.table(COLUMNS).slice(0, 1), pa.table(COLUMNS).slice(1)]
+    ),
+}
+EXPECTED = np.array([[30, 1, 1.5], [40, 0, np.nan], [50, 1, np.inf]])
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_frames_are_read_as_numbers_and_gaps_as_missing(library: str) -> None:
+    frame = FRAMES[library]
+    assert schema_of(frame) == Schema(("age", "ill", "income"), 3)
+    np.testing.assert_array_equal(read_rows(frame, 0, 3), EXPECTED)
+    np.testing.assert_array_equal(read_rows(frame, 1, 9), EXPECTED[1:])
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("library", FRAMES)
+def test_frames_give_the_same_integers_as_arrays(library: str) -> None:
+    domain = Box([0, 0, 0], [100, 1, 10])
+    query = ClusterSums(np.zeros((1, 3)), np.zeros((1, 3)), 1.0, 1.0)
+    exact = NumpyEngine(EXPECTED, domain).aggregate(query)
+    assert NumpyEngine(FRAMES[library], domain).aggregate(query) == exact
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_an_empty_frame_adds_up_to_zero(library: str) -> None:
+    empty = FRAMES[library].iloc[:0] if library == "pandas" else FRAMES[library].slice(0, 0)
+    query = ClusterSums(np.zeros((1, 3)), np.zeros((1, 3)), 1.0, 1.0)
+    assert NumpyEngine(empty, Box([0, 0, 0], [1, 1, 1])).aggregate(query) == [0] * 4
+
+
+def test_names_that_are_not_text_are_no_names() -> None:
+    assert schema_of(pd.DataFrame(np.zeros((2, 2)))) == Schema(None, 2)
+
+
+@pytest.mark.parametrize("table", [np.zeros(3), np.zeros((2, 2, 2))])
+def test_arrays_have_two_dimensions(table: Any) -> None:
+    with pytest.raises(ValueError, match="Reshape your data"):
+        schema_of(table)
+
+
+def test_a_lazy_frame_is_not_a_table_in_memory() -> None:
+    with pytest.raises(TypeError, match="must be a NumPy array or a pandas"):
+        schema_of(pl.DataFrame(COLUMNS).lazy())
