@@ -37,6 +37,8 @@ def schema_of(table: Any) -> Schema:
                 f"X must be two-dimensional, got {table.ndim} dimension(s). Reshape your data: "
                 "one row per unit, one column per feature, for instance X.reshape(-1, 1)."
             )
+        if table.dtype.kind == "c":
+            raise ValueError("Complex data not supported. Give real numbers.")
         kinds: dict[str, bool] = {"array": table.dtype.kind in "biuf"}
         schema = Schema(None, int(table.shape[1]))
     elif library == "pandas" and hasattr(table, "dtypes") and hasattr(table, "columns"):

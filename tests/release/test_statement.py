@@ -1,0 +1,79 @@
+"""What the person who signs reads."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from privclust import PEMeans
+from privclust.release.statement import Statement
+from privclust.testing import SeededNoise, noise_from
+
+ROWS = np.random.default_rng(0).normal(size=(300, 2))
+
+
+def statement(**parameters: object) -> Statement:
+    given = {"n_clusters": 2, "delta": 1e-6, "radius": 5.0, "random_state": 0, **parameters}
+    found: Statement = PEMeans(**given).fit(ROWS).privacy_statement_  # type: ignore[arg-type]
+    return found
+
+
+def test_the_words_name_promise_releases_and_limits() -> None:
+    words = str(statement())
+    assert "Adding or removing any one row" in words
+    assert "epsilon = 1, delta = 1e-06 (0.2367-Gaussian DP)" in words
+    assert "Releases (6):" in words
+    assert "count: Count, 1 number(s), gaussian" in words
+    assert "0.50% of the budget" in words
+    assert "unrecorded" in words
+    assert "Not covered: labels and distances" in words
+    assert "was not stated" in words
+
+
+def test_json_holds_the_same_and_nothing_else() -> None:
+    content = json.loads(statement().to_json())
+    assert set(content) == {
+        "private",
+        "unit",
+        "adjacency",
+        "epsilon",
+        "delta",
+        "mu",
+        "noise",
+        "n_rows",
+        "bounds_origin",
+        "ledger",
+        "releases",
+        "version",
+        "not_covered",
+    }
+    assert content["private"] is True
+    assert sum(release["share"] for release in content["releases"]) == pytest.approx(1)
+
+
+def test_a_typed_number_of_rows_is_said_to_be_typed() -> None:
+    found = statement(n_rows=300)
+    assert "300, typed by the user" in found.n_rows
+    assert "replacing one row" in found.n_rows
+    assert found.releases[0].slot == "votes 1"
+
+
+@pytest.mark.attack
+def test_what_is_not_private_says_so() -> None:
+    infinite = statement(epsilon=math.inf, delta=None)
+    assert "NOT PRIVATE" in str(infinite)
+    assert json.loads(infinite.to_json())["epsilon"] is None
+    with noise_from(SeededNoise(0)):
+        seeded = statement()
+    assert not seeded.private
+    assert "NOT PRIVATE. Noise: testing: seeded" in str(seeded)
+
+
+def test_without_noise_the_centres_are_those_of_k_means() -> None:
+    rows = np.vstack([np.full((200, 2), 1.0), np.full((100, 2), -1.0)])
+    model = PEMeans(2, epsilon=math.inf, radius=2.0, random_state=0).fit(rows)
+    np.testing.assert_allclose(model.cluster_centers_, [[1, 1], [-1, -1]], atol=0.02)
+    assert model.cluster_sizes_.tolist() == [200, 100]

@@ -1,0 +1,94 @@
+"""Everything a fitted estimator holds is on a list, and no cell or exact count is in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privclust import HDPEMeans, PEMeans
+from privclust.domain import Box
+from privclust.privacy.budget import Spend
+from privclust.privacy.curator import Release
+from privclust.release.statement import ReleaseLine, Statement
+from privclust.testing import SeededNoise, noise_from
+
+CANARY = 73.19283746501928
+N_ROWS = 4219
+PARAMETERS = {
+    "n_clusters",
+    "epsilon",
+    "delta",
+    "bounds",
+    "radius",
+    "scale",
+    "n_rows",
+    "random_state",
+}
+FITTED = {
+    "cluster_centers_",
+    "cluster_sizes_",
+    "n_rows_",
+    "releases_",
+    "privacy_statement_",
+    "domain_",
+    "n_features_in_",
+    "feature_names_in_",
+}
+PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
+RECORDS = (Box, Release, ReleaseLine, Spend, Statement)
+
+
+@pytest.fixture(scope="module", params=[PEMeans, HDPEMeans])
+def model(request: pytest.FixtureRequest) -> Any:
+    rows = np.full((N_ROWS, 2), CANARY)
+    frame = pd.DataFrame(rows, columns=["age", "weight"])
+    bounds = {"age": (0, 120), "weight": (0, 300)}
+    # Seeded, so that no noisy number equals the exact one by chance.
+    with noise_from(SeededNoise(0)):
+        return request.param(3, delta=1e-6, bounds=bounds, random_state=0).fit(frame)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Walk down to plain values and arrays; anything that is not on the list fails."""
+    if isinstance(value, RECORDS):
+        for field in dataclasses.fields(value):
+            yield from leaves(getattr(value, field.name))
+    elif isinstance(value, dict):
+        yield from leaves((*value, *value.values()))
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from leaves(item)
+    else:
+        assert isinstance(value, (*PLAIN, np.ndarray)), type(value)
+        yield value
+
+
+@pytest.mark.attack
+def test_a_fitted_estimator_holds_the_list_and_nothing_else(model: Any) -> None:
+    assert set(vars(model)) == PARAMETERS | FITTED
+    for leaf in leaves(vars(model)):
+        numbers = np.atleast_1d(leaf).tolist() if not isinstance(leaf, str) else []
+        assert CANARY not in numbers
+        assert N_ROWS not in numbers
+        assert N_ROWS * 2**26 not in numbers
+
+
+@pytest.mark.attack
+def test_no_cell_and_no_exact_count_is_pickled_or_shown(model: Any) -> None:
+    pickled = pickle.dumps(model)
+    assert struct.pack("<d", CANARY) not in pickled
+    assert struct.pack(">d", CANARY) not in pickled
+    shown = model._repr_html_() + repr(model)
+    words = str(model.privacy_statement_) + model.privacy_statement_.to_json()
+    for text in (shown, words):
+        assert str(CANARY)[:8] not in text
+        assert str(N_ROWS) not in text
+    assert "<style" in shown
+    assert vars(pickle.loads(pickled)).keys() == vars(model).keys()

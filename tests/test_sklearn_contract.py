@@ -1,0 +1,80 @@
+"""scikit-learn's own checks, with seeded noise and with real noise."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import SkipTest
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from privclust import HDPEMeans, PEMeans
+from privclust.privacy.noise import OpenDPNoise
+from privclust.testing import SeededNoise, noise_from
+
+ESTIMATORS = [
+    PEMeans(3, delta=1e-6, radius=20.0, random_state=0),
+    HDPEMeans(3, delta=1e-6, radius=20.0, random_state=0),
+]
+TYPES = "types are declared, never guessed from values: lists and objects are refused"
+EXPECTED_FAILURES = {
+    "check_dtype_object": TYPES,
+    "check_transformer_data_not_an_array": TYPES,
+    "check_clustering": TYPES,
+    "check_estimators_empty_data_messages": "the number of rows is private, none is as good as any",
+    "check_fit_idempotent": "every fit draws fresh noise",
+}
+SKIP_THEMSELVES = {
+    "check_pipeline_consistency": "for estimators that are not deterministic",
+    "check_transformer_general": "for estimators that are not deterministic",
+    "check_array_api_input": "without SCIPY_ARRAY_API",
+}
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    return EXPECTED_FAILURES
+
+
+def name_of(check: Any) -> str:
+    return str(getattr(check, "func", check).__name__)
+
+
+def run_check(estimator: Any, check: Any) -> None:
+    try:
+        check(estimator)
+    except SkipTest:
+        assert name_of(check) in SKIP_THEMSELVES
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
+def test_the_contract_holds_with_seeded_noise(estimator: Any, check: Any) -> None:
+    with noise_from(SeededNoise(0)):
+        run_check(estimator, check)
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
+def test_the_contract_holds_with_real_noise(estimator: Any, check: Any) -> None:
+    with noise_from(OpenDPNoise()):
+        run_check(estimator, check)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def test_nearly_all_checks_are_run(estimator: Any) -> None:
+    names = [name_of(check) for _, check in estimator_checks_generator(estimator)]
+    left_out = [name for name in names if name in EXPECTED_FAILURES or name in SKIP_THEMSELVES]
+    assert len(names) >= 48
+    assert len(left_out) <= 10
+
+
+def test_a_pipeline_fits_and_labels() -> None:
+    rows = np.random.default_rng(0).normal(size=(500, 2))
+    pipeline = make_pipeline(
+        FunctionTransformer(np.negative), PEMeans(2, delta=1e-6, radius=5.0, random_state=0)
+    )
+    with noise_from(SeededNoise(0)):
+        labels = pipeline.fit(rows).predict(rows)
+    assert set(labels) <= {0, 1}
+    assert pipeline.transform(rows).shape == (500, 2)
