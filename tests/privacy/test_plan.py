@@ -106,8 +106,10 @@ def test_each_slot_needs_a_name_of_its_own() -> None:
 
 
 def test_number_of_slots_is_bounded() -> None:
-    with pytest.raises(ValueError, match=f"at most {SLOTS_MAX} slots"):
+    with pytest.raises(ValueError, match=f"1 to {SLOTS_MAX} slots"):
         make_plan(BUDGET, [Slot(str(n), 1e-6) for n in range(SLOTS_MAX + 1)])
+    with pytest.raises(ValueError, match="1 to"):
+        make_plan(BUDGET, [])
 
 
 def test_slots_are_found_by_name_and_unknown_names_list_the_known() -> None:

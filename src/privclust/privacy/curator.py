@@ -142,7 +142,7 @@ class Curator:
 
     def measure(self, name: str, query: Query) -> Release:
         """Return the query's sum over all rows with noise on every coordinate."""
-        slot = self._claim(name, query, ("gaussian", "laplace"))
+        slot = self._planned(name, query, ("gaussian", "laplace"))
         charge = self._plan.price(slot)
         if slot.mechanism == "gaussian":
             scale = _sigma(query.bounds, charge)
@@ -156,7 +156,7 @@ class Curator:
 
     def select(self, name: str, query: Query) -> Release:
         """Return the index of a coordinate whose sum over all rows is nearly the largest."""
-        slot = self._claim(name, query, ("select",))
+        slot = self._planned(name, query, ("select",))
         charge = self._plan.price(slot)
         moves = 1 if query.bounds.monotone else 2
         scale = _round_up(moves * query.bounds.linf / charge.epsilon)
@@ -166,7 +166,7 @@ class Curator:
 
         return self._release(slot, query, charge, scale, choose)
 
-    def _claim(self, name: str, query: Query, mechanisms: tuple[Mechanism, ...]) -> Slot:
+    def _planned(self, name: str, query: Query, mechanisms: tuple[Mechanism, ...]) -> Slot:
         slot = self._plan.slot(name)
         if any(release.slot == name for release in self._releases):
             raise ValueError(f"slot {name!r} was asked already; each slot is answered once.")

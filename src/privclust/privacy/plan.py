@@ -167,6 +167,6 @@ def _reserve(slots: tuple[Slot, ...], budget: Budget, quanta: int) -> Spend:
 
 
 def _distinct(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-    if len({slot.name for slot in slots}) < len(slots) or len(slots) > SLOTS_MAX:
-        raise ValueError(f"a plan has at most {SLOTS_MAX} slots, each with a name of its own.")
+    if len({slot.name for slot in slots}) < len(slots) or not 1 <= len(slots) <= SLOTS_MAX:
+        raise ValueError(f"a plan has 1 to {SLOTS_MAX} slots, each with a name of its own.")
     return slots
