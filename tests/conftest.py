@@ -10,6 +10,7 @@ EXPECTED_SUITES = (
     "src/privclust",
     "tests/algorithms",
     "tests/audit",
+    "tests/benchmarks",
     "tests/engines",
     "tests/geometry",
     "tests/privacy",
