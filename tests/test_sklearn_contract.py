@@ -25,8 +25,8 @@ EXPECTED_FAILURES = {
     "check_transformer_data_not_an_array": TYPES,
     "check_clustering": TYPES,
     "check_estimators_empty_data_messages": "the number of rows is private, none is as good as any",
-    "check_fit_idempotent": "every fit draws fresh noise",
 }
+NEVER_IDEMPOTENT = {"check_fit_idempotent": "every fit draws fresh noise"}
 SKIP_THEMSELVES = {
     "check_pipeline_consistency": "for estimators that are not deterministic",
     "check_transformer_general": "for estimators that are not deterministic",
@@ -36,6 +36,10 @@ SKIP_THEMSELVES = {
 
 def expected_failures(estimator: Any) -> dict[str, str]:
     return EXPECTED_FAILURES
+
+
+def expected_failures_when_seeded(estimator: Any) -> dict[str, str]:
+    return EXPECTED_FAILURES | NEVER_IDEMPOTENT
 
 
 def name_of(check: Any) -> str:
@@ -49,7 +53,7 @@ def run_check(estimator: Any, check: Any) -> None:
         assert name_of(check) in SKIP_THEMSELVES
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures_when_seeded)  # type: ignore[untyped-decorator]
 def test_the_contract_holds_with_seeded_noise(estimator: Any, check: Any) -> None:
     with noise_from(SeededNoise(0)):
         run_check(estimator, check)
@@ -57,6 +61,8 @@ def test_the_contract_holds_with_seeded_noise(estimator: Any, check: Any) -> Non
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
 def test_the_contract_holds_with_real_noise(estimator: Any, check: Any) -> None:
+    if name_of(check) in NEVER_IDEMPOTENT:
+        return  # on its 80 rows two noisy fits agree by chance, about once in thirty
     with noise_from(OpenDPNoise()):
         run_check(estimator, check)
 
@@ -64,7 +70,8 @@ def test_the_contract_holds_with_real_noise(estimator: Any, check: Any) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 def test_nearly_all_checks_are_run(estimator: Any) -> None:
     names = [name_of(check) for _, check in estimator_checks_generator(estimator)]
-    left_out = [name for name in names if name in EXPECTED_FAILURES or name in SKIP_THEMSELVES]
+    reasons = EXPECTED_FAILURES | NEVER_IDEMPOTENT | SKIP_THEMSELVES
+    left_out = [name for name in names if name in reasons]
     assert len(names) >= 48
     assert len(left_out) <= 10
 
