@@ -15,11 +15,11 @@ exact samplers and stored answers, whatever their code looks like."""
 
 
 @cache
-def code_digest(algorithm: str) -> str:
-    """Return a hash of one algorithm's and the kernel's code, blind to comments and docstrings."""
+def code_digest(*algorithms: str) -> str:
+    """Return a hash of the algorithms' and the kernel's code, blind to comments and docstrings."""
     package = Path(privclust.__file__).parent
     content = hashlib.sha256()
-    for part in (*KERNEL, f"algorithms/{algorithm}.py"):
+    for part in (*KERNEL, *(f"algorithms/{algorithm}.py" for algorithm in algorithms)):
         place = package / part
         for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             content.update(_bare_code(file.read_text()).encode())

@@ -149,20 +149,6 @@ def test_a_failing_read_shows_no_cell_even_with_locals_printed() -> None:
     assert failure.value.__context__ is None
 
 
-def test_the_fitted_object_holds_releases_and_public_values_only() -> None:
-    model = fitted()
-    assert {name for name in vars(model) if name.endswith("_")} == {
-        "cluster_centers_",
-        "cluster_sizes_",
-        "n_rows_",
-        "releases_",
-        "privacy_statement_",
-        "domain_",
-        "n_features_in_",
-    }
-    assert len(model.releases_) == 1 + int(4 * np.sqrt(2))
-
-
 def test_clone_keeps_parameters_and_forgets_the_fit() -> None:
     model = fitted()
     copy = clone(model)

@@ -6,11 +6,10 @@ releases of the last step are counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from privclust.algorithms.pe_means import (
+    PEMeansPlan,
     count_rows,
     count_slots,
     elections,
@@ -20,40 +19,15 @@ from privclust.algorithms.pe_means import (
 from privclust.geometry.projection import gaussian_projection
 from privclust.privacy.budget import Budget
 from privclust.privacy.curator import Curator
-from privclust.privacy.plan import Plan, Slot, make_plan
+from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import ClusterSums
 from privclust.release.clustering import Clustering
 
 COMPONENTS = 16
 
 
-@dataclass(frozen=True)
-class HDPEMeansPlan:
-    """What HDPE-means will ask; every field is public.
-
-    Attributes
-    ----------
-    n_clusters, n_columns : int
-        k and d.
-    n_rows : int or None
-        A number the user typed, or None to measure a noisy count.
-    rounds : int
-        Elections to be held in the projection.
-    spending : Plan
-        The slots: "count" where `n_rows` is None, "votes 1", "votes 2", …, then "sums".
-    """
-
-    n_clusters: int
-    n_columns: int
-    n_rows: int | None
-    rounds: int
-    spending: Plan
-
-
-def plan(
-    n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = None
-) -> HDPEMeansPlan:
-    """Plan a fit: of the rounds of 16 dimensions, the last two pay for sums and counts.
+def plan(n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = None) -> PEMeansPlan:
+    """Plan a fit: of the rounds of 16 dimensions, the last two pay for the slot "sums".
 
     Examples
     --------
@@ -69,10 +43,10 @@ def plan(
         *(Slot(name, share) for name in elections(rounds)),
         Slot("sums", 2 * share, changed=n_columns + 1),
     ]
-    return HDPEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, slots))
+    return PEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, slots))
 
 
-def run(curator: Curator, plan: HDPEMeansPlan, rng: np.random.Generator) -> Clustering:
+def run(curator: Curator, plan: PEMeansPlan, rng: np.random.Generator) -> Clustering:
     """Find clusters in the projection, then take their noisy means in the original space."""
     n_rows = count_rows(curator, plan.n_rows)
     projection = gaussian_projection(plan.n_columns, COMPONENTS, rng)
