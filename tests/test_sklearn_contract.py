@@ -35,10 +35,6 @@ SKIP_THEMSELVES = {
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
-    return EXPECTED_FAILURES
-
-
-def expected_failures_when_seeded(estimator: Any) -> dict[str, str]:
     return EXPECTED_FAILURES | NEVER_IDEMPOTENT
 
 
@@ -53,16 +49,30 @@ def run_check(estimator: Any, check: Any) -> None:
         assert name_of(check) in SKIP_THEMSELVES
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures_when_seeded)  # type: ignore[untyped-decorator]
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
 def test_the_contract_holds_with_seeded_noise(estimator: Any, check: Any) -> None:
     with noise_from(SeededNoise(0)):
         run_check(estimator, check)
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
+# On the 80 rows of the idempotency check two noisy fits agree by chance, about once in thirty.
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        pytest.param(
+            estimator,
+            check,
+            marks=[pytest.mark.xfail(reason=EXPECTED_FAILURES[name_of(check)])]
+            if name_of(check) in EXPECTED_FAILURES
+            else [],
+            id=f"{type(estimator).__name__}-{name_of(check)}",
+        )
+        for original in ESTIMATORS
+        for estimator, check in estimator_checks_generator(original)
+        if name_of(check) not in NEVER_IDEMPOTENT
+    ],
+)
 def test_the_contract_holds_with_real_noise(estimator: Any, check: Any) -> None:
-    if name_of(check) in NEVER_IDEMPOTENT:
-        return  # on its 80 rows two noisy fits agree by chance, about once in thirty
     with noise_from(OpenDPNoise()):
         run_check(estimator, check)
 

@@ -45,6 +45,13 @@ def test_frames_give_the_same_integers_as_arrays(library: str) -> None:
     assert NumpyEngine(FRAMES[library], domain).aggregate(query) == exact
 
 
+@pytest.mark.parametrize("index", [["x", "y", "z"], [7, 5, 3]])
+def test_the_index_of_a_pandas_frame_is_no_column(index: list[Any]) -> None:
+    frame = pd.DataFrame({"age": [30.0, 40.0, 50.0]}, index=index)
+    np.testing.assert_array_equal(read_rows(frame, 0, 3), [[30], [40], [50]])
+    np.testing.assert_array_equal(read_rows(frame[frame["age"] > 30], 0, 9), [[40], [50]])
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
 def test_an_empty_frame_adds_up_to_zero(library: str) -> None:
     empty = FRAMES[library].iloc[:0] if library == "pandas" else FRAMES[library].slice(0, 0)

@@ -74,15 +74,20 @@ def read_rows(table: Any, start: int, stop: int) -> Any:
     """Return some rows as an array; only an engine's `aggregate`, or the holder, calls this."""
     if isinstance(table, np.ndarray):
         return table[start:stop]
-    part = table.iloc[start:stop] if hasattr(table, "iloc") else table.slice(start, stop - start)
-    return _through_arrow(part)
+    return _through_arrow(table, start, stop)
 
 
-def _through_arrow(part: Any) -> FloatArray:
+def _through_arrow(table: Any, start: int, stop: int) -> FloatArray:
     import pyarrow as pa
 
-    columns = pa.table(part).columns
-    return np.column_stack([column.cast(pa.float64(), safe=False).to_numpy() for column in columns])
+    if hasattr(table, "iloc"):
+        # Unless told not to, pandas hands its index over as one more column.
+        part = pa.Table.from_pandas(table.iloc[start:stop], preserve_index=False)
+    else:
+        part = pa.table(table.slice(start, stop - start))
+    return np.column_stack(
+        [column.cast(pa.float64(), safe=False).to_numpy() for column in part.columns]
+    )
 
 
 def _named(names: Any) -> Schema:
