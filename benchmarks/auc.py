@@ -26,3 +26,13 @@ def auc(results: Results, method: str, dataset: str) -> tuple[float, float]:
         ]
     )
     return float(weights @ means), float(np.sqrt(np.sum((weights * errors) ** 2)))
+
+
+def mean_loss(results: Results, method: str, dataset: str, epsilon: float) -> float:
+    """Return the mean over seeds of a method's losses at one epsilon; 0 for references."""
+    found = [
+        outcome.loss
+        for piece, outcome in results.items()
+        if (piece.method, piece.dataset, piece.epsilon) == (method, dataset, epsilon)
+    ]
+    return float(np.mean(found))

@@ -1,4 +1,8 @@
-"""A digest of the code that a figure depends on, so that stale figures show."""
+"""A digest of the code that a figure depends on, so that stale figures show.
+
+It covers an algorithm's file and every definition that it uses, directly or not, in the rooms that
+decide a figure: a new query or a new algorithm makes no other one's figures stale.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +13,93 @@ from pathlib import Path
 
 import privclust
 
-KERNEL = ("domain.py", "queries.py", "geometry", "privacy/budget.py", "privacy/plan.py")
+ROOMS = (
+    "privclust.algorithms",
+    "privclust.domain",
+    "privclust.geometry",
+    "privclust.privacy.budget",
+    "privclust.privacy.plan",
+    "privclust.queries",
+)
 """What decides a figure. Engines, noise and ledgers are left out: tests hold them to exact sums,
 exact samplers and stored answers, whatever their code looks like."""
 
+PACKAGE = Path(privclust.__file__).parent
+Definition = tuple[str, str]
+"""A module, and a name defined at its top level."""
+
 
 @cache
-def code_digest(*algorithms: str) -> str:
-    """Return a hash of the algorithms' and the kernel's code, blind to comments and docstrings."""
-    package = Path(privclust.__file__).parent
-    content = hashlib.sha256()
-    for part in (*KERNEL, *(f"algorithms/{algorithm}.py" for algorithm in algorithms)):
-        place = package / part
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            content.update(_bare_code(file.read_text()).encode())
-    return content.hexdigest()[:12]
+def code_digest(*algorithms: str, package: Path = PACKAGE) -> str:
+    """Return a hash of the algorithms' code and of all it uses, blind to comments and texts.
+
+    Texts are docstrings and what errors say.
+    """
+    seen: dict[Definition, str] = {}
+    waiting = [("privclust.domain", "to_unit_grid"), ("privclust.domain", "Ball")]
+    for algorithm in algorithms:
+        module = f"privclust.algorithms.{algorithm}"
+        waiting += [(module, name) for name in _definitions(package, module)]
+    while waiting:
+        module, name = waiting.pop()
+        if (module, name) in seen or not module.startswith(ROOMS):
+            continue
+        node = _definitions(package, module).get(name)
+        if node is None:
+            continue
+        seen[module, name] = ast.dump(_without_texts(node))
+        imports = _imports(package, module)
+        for used in {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}:
+            waiting.append(imports.get(used, (module, used)))
+    content = "\n".join(f"{key}: {code}" for key, code in sorted(seen.items()))
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def _bare_code(source: str) -> str:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
+@cache
+def _tree(package: Path, module: str) -> ast.Module:
+    place = package.joinpath(*module.split(".")[1:])
+    file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    return ast.parse(file.read_text())
+
+
+@cache
+def _definitions(package: Path, module: str) -> dict[str, ast.stmt]:
+    """Return what a module defines at its top level, by name."""
+    found: dict[str, ast.stmt] = {}
+    for node in _tree(package, module).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [
+                item.id
+                for target in targets
+                for item in ast.walk(target)
+                if isinstance(item, ast.Name)
+            ]
+            found.update(dict.fromkeys(names, node))
+    return found
+
+
+@cache
+def _imports(package: Path, module: str) -> dict[str, Definition]:
+    """Return where the names come from that a module imports from ours."""
+    return {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in _tree(package, module).body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("privclust")
+        for alias in node.names
+    }
+
+
+def _without_texts(node: ast.stmt) -> ast.stmt:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Raise) and isinstance(part.exc, ast.Call):
+            part.exc.args = []
+        body = getattr(part, "body", None)
         if isinstance(body, list):
-            node.body = [item for item in body if not _is_text(item)]  # type: ignore[attr-defined]
-    return ast.dump(tree)
+            part.body = [item for item in body if not _is_text(item)]  # type: ignore[attr-defined]
+    return node
 
 
 def _is_text(node: ast.AST) -> bool:

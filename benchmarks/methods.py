@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.data import Dataset, dataset, loss
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Outcome, Piece
-from privclust import HDPEMeans, PEMeans
+from privclust import HDPEMeans, PEMeans, PrivateKMeans
 from privclust.geometry.grid import FloatArray
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -26,28 +28,45 @@ class Method:
     algorithms: tuple[str, ...] = ()
 
 
-def _paper_settings(data: Dataset, epsilon: float, seed: int) -> dict[str, Any]:
-    n_rows = len(data.rows)
-    return {
-        "n_clusters": data.n_clusters,
-        "epsilon": epsilon,
-        "delta": n_rows**-1.1,
-        "radius": 1.0,
-        "n_rows": n_rows,
-        "random_state": seed,
-    }
+def _private(
+    estimator: Callable[..., Any], settings: Callable[[Dataset], dict[str, Any]]
+) -> Callable[[Dataset, float, int], FloatArray]:
+    """Fit with the paper's delta and what `settings` adds."""
+
+    def fit(data: Dataset, epsilon: float, seed: int) -> FloatArray:
+        delta = len(data.rows) ** -1.1
+        given = settings(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that k clusters cannot be found, on hard sets
+            model = estimator(
+                data.n_clusters, epsilon=epsilon, delta=delta, random_state=seed, **given
+            ).fit(data.rows)
+        centers: FloatArray = model.cluster_centers_
+        return centers
+
+    return fit
 
 
-def _pe_means(data: Dataset, epsilon: float, seed: int) -> FloatArray:
-    model = PEMeans(**_paper_settings(data, epsilon, seed)).fit(data.rows)
-    centers: FloatArray = model.cluster_centers_
-    return centers
+def _ball(data: Dataset) -> dict[str, Any]:
+    return {"radius": 1.0}
 
 
-def _hdpe_means(data: Dataset, epsilon: float, seed: int) -> FloatArray:
-    model = HDPEMeans(**_paper_settings(data, epsilon, seed)).fit(data.rows)
-    centers: FloatArray = model.cluster_centers_
-    return centers
+def _ball_and_rows(data: Dataset) -> dict[str, Any]:
+    return {"radius": 1.0, "n_rows": len(data.rows)}
+
+
+def _box(factor: float) -> Callable[[Dataset], dict[str, Any]]:
+    """Return bounds per column, `factor` times too wide: every second one on one side only."""
+
+    def settings(data: Dataset) -> dict[str, Any]:
+        lower, upper = data.rows.min(axis=0), data.rows.max(axis=0)
+        width = upper - lower
+        one_sided = np.arange(len(width)) % 2 == 1
+        below = np.where(one_sided, 0.0, (factor - 1) / 2) * width
+        above = np.where(one_sided, factor - 1, (factor - 1) / 2) * width
+        return {"bounds": (lower - below, upper + above), "scale": "none"}
+
+    return settings
 
 
 def _k_means(starts: int) -> Callable[[Dataset, float, int], FloatArray]:
@@ -59,9 +78,16 @@ def _k_means(starts: int) -> Callable[[Dataset, float, int], FloatArray]:
     return fit
 
 
+_FLAGSHIP = ("private_kmeans", "splitting", "merging", "polishing")
+
 METHODS = {
-    "PEMeans": Method(_pe_means, ("pe_means",)),
-    "HDPEMeans": Method(_hdpe_means, ("pe_means", "hdpe_means")),
+    "PrivateKMeans": Method(_private(PrivateKMeans, _ball), _FLAGSHIP),
+    "PrivateKMeans, N typed": Method(_private(PrivateKMeans, _ball_and_rows), _FLAGSHIP),
+    "PrivateKMeans, tight box": Method(_private(PrivateKMeans, _box(1.0)), _FLAGSHIP),
+    "PrivateKMeans, 10 times": Method(_private(PrivateKMeans, _box(10.0)), _FLAGSHIP),
+    "PrivateKMeans, 100 times": Method(_private(PrivateKMeans, _box(100.0)), _FLAGSHIP),
+    "PEMeans": Method(_private(PEMeans, _ball_and_rows), ("pe_means",)),
+    "HDPEMeans": Method(_private(HDPEMeans, _ball_and_rows), ("pe_means", "hdpe_means")),
     "k-means, best of 10": Method(_k_means(10)),
     "k-means, one start": Method(_k_means(1)),
 }

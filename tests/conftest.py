@@ -19,6 +19,7 @@ EXPECTED_SUITES = (
     "tests/test_domain.py",
     "tests/test_door.py",
     "tests/test_estimators.py",
+    "tests/test_fitting.py",
     "tests/release",
     "tests/test_queries.py",
     "tests/test_queries_answers.py",

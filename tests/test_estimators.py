@@ -12,13 +12,16 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from privclust import PEMeans
+from privclust import PEMeans, PrivateKMeans
 from privclust.engines.base import EngineError
 from privclust.geometry.grid import FloatArray
 from privclust.testing import SeededNoise, noise_from
 
 CANARY = 1234567.8901234
 BOX = ([0.0, 100.0], [10.0, 300.0])
+
+
+either_kind = pytest.mark.parametrize("kind", [PEMeans, PrivateKMeans])
 
 
 def two_groups() -> FloatArray:
@@ -28,21 +31,23 @@ def two_groups() -> FloatArray:
     )
 
 
-def fitted(**parameters: Any) -> PEMeans:
+def fitted(kind: Any = PEMeans, **parameters: Any) -> Any:
     given = {"n_clusters": 2, "delta": 1e-6, "bounds": BOX, "random_state": 0, **parameters}
     with noise_from(SeededNoise(0)):
-        return PEMeans(**given).fit(two_groups())
+        return kind(**given).fit(two_groups())
 
 
-def test_centres_and_sizes_come_back_in_the_users_units() -> None:
-    model = fitted()
+@either_kind
+def test_centres_and_sizes_come_back_in_the_users_units(kind: Any) -> None:
+    model = fitted(kind)
     np.testing.assert_allclose(model.cluster_centers_, [[2, 150], [8, 250]], atol=4.0)
     np.testing.assert_allclose(model.cluster_sizes_, [3000, 2000], atol=300)
     assert model.n_features_in_ == 2
 
 
-def test_a_radius_instead_of_bounds() -> None:
-    model = fitted(bounds=None, radius=300.0, n_rows=5000)
+@either_kind
+def test_a_radius_instead_of_bounds(kind: Any) -> None:
+    model = fitted(kind, bounds=None, radius=300.0, n_rows=5000)
     np.testing.assert_allclose(model.cluster_centers_[:, 1], [150, 250], atol=6.0)
     assert model.n_rows_ == 5000
 
@@ -51,8 +56,8 @@ def test_a_radius_instead_of_bounds() -> None:
     ("parameters", "message"),
     [
         ({"delta": None}, "delta is missing.*type a value well below"),
-        ({"bounds": None}, "one of bounds and radius"),
-        ({"radius": 1.0}, "one of bounds and radius"),
+        ({"bounds": None}, "bounds are missing. Give one of bounds, such as"),
+        ({"radius": 1.0}, "bounds and radius are both given. Give one of"),
         ({"bounds": ([0.0], [1.0])}, "bounds are given for 1 columns, X has 2"),
         ({"bounds": ([0.0, 1.0], [1.0, 1.0])}, "lower bound must be below"),
         ({"epsilon": 0.0}, "epsilon must lie between 0.01 and 64, got 0.0"),
@@ -104,22 +109,33 @@ def test_parameters_of_the_wrong_kind_are_named(parameters: dict[str, Any]) -> N
         fitted(**parameters)
 
 
+@pytest.mark.parametrize("value", [0, -3, 2.5, "8", True])
+def test_max_clusters_is_a_whole_number(value: object) -> None:
+    with pytest.raises(ValueError, match="max_clusters must be a whole number of at least 1, got"):
+        fitted(PrivateKMeans, max_clusters=value)
+
+
+@pytest.mark.filterwarnings("ignore:.*will hardly be found")
+@either_kind
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 7])
-def test_tables_smaller_than_k_are_fitted_like_any_other(n_rows: int) -> None:
-    model = PEMeans(8, delta=1e-6, radius=1.0, random_state=0).fit(np.zeros((n_rows, 2)))
+def test_tables_smaller_than_k_are_fitted_like_any_other(kind: Any, n_rows: int) -> None:
+    model = kind(8, delta=1e-6, radius=1.0, random_state=0).fit(np.zeros((n_rows, 2)))
     assert model.cluster_centers_.shape == (8, 2)
     assert np.isfinite(model.cluster_centers_).all()
 
 
 @pytest.mark.attack
 @pytest.mark.filterwarnings("error")
-def test_strange_cells_raise_and_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+@either_kind
+def test_strange_cells_raise_and_print_nothing(
+    kind: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     rows = two_groups()
     rows[::7, 0] = np.nan
     rows[::11, 1] = np.inf
     rows[::13, 0] = -1e308
     rows[::17, 1] = 5e-324
-    PEMeans(2, delta=1e-6, bounds=BOX, random_state=0).fit(rows)
+    kind(2, delta=1e-6, bounds=BOX, random_state=0).fit(rows)
     assert capfd.readouterr() == ("", "")
 
 
@@ -134,9 +150,10 @@ class Rotten(np.ndarray[Any, Any]):
 
 
 @pytest.mark.attack
-def test_a_failing_read_shows_no_cell_even_with_locals_printed() -> None:
+@either_kind
+def test_a_failing_read_shows_no_cell_even_with_locals_printed(kind: Any) -> None:
     rows = np.full((5, 2), CANARY).view(Rotten)
-    model = PEMeans(2, delta=1e-6, bounds=BOX)
+    model = kind(2, delta=1e-6, bounds=BOX)
     with pytest.raises(EngineError) as failure:
         model.fit(rows)
     shown = traceback.TracebackException.from_exception(failure.value, capture_locals=True)
@@ -149,8 +166,38 @@ def test_a_failing_read_shows_no_cell_even_with_locals_printed() -> None:
     assert failure.value.__context__ is None
 
 
-def test_clone_keeps_parameters_and_forgets_the_fit() -> None:
-    model = fitted()
+def test_a_warning_points_to_the_line_that_fits() -> None:
+    model = PrivateKMeans(2, delta=1e-6, bounds=BOX)
+    with noise_from(SeededNoise(0)), pytest.warns(UserWarning, match="hardly be found") as counted:
+        model.fit(np.zeros((5, 2)))
+    with noise_from(SeededNoise(0)), pytest.warns(UserWarning, match="hardly be found") as typed:
+        model.set_params(n_rows=5).fit(np.zeros((5, 2)))
+    assert {warning.filename for told in (counted, typed) for warning in told} == {__file__}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_typed_number_of_rows_too_small_is_told_before_any_row_is_read() -> None:
+    rows = np.zeros((5, 2)).view(Rotten)
+    with pytest.raises(UserWarning, match="hardly be found"):
+        PrivateKMeans(2, delta=1e-6, bounds=BOX, n_rows=5).fit(rows)
+
+
+@either_kind
+def test_without_noise_a_fit_is_exact_and_says_that_it_is_not_private(kind: Any) -> None:
+    model = fitted(kind, epsilon=np.inf, delta=None)
+    assert model.cluster_sizes_.tolist() == [3000.0, 2000.0]
+    assert "NOT PRIVATE" in str(model.privacy_statement_)
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_noise_nothing_is_said_about_noise() -> None:
+    model = PrivateKMeans(8, epsilon=np.inf, bounds=BOX, random_state=0).fit(np.zeros((3, 2)))
+    assert not model.size_stderr_.any()
+
+
+@either_kind
+def test_clone_keeps_parameters_and_forgets_the_fit(kind: Any) -> None:
+    model = fitted(kind)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
     assert not hasattr(copy, "cluster_centers_")

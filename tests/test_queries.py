@@ -20,7 +20,14 @@ from privclust.engines import numpy as numpy_engine
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import UNIT, FloatArray
 from privclust.geometry.projection import gaussian_projection
-from privclust.queries import ClusterSums, Count, DistanceHistogram, NearestVotes, Query
+from privclust.queries import (
+    ClusterMoments,
+    ClusterSums,
+    Count,
+    DistanceHistogram,
+    NearestVotes,
+    Query,
+)
 
 STRANGE = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -5e-324, 2e-308, -0.0, 0.0, 1.0, -1.0]
 COLUMNS = [1, 3, 16, 65]
@@ -54,6 +61,9 @@ def examples_with(n_columns: int) -> list[Example]:
     many, few = mirrored_points(n_columns, 180, seed=1), mirrored_points(n_columns, 3, seed=2)
     project = gaussian_projection(n_columns, (n_columns + 3) // 4, np.random.default_rng(3))
     projected = mirrored_points((n_columns + 3) // 4, 3, seed=4)
+    # Clusters of one query differ in radius: a long row of one may be a short one of another.
+    radii = np.geomspace(0.03, 0.5, len(few))
+    edges = np.array([0.0, 0.1, 0.3, 0.55, 0.9])
     queries: dict[str, Query] = {
         "count": Count(),
         "votes": NearestVotes(many),
@@ -61,7 +71,10 @@ def examples_with(n_columns: int) -> list[Example]:
         "residuals": ClusterSums(few, few, radius=0.3, weight=0.37),
         "sums": ClusterSums(few, np.zeros(few.shape), radius=1.0, weight=1.0),
         "sums projected": ClusterSums(projected, few, radius=0.8, weight=3.7, projection=project),
-        "distances": DistanceHistogram(few, np.array([0.0, 0.1, 0.3, 0.55, 0.9])),
+        "moments": ClusterMoments(few, radii, weight=0.6, spread=0.4),
+        "moments projected": ClusterMoments(projected, radii, 3.7, 0.15, project),
+        "distances": DistanceHistogram(few, edges),
+        "distances projected": DistanceHistogram(projected, edges, project),
     }
     return [Example(f"{name} d={n_columns}", n_columns, query) for name, query in queries.items()]
 
@@ -322,3 +335,27 @@ def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: flo
         n_columns + 1,
         False,
     )
+
+
+@pytest.mark.parametrize(("weight", "spread"), [(2**-10, 16.0), (0.37, 0.15), (1.0, 1.0), (16, 3)])
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 65, 1000])
+def test_declared_bounds_of_moments_are_the_proved_ones(
+    n_columns: int, weight: float, spread: float
+) -> None:
+    bounds = ClusterMoments(np.zeros((1, n_columns)), np.ones(1), weight, spread).bounds
+    count, square = int(weight * UNIT), int(spread * UNIT)
+    assert bounds.l2_squared == UNIT**2 + count**2 + square**2
+    residual_l1 = bounds.l1 - count - square
+    assert (residual_l1 - 2) ** 2 < n_columns * UNIT**2 <= residual_l1**2
+    assert (bounds.linf, bounds.changed, bounds.monotone) == (
+        max(UNIT, count, square),
+        n_columns + 2,
+        False,
+    )
+
+
+def test_projected_moments_are_as_wide_as_the_projection() -> None:
+    project = gaussian_projection(40, 16, np.random.default_rng(9))
+    query = ClusterMoments(np.zeros((3, 16)), np.ones(3), 0.6, 0.4, project)
+    assert (query.size, query.bounds.changed) == (3 * 18, 18)
+    assert query.contribute(np.zeros((2, 40))).values.shape == (2, 1, 18)

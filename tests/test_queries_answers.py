@@ -9,7 +9,15 @@ from privclust.domain import Ball
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.geometry.projection import Projection, gaussian_projection
-from privclust.queries import ClusterSums, Count, DistanceHistogram, NearestVotes, Query, digest
+from privclust.queries import (
+    ClusterMoments,
+    ClusterSums,
+    Count,
+    DistanceHistogram,
+    NearestVotes,
+    Query,
+    digest,
+)
 
 
 def points(n_points: int, n_columns: int, seed: int, size: float = 1.0) -> FloatArray:
@@ -77,16 +85,52 @@ def test_the_count_is_exact_when_its_weight_is_no_whole_number_of_units() -> Non
     assert query.split(answer(query, np.zeros((1000, 1))))[1] == pytest.approx([1000], rel=1e-14)
 
 
-def test_bins_are_counted_by_exact_distance() -> None:
-    rows, centers = points(500, 3, seed=6, size=0.6), points(5, 3, seed=7)
+@pytest.mark.parametrize(("weight", "spread"), [(0.6, 0.4), (1 / 3, 4.0)])
+@pytest.mark.parametrize("projection", [None, gaussian_projection(4, 2, np.random.default_rng(2))])
+def test_moments_are_clipped_residuals_counts_and_squared_lengths(
+    weight: float, spread: float, projection: Projection | None
+) -> None:
+    rows = points(400, 4, seed=3, size=0.6)
+    centers = points(6, 4 if projection is None else 2, seed=4)
+    radii = np.array([0.01, 0.1, 0.2, 0.5, 1.0, 2.0])
+    query = ClusterMoments(centers, radii, weight, spread, projection)
+
+    grid_rows = to_grid(rows)
+    placed = grid_rows if projection is None else projection(grid_rows)
+    cluster = np.array(exact_nearest(placed, to_grid(centers)))
+    residuals = (placed - to_grid(centers)[cluster]) / GRID
+    lengths = np.linalg.norm(residuals, axis=1)
+    clipped = residuals * np.minimum(1, radii[cluster] / lengths)[:, None]
+    squares = np.minimum(lengths, radii[cluster]) ** 2
+    sizes = np.bincount(cluster, minlength=6)
+    assert (lengths < radii[cluster]).any()
+    assert (lengths > radii[cluster]).any()
+
+    found = query.split(answer(query, rows))
+    assert found.sums.shape == centers.shape
+    assert found.counts == pytest.approx(sizes, rel=1e-12)
+    # A row loses less than one unit per coordinate to truncation, and 2^-40 to the margin.
+    lost = sizes * radii * (1 / UNIT + 2.0**-39)
+    for index in range(6):
+        sums = clipped[cluster == index].sum(axis=0)
+        assert (np.abs(found.sums[index] - sums) <= lost[index]).all()
+    expected = np.bincount(cluster, squares, 6)
+    assert (np.abs(found.squares - expected) <= 2 * lost * radii / spread).all()
+
+
+@pytest.mark.parametrize("projection", [None, gaussian_projection(5, 3, np.random.default_rng(4))])
+def test_bins_are_counted_by_exact_distance(projection: Projection | None) -> None:
+    rows, centers = points(500, 5, seed=6, size=0.6), points(5, 3 if projection else 5, seed=7)
     edges = np.array([0.1, 0.25, 0.3, 0.7, 1.1])
     grid_rows, grid_centers = to_grid(rows), to_grid(centers)
+    grid_rows = grid_rows if projection is None else projection(grid_rows)
     gaps = grid_rows - grid_centers[exact_nearest(grid_rows, grid_centers)]
     squares = (gaps.astype(np.int64).astype(object) ** 2).sum(axis=1)
     thresholds = [int(square) for square in np.ceil((edges * GRID) ** 2)]
     bins = [sum(square >= threshold for threshold in thresholds) for square in squares]
     expected = np.bincount(bins, minlength=6)
-    assert answer(DistanceHistogram(centers, edges), rows).tolist() == expected.tolist()
+    found = answer(DistanceHistogram(centers, edges, projection), rows)
+    assert found.tolist() == expected.tolist()
 
 
 def test_a_distance_equal_to_an_edge_belongs_to_the_bin_above() -> None:
@@ -109,6 +153,7 @@ def test_a_query_keeps_its_own_frozen_points() -> None:
 # Well inside the ball, so that the same numbers in another shape stay the same bytes.
 ONE, OTHER = points(4, 6, seed=9, size=0.2), points(4, 6, seed=10, size=0.2)
 EDGES = np.array([0.1, 0.2])
+RADII = np.array([0.1, 0.2, 0.3, 0.4])
 WIDE = points(4, 9, seed=11)
 GAUSSIAN = gaussian_projection(9, 6, np.random.default_rng(3))
 
@@ -141,6 +186,15 @@ def different_queries() -> list[Query]:
         DistanceHistogram(ONE, EDGES + 1e-9),
         DistanceHistogram(ONE, EDGES[:1]),
         DistanceHistogram(OTHER, EDGES),
+        DistanceHistogram(ONE, EDGES, GAUSSIAN),
+        DistanceHistogram(ONE, EDGES, less_gain),
+        ClusterMoments(ONE, RADII, 1.0, 0.5),
+        ClusterMoments(OTHER, RADII, 1.0, 0.5),
+        ClusterMoments(ONE, RADII[::-1], 1.0, 0.5),
+        ClusterMoments(ONE, RADII, 1.0000001, 0.5),
+        ClusterMoments(ONE, RADII, 0.5, 1.0),
+        ClusterMoments(ONE, RADII, 1.0, 0.5, GAUSSIAN),
+        ClusterMoments(ONE, RADII, 1.0, 0.5, turned),
     ]
 
 
@@ -163,6 +217,7 @@ def test_points_that_are_not_finite_are_refused(bad: float) -> None:
         lambda: NearestVotes(spoilt),
         lambda: ClusterSums(spoilt, ONE, 1.0, 1.0),
         lambda: ClusterSums(ONE, spoilt, 1.0, 1.0),
+        lambda: ClusterMoments(spoilt, RADII, 1.0, 1.0),
         lambda: DistanceHistogram(spoilt, EDGES),
     ):
         with pytest.raises(ValueError, match="finite point of the unit ball"):
@@ -178,6 +233,38 @@ def test_a_bad_radius_or_weight_is_refused_with_what_is_allowed(
 ) -> None:
     with pytest.raises(ValueError, match=r"radius must lie between .*, weight between .*; got"):
         ClusterSums(ONE, ONE, radius, weight)
+
+
+@pytest.mark.parametrize(
+    ("radii", "weight", "spread"),
+    [
+        ([0.1, 0.2, 0.3, 0.0], 1.0, 1.0),
+        ([0.1, 0.2, 0.3, -0.4], 1.0, 1.0),
+        ([0.1, 0.2, 0.3, 2.1], 1.0, 1.0),
+        ([0.1, 0.2, 0.3, np.nan], 1.0, 1.0),
+        ([0.1, 0.2, 0.3], 1.0, 1.0),
+        ([[0.1], [0.2], [0.3], [0.4]], 1.0, 1.0),
+        (0.1, 1.0, 1.0),
+        (RADII, 0.0, 1.0),
+        (RADII, np.nan, 1.0),
+        (RADII, 1.0, 16.1),
+        (RADII, 1.0, -1.0),
+    ],
+)
+def test_bad_radii_weight_or_spread_are_refused_with_what_is_allowed(
+    radii: FloatArray, weight: float, spread: float
+) -> None:
+    with pytest.raises(ValueError, match=r"a radius between .* and weight and spread .*; got"):
+        ClusterMoments(ONE, radii, weight, spread)
+
+
+def test_moments_keep_their_own_frozen_radii() -> None:
+    radii = RADII.copy()
+    query = ClusterMoments(ONE, radii, 1.0, 1.0)
+    radii[:] = 1.0
+    assert query.radii.tolist() == RADII.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        query.radii[0] = 1.0
 
 
 @pytest.mark.attack

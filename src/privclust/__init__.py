@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from privclust.estimators import HDPEMeans, PEMeans
+    from privclust.estimators import HDPEMeans, PEMeans, PrivateKMeans
 
-__all__ = ["HDPEMeans", "PEMeans", "__version__"]
+__all__ = ["HDPEMeans", "PEMeans", "PrivateKMeans", "__version__"]
 __version__ = "0.1.0.dev0"
 
 
@@ -18,3 +18,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(estimators, name)
     raise AttributeError(f"module 'privclust' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -118,10 +119,20 @@ def _ordered(given: list[str], names: Sequence[str] | None) -> Sequence[str]:
 def _pair(name: str, pair: object) -> tuple[float, float]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise ValueError(f"bounds of column {name!r} must be a pair (lower, upper), got {pair!r}.")
-    return _number(name, "lower bound", pair[0]), _number(name, "upper bound", pair[1])
+    lower, upper = _number(name, "lower bound", pair[0]), _number(name, "upper bound", pair[1])
+    if not -math.inf < lower < upper < math.inf:
+        raise ValueError(
+            f"bounds of column {name!r} must be two finite numbers, the lower below the upper; got "
+            f"{lower:g} and {upper:g}. Swap them if they are exchanged; where no bound is known, "
+            "type one that no value can pass."
+        )
+    return lower, upper
 
 
 def _number(name: str, what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(f"the {what} of column {name!r} must be a number, got {value!r}.")
+        raise ValueError(
+            f"the {what} of column {name!r} must be a number, got {value!r}. Type one without "
+            "quotes."
+        )
     return float(value)

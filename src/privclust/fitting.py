@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from privclust.algorithms.merging import merge
 from privclust.bounds import UNSTATED, Bounds, read_bounds
 from privclust.domain import Ball, Box, Domain, from_unit, to_unit_grid
 from privclust.engines.frames import Schema, read_rows, schema_of
@@ -21,8 +23,17 @@ from privclust.geometry.nearest import nearest
 from privclust.privacy.budget import Budget, mu_of
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.plan import Plan
-from privclust.release.clustering import Clustering
-from privclust.release.statement import ReleaseLine, Statement
+from privclust.release.clustering import Clustering, Coreset
+from privclust.release.statement import UNRECORDED, ReleaseLine, Statement
+
+KEPT_BY_REFIT = (
+    "domain_",
+    "n_features_in_",
+    "feature_names_in_",
+    "releases_",
+    "privacy_statement_",
+    "coreset_",
+)
 
 
 class AlgorithmPlan(Protocol):
@@ -76,28 +87,72 @@ def fit(
 ) -> None:
     """Run an algorithm on a table and keep what it releases on `model`."""
     given, schema, domain = _parameters(model), table.schema, table.domain
-    n_rows = None if given.n_rows is None else _whole_number("n_rows", given.n_rows)
+    n_rows = None if given.n_rows is None else whole_number("n_rows", given.n_rows)
     rng = np.random.default_rng(_seed(given.random_state))
     planned = plan(
-        _whole_number("n_clusters", given.n_clusters), schema.n_columns, _budget(given), n_rows
+        whole_number("n_clusters", given.n_clusters), schema.n_columns, _budget(given), n_rows
     )
     noiseless = given.epsilon == math.inf
     curator = Curator.open(table.engine, planned.spending, noiseless=noiseless)
     # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
     with threadpool_limits(1, "blas"):
         found = run(curator, planned, rng)
-    largest_first = np.argsort(-found.sizes, kind="stable")
-    model.cluster_centers_ = _within(domain, from_unit(domain, found.centers[largest_first]))
-    model.cluster_sizes_ = found.sizes[largest_first]
-    model.n_rows_ = found.n_rows
-    model.releases_ = curator.releases
-    model.privacy_statement_ = _statement(
-        given, planned.spending, curator.releases, table.bounds_origin
-    )
+    if noiseless and found.precision is not None:
+        exact = np.zeros(len(found.sizes))
+        found = replace(
+            found, precision=replace(found.precision, center_stderr=exact, size_stderr=exact)
+        )
     model.domain_ = domain
     model.n_features_in_ = schema.n_columns
     if schema.names is not None:
         model.feature_names_in_ = np.array(schema.names, dtype=object)
+    model.releases_ = curator.releases
+    model.privacy_statement_ = _statement(
+        f"{type(model).__name__}, {given.n_clusters} clusters, {_columns(schema)}",
+        given,
+        planned.spending,
+        curator.releases,
+        table.bounds_origin,
+    )
+    keep(model, found)
+
+
+def keep(model: Any, found: Clustering) -> None:
+    """Put a clustering of the unit ball on `model`, in the user's units, largest cluster first."""
+    domain: Domain = model.domain_
+    order = np.argsort(-found.sizes, kind="stable")
+    model.cluster_centers_ = _within(domain, from_unit(domain, found.centers[order]))
+    model.cluster_sizes_ = found.sizes[order]
+    model.n_rows_ = found.n_rows
+    if found.precision is not None:
+        model.center_stderr_ = found.precision.center_stderr[order, None] * domain.spread
+        model.size_stderr_ = found.precision.size_stderr[order]
+        model.cluster_radii_ = found.precision.radii[order]
+    if found.coreset is not None:
+        points = _within(domain, from_unit(domain, found.coreset.points))
+        model.coreset_ = replace(found.coreset, points=points)
+
+
+def refit(model: Any, n_clusters: object) -> Any:
+    """Return a new fitted estimator with another number of clusters, from the coreset alone."""
+    wanted = whole_number("n_clusters", n_clusters)
+    coreset: Coreset = model.coreset_
+    available = int(np.count_nonzero(coreset.weights > 0))
+    if wanted > available:
+        raise ValueError(
+            f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). Ask "
+            f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
+            "needs rows enough for as many."
+        )
+    other = clone(model).set_params(n_clusters=wanted)
+    for name in KEPT_BY_REFIT:
+        if hasattr(model, name):
+            setattr(other, name, getattr(model, name))
+    points = replace(coreset, points=_in_unit(model, coreset.points))
+    rng = np.random.default_rng(_seed(model.random_state))
+    merged = merge(points, wanted, rng)
+    keep(other, Clustering(merged.centers, merged.sizes, model.n_rows_, merged.precision))
+    return other
 
 
 def labels(model: Any, X: Any) -> NDArray[np.int64]:
@@ -140,8 +195,13 @@ def _on_grid(model: Any, X: Any) -> FloatArray:
 
 
 def _centers(model: Any) -> FloatArray:
+    return to_grid(_in_unit(model, model.cluster_centers_))
+
+
+def _in_unit(model: Any, points: FloatArray) -> FloatArray:
     domain: Domain = model.domain_
-    return to_grid((model.cluster_centers_ - domain.center) / domain.spread)
+    unit: FloatArray = (points - domain.center) / domain.spread
+    return unit
 
 
 def _within(domain: Domain, points: FloatArray) -> FloatArray:
@@ -151,10 +211,11 @@ def _within(domain: Domain, points: FloatArray) -> FloatArray:
 
 def _domain(given: Parameters, schema: Schema) -> tuple[Domain, str]:
     if (given.bounds is None) == (given.radius is None):
+        cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
         raise ValueError(
-            "give one of bounds and radius. bounds holds a lower and an upper value per column, "
-            "radius the largest distance from the origin; take them from knowledge of the field, "
-            "not from the rows."
+            f"{cause}. Give one of bounds, such as {{'age': (0, 120)}}, with a lower and an upper "
+            "value per column, and radius, the largest distance from the origin. Take them from "
+            "knowledge of the field, not from the rows."
         )
     if given.scale not in (None, "bounds", "none"):
         raise ValueError(f"scale must be 'bounds', 'none' or None, got {given.scale!r}.")
@@ -182,20 +243,28 @@ def _budget(given: Parameters) -> Budget:
     return Budget(epsilon, _number("delta", given.delta))
 
 
+def _columns(schema: Schema) -> str:
+    names = f" ({', '.join(schema.names)})" if schema.names else ""
+    return f"{schema.n_columns} columns{names}"
+
+
 def _statement(
-    given: Parameters, plan: Plan, releases: tuple[Release, ...], origin: str
+    subject: str, given: Parameters, plan: Plan, releases: tuple[Release, ...], origin: str
 ) -> Statement:
     noise = releases[0].noise
     whole = sum(release.charge.mu2 for release in releases)
     noiseless = given.epsilon == math.inf
-    if given.n_rows is None:
-        n_rows = "protected; a noisy count is among the releases."
+    if noiseless:
+        n_rows = "not protected."
+    elif given.n_rows is None:
+        n_rows = "protected; a noisy count is among the answers."
     else:
         n_rows = (
             f"{given.n_rows}, typed by the user and used as a constant. If it is exact, the "
             f"promise is for replacing one row instead, at up to twice mu."
         )
     return Statement(
+        subject=subject,
         private=noise == "OpenDP",
         unit="row",
         adjacency="two tables are neighbours if one has one row more than the other.",
@@ -205,7 +274,7 @@ def _statement(
         noise=noise,
         n_rows=n_rows,
         bounds_origin=origin,
-        ledger="unrecorded",
+        ledger=UNRECORDED,
         releases=tuple(
             ReleaseLine(
                 release.slot,
@@ -224,13 +293,17 @@ def _statement(
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         kind = type(value).__name__
-        raise TypeError(f"{name} must be a number, got {value!r} ({kind}). Type it without quotes.")
+        remedy = "Type it without quotes." if isinstance(value, str) else "Type a number."
+        raise TypeError(f"{name} must be a number, got {value!r} ({kind}). {remedy}")
     return float(value)
 
 
-def _whole_number(name: str, value: object) -> int:
+def whole_number(name: str, value: object) -> int:
+    """Return a parameter as an int, or say what it should be."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        raise ValueError(
+            f"{name} must be a whole number of at least 1, got {value!r}. Type one such as 8."
+        )
     return int(value)
 
 

@@ -10,11 +10,19 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from privclust.geometry.grid import GRID, UNIT, FloatArray, IntArray, clip_to_ball, to_grid
+from privclust.geometry.grid import (
+    GRID,
+    UNIT,
+    FloatArray,
+    IntArray,
+    clip_to_ball,
+    norms_squared,
+    to_grid,
+)
 from privclust.geometry.nearest import nearest, squared_distances
 from privclust.geometry.projection import Projection
 
@@ -71,6 +79,14 @@ class Query(Protocol):
 
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return what each grid row contributes."""
+
+
+class Moments(NamedTuple):
+    """What `ClusterMoments` measures of each cluster."""
+
+    sums: FloatArray
+    counts: FloatArray
+    squares: FloatArray
 
 
 ONE_HOT = Bounds(l1=UNIT, l2_squared=UNIT**2, linf=UNIT, changed=1, monotone=True)
@@ -214,15 +230,104 @@ class ClusterSums:
 
 
 @dataclass(frozen=True, eq=False)
+class ClusterMoments:
+    """Each row adds its residual, a count and its squared length to its cluster, jointly.
+
+    Parameters
+    ----------
+    centers : array of shape (k, d), or (k, p) with a projection
+        Public points of the unit ball; a row belongs to the nearest and its residual is taken
+        from it.
+    radii : array of shape (k,)
+        Residuals are clipped to their cluster's radius and measured in it.
+    weight, spread : float
+        What one row counts, and what a squared length of one radius counts, relative to one radius
+        of residual: sensitivity is sqrt(1 + weight² + spread²).
+    projection : Projection, optional
+        Applied to rows first; residuals are then those of the projected rows.
+
+    Examples
+    --------
+    >>> query = ClusterMoments(np.zeros((1, 2)), np.ones(1), weight=1.0, spread=1.0)
+    >>> rows = to_grid(np.array([[0.5, 0.0], [0.0, 0.25]]))
+    >>> moments = query.split(query.contribute(rows).values.sum(axis=(0, 1)) / UNIT)
+    >>> moments.sums.tolist(), moments.counts.tolist(), moments.squares.tolist()
+    ([[0.5, 0.25]], [2.0], [0.3125])
+    """
+
+    centers: FloatArray
+    radii: FloatArray
+    weight: float
+    spread: float
+    projection: Projection | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centers", _frozen_grid(self.centers))
+        radii = np.array(self.radii, dtype=np.float64)
+        radii.setflags(write=False)
+        object.__setattr__(self, "radii", radii)
+        usable = radii.shape == (len(self.centers),) and bool(
+            ((radii >= 2**-20) & (radii <= 2)).all()
+        )
+        if not (usable and 2**-10 <= self.weight <= 16 and 2**-10 <= self.spread <= 16):
+            raise ValueError(
+                "each centre needs a radius between 2^-20 and 2, and weight and spread must lie "
+                f"between 2^-10 and 16; got weight={self.weight!r}, spread={self.spread!r}."
+            )
+
+    @property
+    def size(self) -> int:
+        """For each cluster, the coordinates of the sum, the count, the squared lengths."""
+        return self.centers.size + 2 * len(self.centers)
+
+    @property
+    def bounds(self) -> Bounds:
+        """A residual of at most one radius, a count and a squared length, in one cluster."""
+        n_columns = self.centers.shape[1]
+        count, square = int(self.weight * UNIT), int(self.spread * UNIT)
+        return Bounds(
+            l1=math.isqrt(n_columns * UNIT**2) + 1 + count + square,
+            l2_squared=UNIT**2 + count**2 + square**2,
+            linf=max(UNIT, count, square),
+            changed=n_columns + 2,
+            monotone=False,
+        )
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        """Return each row's clipped residual, count and squared length."""
+        rows = _projected(rows, self.projection)
+        cluster = nearest(rows, self.centers)
+        residuals = rows - self.centers[cluster]
+        reach = (self.radii * GRID)[cluster]
+        squares = np.minimum(norms_squared(residuals) / reach**2, 1.0)
+        values = np.empty((len(rows), 1, rows.shape[1] + 2), dtype=np.int64)
+        values[:, 0, :-2] = clip_to_ball(residuals / reach[:, None], UNIT)
+        values[:, 0, -2] = int(self.weight * UNIT)
+        values[:, 0, -1] = squares * int(self.spread * UNIT)
+        return Contribution(cluster[:, None], values)
+
+    def split(self, values: FloatArray) -> Moments:
+        """Turn an answer in votes into units of the ball and counts of rows."""
+        table = values.reshape(len(self.centers), -1)
+        return Moments(
+            sums=table[:, :-2] * self.radii[:, None],
+            counts=table[:, -2] * (UNIT / int(self.weight * UNIT)),
+            squares=table[:, -1] * (UNIT / int(self.spread * UNIT)) * self.radii**2,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class DistanceHistogram:
     """Each row votes for the range in which its distance to the nearest centre lies.
 
     Parameters
     ----------
-    centers : array of shape (k, d)
+    centers : array of shape (k, d), or (k, p) with a projection
         Public points of the unit ball.
     edges : array of shape (bins - 1,)
         Increasing distances between one bin and the next; compared exactly, as squares.
+    projection : Projection, optional
+        Applied to rows first.
 
     Examples
     --------
@@ -234,6 +339,7 @@ class DistanceHistogram:
 
     centers: FloatArray
     edges: FloatArray
+    projection: Projection | None = None
     bounds = ONE_HOT
 
     def __post_init__(self) -> None:
@@ -253,6 +359,7 @@ class DistanceHistogram:
 
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return each row's bin."""
+        rows = _projected(rows, self.projection)
         cluster = nearest(rows, self.centers)
         squares = squared_distances(rows, self.centers[cluster])
         return _one_hot(np.searchsorted((self.edges * GRID) ** 2, squares, side="right"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from benchmarks import pieces
 from benchmarks.auc import auc
-from benchmarks.digest import _bare_code
+from benchmarks.digest import PACKAGE, code_digest
 from benchmarks.methods import EPSILONS
 from benchmarks.pieces import Outcome, Piece
 
@@ -55,8 +56,56 @@ def test_the_area_is_a_trapezoid_with_its_standard_error() -> None:
     assert error == pytest.approx((0.125**2 + 0.375**2 + 0.75**2 + 1.5**2 + 1.0**2) ** 0.5)
 
 
-def test_comments_and_docstrings_do_not_make_figures_stale() -> None:
-    plain = "def f(x):\n    return x + 1\n"
-    told = '"""Module."""\n# why\ndef f(x):\n    """Add one."""\n    return x + 1\n'
-    assert _bare_code(plain) == _bare_code(told)
-    assert _bare_code(plain) != _bare_code(plain.replace("1", "2"))
+def digest_with(place: Path, algorithm: str, file: str, before: str, after: str) -> str:
+    """Return an algorithm's digest in a copy of the package with one text replaced."""
+    package = place / "privclust"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = package / file
+    text = source.read_text()
+    assert before in text
+    source.write_text(text.replace(before, after, 1))
+    return code_digest(algorithm, package=package)
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("algorithms/pe_means.py", "from __future__", "# why\nfrom __future__"),
+        ("geometry/packing.py", "Draw points of the unit ball", "Draw other words"),
+        ("geometry/distances.py", "2.0", "3.0"),
+        ("algorithms/private_kmeans.py", "LOOKS = 4", "LOOKS = 5"),
+        ("queries.py", "class DistanceHistogram:", "class Renamed:"),
+        ("queries.py", "def _one_hot(", "def new() -> int:\n    return 7\n\n\ndef _one_hot("),
+    ],
+)
+def test_texts_and_what_an_algorithm_does_not_use_make_no_figure_stale(
+    tmp_path: Path, file: str, before: str, after: str
+) -> None:
+    assert digest_with(tmp_path, "pe_means", file, before, after) == code_digest("pe_means")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "file", "before", "after"),
+    [
+        ("pe_means", "geometry/packing.py", "_PATIENCE = 100", "_PATIENCE = 101"),
+        ("pe_means", "geometry/packing.py", "proximity = 0.5", "proximity = 0.25"),
+        ("pe_means", "geometry/grid.py", "GRID = 2**25", "GRID = 2**24"),
+        ("pe_means", "geometry/nearest.py", "np.ones(len(rows))", "np.zeros(len(rows))"),
+        ("pe_means", "privacy/plan.py", "middle - 1", "middle - 2"),
+        ("hdpe_means", "algorithms/pe_means.py", " + ", " - "),
+        ("private_kmeans", "algorithms/splitting.py", "STEP = 0.5", "STEP = 0.6"),
+        ("private_kmeans", "algorithms/polishing.py", "SPREAD = 0.15", "SPREAD = 0.25"),
+        ("private_kmeans", "geometry/distances.py", "_CLEAR = ", "_CLEAR = 1 + "),
+        ("private_kmeans", "geometry/background.py", "FAR = 4.0", "FAR = 5.0"),
+        ("private_kmeans", "queries.py", "reach**2, 1.0)", "reach**2, 2.0)"),
+    ],
+)
+def test_a_changed_helper_makes_the_figures_that_use_it_stale(
+    tmp_path: Path, algorithm: str, file: str, before: str, after: str
+) -> None:
+    assert digest_with(tmp_path, algorithm, file, before, after) != code_digest(algorithm)
+
+
+def test_algorithms_have_digests_of_their_own() -> None:
+    names = ("pe_means", "hdpe_means", "private_kmeans")
+    assert len({code_digest(name) for name in names}) == 3

@@ -23,19 +23,22 @@ def statement(**parameters: object) -> Statement:
 
 def test_the_words_name_promise_releases_and_limits() -> None:
     words = str(statement())
-    assert "Adding or removing any one row" in words
+    assert words.startswith("PEMeans, 2 clusters, 2 columns.")
+    assert "adding or removing any one row makes no outcome more than 2.72 times as likely" in words
     assert "epsilon = 1, delta = 1e-06 (0.2367-Gaussian DP)" in words
-    assert "Releases (6):" in words
-    assert "count: Count, 1 number(s), gaussian" in words
+    assert "Learned from the rows (6 answers; centres and sizes follow from these alone):" in words
+    assert "people with several rows" in words
+    assert "count: Count, 1 number(s), gaussian noise of " in words
     assert "0.50% of the budget" in words
-    assert "unrecorded" in words
-    assert "Not covered: labels and distances" in words
+    assert "unrecorded; nothing here stops further fits" in words
+    assert "labels and distances that predict and transform compute" in words
     assert "was not stated" in words
 
 
 def test_json_holds_the_same_and_nothing_else() -> None:
     content = json.loads(statement().to_json())
     assert set(content) == {
+        "subject",
         "private",
         "unit",
         "adjacency",
@@ -65,6 +68,8 @@ def test_a_typed_number_of_rows_is_said_to_be_typed() -> None:
 def test_what_is_not_private_says_so() -> None:
     infinite = statement(epsilon=math.inf, delta=None)
     assert "NOT PRIVATE" in str(infinite)
+    assert "Number of rows: not protected." in str(infinite)
+    assert "% of the budget" not in str(infinite)
     assert json.loads(infinite.to_json())["epsilon"] is None
     with noise_from(SeededNoise(0)):
         seeded = statement()

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privclust import HDPEMeans, PEMeans
+from privclust import HDPEMeans, PEMeans, PrivateKMeans
 from privclust.domain import Box
 from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
+from privclust.release.clustering import Coreset, Precision
 from privclust.release.statement import ReleaseLine, Statement
 from privclust.testing import SeededNoise, noise_from
 
@@ -41,11 +42,20 @@ FITTED = {
     "n_features_in_",
     "feature_names_in_",
 }
+MORE = {
+    PrivateKMeans: {
+        "max_clusters",
+        "center_stderr_",
+        "size_stderr_",
+        "cluster_radii_",
+        "coreset_",
+    }
+}
 PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
-RECORDS = (Box, Release, ReleaseLine, Spend, Statement)
+RECORDS = (Box, Coreset, Precision, Release, ReleaseLine, Spend, Statement)
 
 
-@pytest.fixture(scope="module", params=[PEMeans, HDPEMeans])
+@pytest.fixture(scope="module", params=[PrivateKMeans, PEMeans, HDPEMeans])
 def model(request: pytest.FixtureRequest) -> Any:
     rows = np.full((N_ROWS, 2), CANARY)
     frame = pd.DataFrame(rows, columns=["age", "weight"])
@@ -72,7 +82,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 @pytest.mark.attack
 def test_a_fitted_estimator_holds_the_list_and_nothing_else(model: Any) -> None:
-    assert set(vars(model)) == PARAMETERS | FITTED
+    assert set(vars(model)) == PARAMETERS | FITTED | MORE.get(type(model), set())
     for leaf in leaves(vars(model)):
         numbers = np.atleast_1d(leaf).tolist() if not isinstance(leaf, str) else []
         assert CANARY not in numbers

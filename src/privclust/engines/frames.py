@@ -39,7 +39,7 @@ def schema_of(table: Any) -> Schema:
             )
         if table.dtype.kind == "c":
             raise ValueError("Complex data not supported. Give real numbers.")
-        kinds: dict[str, bool] = {"array": table.dtype.kind in "biuf"}
+        kinds: dict[str, bool] = {f"all, of type {table.dtype}": table.dtype.kind in "biuf"}
         schema = Schema(None, int(table.shape[1]))
     elif library == "pandas" and hasattr(table, "dtypes") and hasattr(table, "columns"):
         kinds = {str(name): dtype.kind in "biuf" for name, dtype in table.dtypes.items()}

@@ -126,11 +126,12 @@ class Budget:
         if not EPSILON_MIN <= self.epsilon <= MU_MAX:
             raise ValueError(
                 f"epsilon must lie between {EPSILON_MIN} and {MU_MAX}, got {self.epsilon!r}. "
-                "Common choices lie between 0.25 and 4."
+                "Common choices lie between 0.25 and 4; smaller is stronger."
             )
         if not (self.delta == 0 or DELTA_MIN <= self.delta < 1):
             raise ValueError(
-                f"delta must be 0 or lie between {DELTA_MIN} and 1, got {self.delta!r}. "
+                f"delta must be at least {DELTA_MIN} and below 1 (or 0, where an algorithm can "
+                f"promise pure epsilon), got {self.delta!r}. "
                 "Type a value well below one over the number of rows, such as 1e-6."
             )
 

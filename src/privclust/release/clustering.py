@@ -8,6 +8,44 @@ from privclust.geometry.grid import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
+class Precision:
+    """How far noise may have moved what was released, and how wide clusters are.
+
+    Attributes
+    ----------
+    center_stderr : array of shape (k,)
+        Standard error of each coordinate of a centre.
+    size_stderr : array of shape (k,)
+        Standard error of a size.
+    radii : array of shape (k,)
+        Root mean square distances of rows to their centre, clipped and noisy.
+    """
+
+    center_stderr: FloatArray
+    size_stderr: FloatArray
+    radii: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Coreset:
+    """A few weighted points that stand for all rows.
+
+    Attributes
+    ----------
+    points : array of shape (M, d)
+        Where they lie.
+    weights : array of shape (M,)
+        Noisy numbers of rows each stands for.
+    precision : Precision
+        Of the weights, in rows, and of the points, in radii of the domain.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    precision: Precision
+
+
+@dataclass(frozen=True, eq=False)
 class Clustering:
     """Centres and sizes that follow from Releases.
 
@@ -19,8 +57,14 @@ class Clustering:
         Noisy numbers of rows nearest to each centre.
     n_rows : int
         The typed number of rows, or the noisy count.
+    precision : Precision, optional
+        Where the algorithm knows it.
+    coreset : Coreset, optional
+        Where the algorithm makes one.
     """
 
     centers: FloatArray
     sizes: FloatArray
     n_rows: int
+    precision: Precision | None = None
+    coreset: Coreset | None = None

@@ -6,7 +6,9 @@ import json
 import math
 from dataclasses import asdict, dataclass
 
+UNRECORDED = "unrecorded"
 NOT_COVERED = (
+    "people with several rows, who are protected less than one row is",
     "labels and distances that predict and transform compute for protected rows",
     "bounds chosen after looking at the rows",
     "running time and memory",
@@ -32,6 +34,8 @@ class Statement:
 
     Attributes
     ----------
+    subject : str
+        What was fitted: the estimator, its number of clusters, the columns.
     private : bool
         False if no real noise was added.
     unit, adjacency : str
@@ -54,6 +58,7 @@ class Statement:
         Of privclust.
     """
 
+    subject: str
     private: bool
     unit: str
     adjacency: str
@@ -77,29 +82,40 @@ class Statement:
         return json.dumps(content, indent=2)
 
     def __str__(self) -> str:
-        if self.private:
-            promise = (
-                f"Adding or removing any one {self.unit} changes the distribution of everything "
-                f"released by no more than epsilon = {self.epsilon:g}, delta = {self.delta:g} "
-                f"({self.mu:.4g}-Gaussian DP)."
-            )
-        else:
-            promise = (
-                f"NOT PRIVATE. Noise: {self.noise}. Nothing here protects anybody; use it on "
-                "public rows only."
-            )
+        ledger = self.ledger
+        if ledger == UNRECORDED:
+            ledger += "; nothing here stops further fits of the same rows, which add to epsilon"
         lines = [
-            promise,
-            f"Adjacency: {self.adjacency}",
+            f"{self.subject}.",
+            self._promise(),
+            f"Neighbours: {self.adjacency}",
             f"Number of rows: {self.n_rows}",
             f"Bounds: {self.bounds_origin}.",
-            f"Noise: {self.noise}. Ledger: {self.ledger}. privclust {self.version}.",
-            f"Releases ({len(self.releases)}):",
-            *(
-                f"  {line.slot}: {line.query}, {line.coordinates} number(s), {line.mechanism}, "
-                f"standard deviation {line.sigma:.4g} votes, {line.share:.2%} of the budget"
-                for line in self.releases
-            ),
+            f"Noise: {self.noise}. Ledger: {ledger}. privclust {self.version}.",
+            f"Learned from the rows ({len(self.releases)} answers; centres and sizes follow from "
+            "these alone):",
+            *(self._line(release) for release in self.releases),
             "Not covered: " + "; ".join(self.not_covered) + ".",
         ]
         return "\n".join(lines)
+
+    def _promise(self) -> str:
+        if not self.private:
+            return (
+                f"NOT PRIVATE. Noise: {self.noise}. Nothing here protects anybody; use it on "
+                "public rows only."
+            )
+        return (
+            f"Promise: adding or removing any one {self.unit} makes no outcome more than "
+            f"{math.exp(self.epsilon):.3g} times as likely, up to a remainder of delta: "
+            f"epsilon = {self.epsilon:g}, delta = {self.delta:g} ({self.mu:.4g}-Gaussian DP)."
+        )
+
+    def _line(self, release: ReleaseLine) -> str:
+        asked = f"  {release.slot}: {release.query}, {release.coordinates} number(s)"
+        if release.sigma == 0:
+            return f"{asked}, no noise"
+        return (
+            f"{asked}, {release.mechanism} noise of {release.sigma:.4g} rows, "
+            f"{release.share:.2%} of the budget"
+        )

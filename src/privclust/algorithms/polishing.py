@@ -1,0 +1,149 @@
+"""Move centres to their clusters' means, a few times, each time with less to clip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privclust.algorithms.splitting import SMALLEST, Cells, into_ball
+from privclust.geometry.distances import Distances, edges_around
+from privclust.geometry.grid import FloatArray
+from privclust.geometry.projection import Projection
+from privclust.geometry.shrinkage import Step, rows_held, weigh_means
+from privclust.privacy.curator import Curator
+from privclust.queries import ClusterMoments, ClusterSums, DistanceHistogram
+
+WEIGHT = 0.35
+SPREAD = 0.15
+STEPS_MAX = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Centers:
+    """Centres in the unit ball and how well they are known; all of it follows from Releases.
+
+    Attributes
+    ----------
+    points : array of shape (k, d)
+        The centres.
+    variance : array of shape (k,)
+        Variance of the noise on each of a centre's coordinates.
+    radii : array of shape (k,)
+        Root mean square distances of the clusters' rows, clipped and noisy.
+    """
+
+    points: FloatArray
+    variance: FloatArray
+    radii: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Shadow:
+    """Where clusters were found: centres in a projection of the rows."""
+
+    centers: FloatArray
+    projection: Projection
+
+
+def steps_for(n_columns: int, rows_per_cluster: float, mu2: float, spread: float) -> int:
+    """Return how many steps bring centres closest that start a ball's radius away.
+
+    Of L steps each has noise of variance L/mu², and clips at a radius that follows from what the
+    step before it left to be gained.
+
+    Parameters
+    ----------
+    n_columns : int
+        d.
+    rows_per_cluster : float
+        Noisy number of rows over k.
+    mu2 : float
+        What all steps may spend.
+    spread : float
+        Root mean square distance within clusters, over the radius of all rows.
+
+    Examples
+    --------
+    >>> steps_for(64, 20.0, 0.05, 0.2), steps_for(64, 500.0, 0.05, 0.2)
+    (2, 6)
+    """
+    best, steps = np.inf, 2
+    for number in range(2, STEPS_MAX + 1):
+        noise = n_columns * (1 + WEIGHT**2) * number / (mu2 * rows_per_cluster**2)
+        left = 0.5
+        for _ in range(number):
+            measured = noise * (left + spread**2)
+            left = left * measured / (left + measured)
+        if left < 0.97 * best:
+            best, steps = left, number
+    return steps
+
+
+def distances_to(
+    curator: Curator,
+    slot: str,
+    points: FloatArray,
+    radius: float,
+    projection: Projection | None = None,
+) -> Distances:
+    """Ask how far rows are from the nearest of `points`, on a scale set by a public radius."""
+    edges = edges_around(radius)
+    release = curator.measure(slot, DistanceHistogram(points, edges, projection))
+    return Distances(edges, release.values, release.sigma)
+
+
+def lift(
+    curator: Curator,
+    slots: tuple[str, str],
+    whole: Cells,
+    shadow: Shadow,
+    n_rows: int,
+) -> Centers:
+    """Take the full means of clusters found in a projection, as residuals of the mean of all."""
+    distances, sums = slots
+    n_clusters = len(shadow.centers)
+    radius = float(whole.radii[0])
+    histogram = distances_to(curator, distances, whole.centers, radius)
+    clip = _clip(histogram, curator, sums, n_clusters, whole.centers.shape[1], n_rows)
+    origins = np.repeat(whole.centers, n_clusters, axis=0)
+    step = shadow_means(curator, sums, origins, clip, shadow)
+    return Centers(into_ball(origins + step.moves), step.variance, np.full(n_clusters, clip))
+
+
+def shadow_means(
+    curator: Curator, slot: str, origins: FloatArray, clip: float, shadow: Shadow
+) -> Step:
+    """Ask for residuals from `origins` of rows that are told apart in a projection."""
+    query = ClusterSums(shadow.centers, origins, clip, WEIGHT, shadow.projection)
+    release = curator.measure(slot, query)
+    sums, counts = query.split(release.values)
+    return weigh_means(sums, counts, release.sigma, clip, WEIGHT)
+
+
+def polish(
+    curator: Curator, slots: tuple[str, str], centers: Centers, radius: float, n_rows: int
+) -> Centers:
+    """Ask how far rows are from their centres, then for their residuals, and move."""
+    distances, sums = slots
+    points = centers.points
+    n_clusters, n_columns = points.shape
+    histogram = distances_to(curator, distances, points, radius)
+    clip = _clip(histogram, curator, sums, n_clusters, n_columns, n_rows)
+    query = ClusterMoments(points, np.full(n_clusters, clip), WEIGHT, SPREAD)
+    release = curator.measure(sums, query)
+    residuals, counts, squares = query.split(release.values)
+    step = weigh_means(residuals, counts, release.sigma, clip, WEIGHT, centers.variance)
+    mean_squares = squares / rows_held(counts, release.sigma / WEIGHT)
+    radii = np.sqrt(np.clip(mean_squares, 0.0, clip**2))
+    return Centers(into_ball(points + step.moves), step.variance, radii)
+
+
+def _clip(
+    histogram: Distances, curator: Curator, slot: str, n_clusters: int, n_columns: int, n_rows: int
+) -> float:
+    """Weigh what a clip cuts off against the noise that the sums of `slot` will have."""
+    granted = curator.plan.price(curator.plan.slot(slot)).mu2
+    sigma = np.sqrt((1 + WEIGHT**2) / granted)
+    noise = float(np.sqrt(n_columns) * sigma * n_clusters / n_rows)
+    return float(np.clip(histogram.best_clip(noise), SMALLEST, 1.0))

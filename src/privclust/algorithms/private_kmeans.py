@@ -1,0 +1,291 @@
+"""PrivateKMeans: locate the rows, split them into cells, merge cells to k, polish the centres.
+
+1. *Locate*: a few cheap looks at the mean and spread of all rows, so that bounds may be loose.
+2. *Split* (`splitting`): three times as many cells as clusters, in a projection if d > 32.
+3. *Merge*: weighted k-means on the cells, with a background for outliers; free of charge.
+4. *Polish* (`polishing`): centres move to their means; in high dimension the first step lifts them
+   from the projection.
+5. *Sizes*: rows vote for the final centres.
+
+How the constants were found, and what else was tried: docs/design/flagship.md.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from privclust.algorithms.merging import merge, with_background
+from privclust.algorithms.polishing import (
+    Centers,
+    Shadow,
+    distances_to,
+    lift,
+    polish,
+    shadow_means,
+    steps_for,
+)
+from privclust.algorithms.splitting import (
+    SMALLEST,
+    Cells,
+    find_cells,
+    into_ball,
+    measured,
+    one_cell,
+    schedule,
+    shares,
+)
+from privclust.geometry.grid import GRID, FloatArray, to_grid
+from privclust.geometry.nearest import nearest
+from privclust.geometry.projection import Projection, gaussian_projection
+from privclust.privacy.budget import MU_MAX, Budget, epsilon_of
+from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Plan, Slot, make_plan
+from privclust.queries import NearestVotes
+from privclust.release.clustering import Clustering, Coreset, Precision
+
+COMPONENTS = 16
+MANY_COLUMNS = 32
+"""Beyond this many columns clusters are found in a projection."""
+ROOM = 0.25
+"""Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
+
+LOOKS = 4
+LOOK_SHARE = 0.005
+SPLIT_SHARE = {False: 0.53, True: 0.29}
+"""With and without a projection: the means of many columns need more of the budget."""
+DISTANCE_SHARE = 0.05
+SIZE_SHARE = 0.02
+CORESET_SHARE = 0.02
+FAINT, CLEAR = 30.0, 60.0
+"""Rows per cluster, times mu: below, each split is measured once; above, polish goes on longer."""
+FIRST_RADIUS = 0.6
+START_RADII = 3.0
+"""Splitting starts with this many times the root mean square of all rows, for those far out."""
+CELLS_PER_CLUSTER = 3
+ROWS_PER_CELL = 8.0
+"""A cell needs this many rows for each standard deviation that all of the budget would give."""
+FIND, MEAN = 10.0, 6.0
+"""Rows per cluster, times mu, that finding it takes and that its mean takes, per root dimension."""
+
+
+@dataclass(frozen=True)
+class PrivateKMeansPlan:
+    """What is fixed before any row is read; every field is public.
+
+    Attributes
+    ----------
+    n_clusters, n_columns : int
+        k and d.
+    n_rows : int or None
+        A number the user typed, or None to use a noisy count.
+    max_clusters : int
+        How many cells the coreset should have.
+    spending : Plan
+        The looks, and one slot that stands for all the rest until rows have been counted.
+    """
+
+    n_clusters: int
+    n_columns: int
+    n_rows: int | None
+    max_clusters: int
+    spending: Plan
+
+    @property
+    def projects(self) -> bool:
+        """Whether clusters are found in a projection."""
+        return self.n_columns > MANY_COLUMNS
+
+    def signal(self, n_rows: int) -> float:
+        """Return rows per cluster in standard deviations of a count with all of the budget."""
+        return n_rows * self.spending.reserve.mu / self.n_clusters
+
+
+def plan(
+    n_clusters: int,
+    n_columns: int,
+    budget: Budget,
+    n_rows: int | None = None,
+    max_clusters: int | None = None,
+) -> PrivateKMeansPlan:
+    """Plan a fit from public values.
+
+    Examples
+    --------
+    >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
+    ['look 1', 'look 2', 'look 3', 'look 4', 'rest']
+    """
+    wide = n_columns + 2
+    looks = [Slot(name, LOOK_SHARE, wide) for name in _numbered("look", LOOKS)]
+    spending = make_plan(budget, [*looks, Slot("rest", 1 - LOOKS * LOOK_SHARE, wide)])
+    cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
+    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
+    if n_rows is not None:
+        warn_if_lost(planned, n_rows)
+    return planned
+
+
+def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> Clustering:
+    """Find k clusters, their sizes and how far noise may have moved them."""
+    whole = locate(curator, plan)
+    n_rows = plan.n_rows or max(1, round(float(whole.counts[0])))
+    if plan.n_rows is None:
+        warn_if_lost(plan, n_rows)
+    projection = _projection(plan.n_columns, rng) if plan.projects else None
+    cells = _split(curator, plan, n_rows, _seen_through(projection, whole), rng, projection)
+    seen = float(np.median(cells.radii))
+    radius = seen if projection is None else seen / ROOM
+    spread = distances_to(curator, "spread", cells.centers, seen, projection)
+    coreset = _coreset(cells, cells.centers, cells.variance, cells.radii)
+    merged = merge(with_background(coreset, spread, rng), plan.n_clusters, rng)
+    if projection is None:
+        steps = _plan_polish(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
+        known = merged.precision
+        centers = Centers(merged.centers, known.center_stderr**2, known.radii)
+    else:
+        shadow = Shadow(merged.centers, projection)
+        within = spread.quantile(0.6) / (ROOM * float(whole.radii[0]))
+        steps = _plan_polish(curator, plan, _lift_steps(curator, plan, n_rows, within))
+        centers = lift(curator, steps.pop(0), whole, shadow, n_rows)
+    for slots in steps:
+        centers = polish(curator, slots, centers, radius, n_rows)
+    if projection is not None:
+        coreset = _lifted_cells(curator, cells, merged.centers, centers, projection)
+    sizes = curator.measure("sizes", NearestVotes(centers.points))
+    size_stderr = np.full(plan.n_clusters, sizes.sigma)
+    precision = Precision(np.sqrt(centers.variance), size_stderr, centers.radii)
+    n_rows = plan.n_rows or max(1, round(float(sizes.values.sum())))
+    return Clustering(centers.points, np.maximum(sizes.values, 0.0), n_rows, precision, coreset)
+
+
+def locate(curator: Curator, plan: PrivateKMeansPlan) -> Cells:
+    """Find centre and radius of all rows: look until the radius no longer shrinks much."""
+    whole = one_cell(np.zeros(plan.n_columns), FIRST_RADIUS)
+    for look in _numbered("look", LOOKS):
+        before = float(whole.radii[0])
+        whole = measured(curator, look, whole)
+        if whole.radii[0] > before / 2:
+            break
+    return whole
+
+
+def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
+    """Say so if noise will hide k clusters of so many rows, and what would make them show."""
+    dimensions = COMPONENTS if plan.projects else plan.n_columns
+    needed = max(FIND * math.sqrt(dimensions), MEAN * math.sqrt(plan.n_columns))
+    signal, budget = plan.signal(n_rows), plan.spending.budget
+    if signal >= needed or budget.epsilon >= MU_MAX:
+        return
+    enough = epsilon_of(plan.spending.reserve.mu * needed / signal, budget.delta)
+    fewer = int(plan.n_clusters * signal / needed)
+    would_do = [f"{float(f'{n_rows * needed / signal:.2g}'):,.0f} rows"]
+    if enough < MU_MAX:
+        would_do.append(f"epsilon={enough:.2g}")
+    if fewer > 0:
+        would_do.append(f"n_clusters={fewer}")
+    warnings.warn(
+        f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at epsilon="
+        f"{budget.epsilon:g}, because noise hides them. It would take about "
+        f"{' or '.join(would_do)}.",
+        stacklevel=5,
+    )
+
+
+def _split(
+    curator: Curator,
+    plan: PrivateKMeansPlan,
+    n_rows: int,
+    start: Cells,
+    rng: np.random.Generator,
+    projection: Projection | None,
+) -> Cells:
+    """Share out what is left after the looks, and split until there are enough cells."""
+    wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
+    affordable = int(n_rows * plan.spending.reserve.mu / ROWS_PER_CELL)
+    repeats = 1 if plan.signal(n_rows) < FAINT else 2
+    steps = schedule(max(min(wanted, affordable), 2 * plan.n_clusters), repeats)
+    slots = _numbered("split", len(steps))
+    left = _left(curator)
+    granted = SPLIT_SHARE[plan.projects] * left
+    merging = DISTANCE_SHARE / 2 * left
+    wide = plan.n_columns + 2
+    curator.refine(
+        [
+            *(
+                Slot(name, granted * part, wide)
+                for name, part in zip(slots, shares(steps), strict=True)
+            ),
+            Slot("spread", merging),
+            Slot("rest", left - granted - merging, wide),
+        ]
+    )
+    return find_cells(curator, slots, steps, start, rng, projection)
+
+
+def _plan_polish(curator: Curator, plan: PrivateKMeansPlan, n_steps: int) -> list[tuple[str, str]]:
+    """Share out what is left after the cells were merged; return the slots of each step."""
+    left = _left(curator)
+    wide = plan.n_columns + 2
+    last = [Slot("sizes", SIZE_SHARE)]
+    if plan.projects:
+        last.insert(0, Slot("cells", CORESET_SHARE, wide))
+    looking = DISTANCE_SHARE / 2 / n_steps
+    moving = (left - DISTANCE_SHARE / 2 - sum(slot.share for slot in last)) / n_steps
+    names = list(zip(_numbered("distances", n_steps), _numbered("sums", n_steps), strict=True))
+    slots = [
+        slot
+        for distances, sums in names
+        for slot in (Slot(distances, looking), Slot(sums, moving, wide))
+    ]
+    curator.refine([*slots, *last])
+    return names
+
+
+def _lift_steps(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, within: float) -> int:
+    mu2 = _left(curator) * plan.spending.reserve.mu2
+    return steps_for(plan.n_columns, n_rows / plan.n_clusters, mu2, within)
+
+
+def _lifted_cells(
+    curator: Curator,
+    cells: Cells,
+    merged: FloatArray,
+    centers: Centers,
+    projection: Projection,
+) -> Coreset:
+    """Take the cells' full means, as residuals of the final centres."""
+    origins = centers.points[nearest(to_grid(cells.centers), to_grid(merged))]
+    clip = float(np.clip(np.median(centers.radii), SMALLEST, 1.0))
+    step = shadow_means(curator, "cells", origins, clip, Shadow(cells.centers, projection))
+    return _coreset(cells, into_ball(origins + step.moves), step.variance, cells.radii / ROOM)
+
+
+def _coreset(cells: Cells, points: FloatArray, variance: FloatArray, radii: FloatArray) -> Coreset:
+    weight_stderr = np.full(len(points), cells.count_sigma)
+    return Coreset(points, cells.counts, Precision(np.sqrt(variance), weight_stderr, radii))
+
+
+def _left(curator: Curator) -> float:
+    """Return the part of the budget no release has used."""
+    spent = (curator.plan.slot(release.slot).share for release in curator.releases)
+    return 1 - math.fsum(spent)
+
+
+def _projection(n_columns: int, rng: np.random.Generator) -> Projection:
+    drawn = gaussian_projection(n_columns, COMPONENTS, rng)
+    return Projection(drawn.directions / GRID, drawn.gain * ROOM)
+
+
+def _seen_through(projection: Projection | None, whole: Cells) -> Cells:
+    """Return the cell that holds all rows, wide enough to see those far out, as projected."""
+    radius = min(START_RADII * float(whole.radii[0]), FIRST_RADIUS)
+    if projection is None:
+        return one_cell(whole.centers[0], radius)
+    return one_cell(projection(to_grid(whole.centers))[0] / GRID, ROOM * radius)
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [f"{name} {number}" for number in range(1, count + 1)]

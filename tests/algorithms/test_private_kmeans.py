@@ -1,0 +1,286 @@
+"""PrivateKMeans: accurate, within its budget, blind to single rows, and open about its limits."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+
+from privclust.algorithms import private_kmeans
+from privclust.algorithms.polishing import STEPS_MAX, steps_for
+from privclust.audit.replay import Transcript, replay_on_neighbour
+from privclust.domain import Ball, Box, Domain, from_unit
+from privclust.engines.base import Engine
+from privclust.engines.numpy import NumpyEngine
+from privclust.geometry.grid import FloatArray
+from privclust.geometry.nearest import nearest
+from privclust.privacy.budget import Budget, Spend
+from privclust.privacy.curator import Curator
+from privclust.queries import Query
+from privclust.release.clustering import Clustering
+from privclust.testing import NoNoise, SeededNoise, noise_from
+
+BUDGET = Budget(1.0, 1e-6)
+HARDLY = "will hardly be found"
+hardly_found = pytest.mark.filterwarnings(f"ignore:.*{HARDLY}")
+
+
+def fit(
+    engine: Engine, k: int, budget: Budget = BUDGET, n_rows: int | None = None, seed: int = 0
+) -> tuple[Clustering, Curator]:
+    plan = private_kmeans.plan(k, engine.n_columns, budget, n_rows)
+    curator = Curator.open(engine, plan.spending)
+    return private_kmeans.run(curator, plan, np.random.default_rng(seed)), curator
+
+
+def in_ball(rows: FloatArray, radius: float = 1.0) -> NumpyEngine:
+    return NumpyEngine(rows, Ball(np.zeros(rows.shape[1]), radius))
+
+
+def loss(rows: FloatArray, centers: FloatArray) -> float:
+    return float(np.mean(np.sum((rows - centers[nearest(rows, centers)]) ** 2, axis=1)))
+
+
+def blobs(k: int, d: int, n: int = 20_000) -> FloatArray:
+    rows = make_blobs(n, d, centers=k, random_state=1)[0]
+    rows -= rows.mean(axis=0)
+    normalised: FloatArray = rows / np.linalg.norm(rows, axis=1).max()
+    return normalised
+
+
+def two_groups(n_columns: int) -> FloatArray:
+    rng = np.random.default_rng(0)
+    middle = np.full(n_columns, 0.5 / np.sqrt(n_columns))
+    return np.vstack([rng.normal(sign * middle, 0.02, (4000, n_columns)) for sign in (1, -1)])
+
+
+# Accuracy ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "d"), [(16, 4), (8, 40)])
+def test_blobs_within_ten_percent_of_k_means(k: int, d: int) -> None:
+    """Seeded noise, so no false alarm; the reference is the best of ten starts."""
+    rows = blobs(k, d)
+    reference = loss(rows, KMeans(k, n_init=10, random_state=0).fit(rows).cluster_centers_)
+    for seed in range(3):
+        with noise_from(SeededNoise(seed)):
+            found, _ = fit(in_ball(rows), k, seed=seed)
+        assert loss(rows, found.centers) < 1.1 * reference
+        assert found.n_rows == pytest.approx(20_000, rel=0.02)
+        assert found.sizes.sum() == pytest.approx(20_000, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Ball(np.zeros(3), 100.0),
+        Ball([40.0, 0.0, -40.0], 100.0),
+        Box([0, -1, -1], [100, 100, 100]),
+        Box([-1, -1, -1], [1, 1, 100]),
+    ],
+)
+def test_loose_bounds_still_find_two_groups(domain: Domain) -> None:
+    rows = two_groups(3) + (np.array([0.5, 0.0, 0.0]) if isinstance(domain, Box) else 0.0)
+    with noise_from(SeededNoise(0)):
+        found, _ = fit(NumpyEngine(rows, domain), 2)
+    centers = from_unit(domain, found.centers)
+    centers = centers[np.argsort(centers[:, 0])]
+    means = np.array([rows[4000:].mean(axis=0), rows[:4000].mean(axis=0)])
+    assert np.linalg.norm(centers - means, axis=1).max() < 0.1
+    np.testing.assert_allclose(found.sizes, 4000, atol=300)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_without_noise_centres_are_means_and_sizes_counts(d: int) -> None:
+    rows = two_groups(d)
+    with noise_from(NoNoise()):
+        found, _ = fit(in_ball(rows), 2)
+    means = {+1: rows[:4000].mean(axis=0), -1: rows[4000:].mean(axis=0)}
+    for center in found.centers:
+        np.testing.assert_allclose(center, means[int(np.sign(center.sum()))], atol=0.005)
+    assert found.sizes.tolist() == [4000.0, 4000.0]
+
+
+@hardly_found
+@pytest.mark.parametrize("noise", [NoNoise(), SeededNoise(0)])
+@pytest.mark.parametrize("d", [1, 2, 40])
+@pytest.mark.parametrize("n_rows", [0, 1, 5])
+def test_more_clusters_than_rows_stay_finite_and_in_the_ball(
+    noise: NoNoise | SeededNoise, d: int, n_rows: int
+) -> None:
+    rows = np.random.default_rng(0).normal(0.0, 0.1, (n_rows, d))
+    with noise_from(noise):
+        found, _ = fit(in_ball(rows), 9)
+    assert found.precision is not None
+    assert found.coreset is not None
+    assert found.centers.shape == (9, d)
+    for values in (
+        found.centers,
+        found.sizes,
+        *vars(found.precision).values(),
+        found.coreset.points,
+        found.coreset.weights,
+        *vars(found.coreset.precision).values(),
+    ):
+        assert np.isfinite(values).all()
+    assert (np.linalg.norm(found.centers, axis=1) <= 1 + 1e-12).all()
+    assert (found.sizes >= 0).all()
+    assert found.n_rows >= 1
+
+
+@hardly_found
+@pytest.mark.parametrize("d", [2, 40])
+def test_no_noisy_centre_claims_to_be_exact(d: int) -> None:
+    with noise_from(SeededNoise(0)):
+        found, _ = fit(in_ball(np.zeros((5, d))), 9)
+    assert found.precision is not None
+    assert found.coreset is not None
+    assert (found.precision.center_stderr > 0).all()
+    assert (found.coreset.precision.center_stderr > 0).all()
+
+
+# Budget ------------------------------------------------------------------------------------------
+
+
+@hardly_found
+@pytest.mark.parametrize("n_rows", [None, 500])
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("d", [4, 40])
+def test_all_that_was_planned_is_spent_and_no_more(d: int, k: int, n_rows: int | None) -> None:
+    """Sum what the noise scales really cost, not only what the charges say."""
+    rows = np.random.default_rng(0).normal(0.0, 0.1, (500, d))
+    listened = Transcript(in_ball(rows), SeededNoise(0))
+    with noise_from(listened):
+        _, curator = fit(listened, k, n_rows=n_rows)
+    first = private_kmeans.plan(k, d, BUDGET, n_rows).spending
+    plan, releases = curator.plan, curator.releases
+    assert [release.slot for release in releases] == [slot.name for slot in plan.slots]
+    assert math.fsum(slot.share for slot in plan.slots) == pytest.approx(1.0, abs=1e-9)
+    charged = sum((release.charge for release in releases), Spend())
+    assert charged.within(first.reserve)
+    assert BUDGET.admits(charged)
+    cost = sum(asked.bounds.l2_squared / asked.scale**2 for asked in listened.questions)
+    assert cost <= charged.mu2
+    assert cost == pytest.approx(first.quanta / 2**50, rel=1e-9)
+
+
+def test_looks_that_are_not_needed_are_left_to_the_rest() -> None:
+    rows = np.random.default_rng(0).uniform(-0.5, 0.5, (5000, 3))
+    with noise_from(SeededNoise(0)):
+        _, tight = fit(in_ball(rows), 2)
+        _, loose = fit(in_ball(rows, radius=1000.0), 2)
+    looks = [
+        [release.slot for release in curator.releases if release.slot.startswith("look")]
+        for curator in (tight, loose)
+    ]
+    assert looks == [["look 1"], ["look 1", "look 2", "look 3", "look 4"]]
+    assert tight.plan.slot("split 1").share > loose.plan.slot("split 1").share
+
+
+@hardly_found
+@pytest.mark.parametrize("strange", [np.nan, -1e308, 0.25])
+@pytest.mark.parametrize("size", [0, 1, 200])
+@pytest.mark.parametrize("d", [3, 40])
+def test_neighbouring_tables_are_asked_the_same(d: int, strange: float, size: int) -> None:
+    rows = np.random.default_rng(0).normal(0.0, 0.1, (size, d))
+    neighbour = np.vstack([rows, [[strange] + [0.1] * (d - 1)]])
+    findings = replay_on_neighbour(
+        lambda engine: fit(engine, 2), in_ball(rows), in_ball(neighbour), SeededNoise(1)
+    )
+    assert findings == []
+
+
+@hardly_found
+def test_each_coordinate_of_every_sum_has_noise_of_its_own() -> None:
+    """False alarm: below 2000 pairs of draws at sigma > 2^28, equal with probability 1e-9: 2e-6.
+
+    One row is typed, so that the number of cells does not depend on the noise.
+    """
+    _, curator = fit(in_ball(np.zeros((0, 4))), 2, n_rows=1)
+    for release in curator.releases:
+        assert len(set(release.answer.tolist())) == release.answer.size
+        assert release.scale > 2**28
+    sizes = [release.answer.size for release in curator.releases]
+    assert sum(size * (size - 1) // 2 for size in sizes) < 2000
+
+
+# Warnings ----------------------------------------------------------------------------------------
+
+
+class Untouchable:
+    """An engine that must not be asked."""
+
+    n_columns = 4
+
+    def aggregate(self, query: Query) -> list[int]:
+        raise AssertionError("rows were read")
+
+
+def test_a_typed_number_of_rows_too_small_is_told_before_any_row_is_read() -> None:
+    with pytest.warns(UserWarning, match=HARDLY) as told:
+        plan = private_kmeans.plan(8, 4, BUDGET, 500)
+    assert len(told) == 1
+    with pytest.raises(Exception, match="could not be read"):
+        private_kmeans.run(
+            Curator.open(Untouchable(), plan.spending), plan, np.random.default_rng(0)
+        )
+
+
+def test_without_it_the_warning_comes_once_rows_have_been_counted() -> None:
+    plan = private_kmeans.plan(8, 4, BUDGET)
+    engine = in_ball(np.random.default_rng(0).normal(0.0, 0.1, (500, 4)))
+    with noise_from(SeededNoise(0)):
+        curator = Curator.open(engine, plan.spending)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UserWarning, match=HARDLY):
+                private_kmeans.run(curator, plan, np.random.default_rng(0))
+    assert {release.slot[:4] for release in curator.releases} == {"look"}
+
+
+@pytest.mark.parametrize("n_rows", [None, 8000])
+def test_clusters_that_can_be_found_are_not_warned_of(n_rows: int | None) -> None:
+    with noise_from(SeededNoise(0)), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit(in_ball(two_groups(4)), 2, n_rows=n_rows)
+
+
+@pytest.mark.parametrize(("k", "d"), [(10, 4), (20, 4), (5, 40)])
+def test_the_warning_names_rows_epsilon_and_clusters_that_would_do(k: int, d: int) -> None:
+    n_rows = 700
+    with pytest.warns(UserWarning, match=f"^{k} cluster.s. {HARDLY} among about 700 rows") as told:
+        private_kmeans.plan(k, d, BUDGET, n_rows)
+    pattern = r"about ([0-9,]+) rows or epsilon=([0-9.]+) or n_clusters=(\d+)\.$"
+    advice = re.search(pattern, str(told[0].message))
+    assert advice
+    rows, epsilon, clusters = int(advice[1].replace(",", "")), float(advice[2]), int(advice[3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Two digits are told, so that the advice may be five percent short.
+        private_kmeans.plan(k, d, BUDGET, round(1.05 * rows))
+        private_kmeans.plan(k, d, Budget(1.05 * epsilon, 1e-6), n_rows)
+        private_kmeans.plan(clusters, d, BUDGET, n_rows)
+    with pytest.warns(UserWarning, match=HARDLY):
+        private_kmeans.plan(clusters + 1, d, BUDGET, n_rows)
+
+
+@pytest.mark.parametrize("k", [1, 16])
+def test_the_warning_gives_no_advice_that_cannot_be_followed(k: int) -> None:
+    with pytest.warns(UserWarning, match=HARDLY) as told:
+        private_kmeans.plan(k, 4, BUDGET, 2)
+    text = str(told[0].message)
+    assert text.endswith(" rows.")
+
+
+# Steps -------------------------------------------------------------------------------------------
+
+
+def test_more_rows_never_take_fewer_steps() -> None:
+    steps = [steps_for(64, rows, 0.05, 0.2) for rows in np.geomspace(1, 1e6, 40)]
+    assert steps == sorted(steps)
+    assert (steps[0], steps[-1]) == (2, STEPS_MAX)
