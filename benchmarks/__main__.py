@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import blobs, cost, reproduce, utility
+from benchmarks import blobs, cost, errorbars, reproduce, speed, utility
+
+MEASUREMENTS = {
+    "blobs": blobs.main,
+    "cost": cost.main,
+    "errorbars": errorbars.main,
+    "reproduce": reproduce.main,
+    "speed": speed.main,
+    "utility": utility.main,
+}
+REPORTS = {"reproduce": reproduce.report, "speed": speed.report, "utility": utility.report}
 
 
 def main() -> None:
     """Run the measurement named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=("blobs", "cost", "reproduce", "utility"))
+    parser.add_argument("name", choices=MEASUREMENTS)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="a few seconds, nothing is kept")
     how.add_argument("--report", action="store_true", help="print from the results that are kept")
     given = parser.parse_args()
-    kept = {"reproduce": reproduce, "utility": utility}.get(given.name)
-    if kept is not None:
-        if given.report:
-            raise SystemExit(0 if kept.report() else 1)
-        kept.main(given.quick)
-        return
-    if given.report:
+    if not given.report:
+        MEASUREMENTS[given.name](given.quick)
+    elif given.name in REPORTS:
+        raise SystemExit(0 if REPORTS[given.name]() else 1)
+    else:
         parser.error(f"{given.name} keeps no results; run it without --report")
-    {"blobs": blobs.main, "cost": cost.main}[given.name](given.quick)
 
 
 if __name__ == "__main__":

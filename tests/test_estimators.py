@@ -210,3 +210,42 @@ def test_random_state_never_reaches_the_noise() -> None:
     )
     assert first.releases_[0].answer[0] != second.releases_[0].answer[0]
     assert first.releases_[0].noise == "OpenDP"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "name",
+    [
+        "n_clusters",
+        "epsilon",
+        "delta",
+        "radius",
+        "scale",
+        "n_rows",
+        "max_clusters",
+        "random_state",
+    ],
+)
+def test_rows_passed_by_mistake_appear_in_no_error(name: str) -> None:
+    rows = np.full((4219, 2), 73.19283746501928)
+    given: dict[str, Any] = {"delta": 1e-6, "radius": 100.0, name: rows}
+    with pytest.raises((TypeError, ValueError)) as refused:
+        PrivateKMeans(**given).fit(rows)
+    assert "73.19" not in str(refused.value)
+    assert "4219" not in str(refused.value)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("whole", [True, False])
+def test_rows_passed_as_bounds_appear_in_no_error(whole: bool) -> None:
+    rows = np.full((50, 1), 73.19283746501928)
+    bounds: Any = {"a": rows if whole else (rows, 100.0)}
+    with pytest.raises((TypeError, ValueError)) as refused:
+        PrivateKMeans(2, delta=1e-6, bounds=bounds).fit(pd.DataFrame(rows, columns=["a"]))
+    assert "73.19" not in str(refused.value)
+
+
+def test_names_of_an_earlier_table_are_forgotten() -> None:
+    model = PEMeans(2, delta=1e-6, bounds=BOX, random_state=0)
+    model.fit(pd.DataFrame(two_groups(), columns=["a", "b"])).fit(two_groups())
+    assert not hasattr(model, "feature_names_in_")

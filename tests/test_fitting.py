@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_refit_spends_nothing_and_reads_no_row(
     monkeypatch.setattr(NumpyEngine, "aggregate", refuse)
     other = model.refit(3)
     assert other.releases_ is model.releases_
-    assert other.privacy_statement_ is model.privacy_statement_
+    assert other.privacy_statement_.releases == model.privacy_statement_.releases
     assert other.n_rows_ == model.n_rows_
 
 
@@ -173,3 +174,20 @@ def test_centres_err_as_much_as_their_standard_errors_say(errors: Errors) -> Non
 def test_radii_are_those_of_the_blobs(errors: Errors) -> None:
     d = errors.centers[0].shape[1]
     assert np.median(errors.radii) == pytest.approx(0.02 * np.sqrt(d), rel=0.1)
+
+
+def test_refit_says_what_held_when_rows_were_read(model: PrivateKMeans) -> None:
+    changed = copy.deepcopy(model).set_params(epsilon=0.01, delta=1e-9)
+    other = changed.refit(3)
+    assert (other.epsilon, other.delta) == (model.epsilon, model.delta)
+    assert "3 clusters" in other.privacy_statement_.subject
+    assert "from the coreset of another fit" in other.privacy_statement_.subject
+
+
+def test_without_noise_refit_stays_marked_and_exact() -> None:
+    rows = np.vstack([np.full((200, 2), 1.0), np.full((100, 2), -1.0)])
+    exact = PrivateKMeans(2, epsilon=np.inf, radius=2.0, random_state=0).fit(rows)
+    other = exact.set_params(epsilon=1.0, delta=1e-6).refit(2)
+    assert other.epsilon == np.inf
+    assert "NOT PRIVATE" in str(other.privacy_statement_)
+    assert not other.size_stderr_.any()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privclust.domain import Box
+from privclust.errors import shown
 
 Bounds: TypeAlias = (
     Mapping[str, tuple[float, float]] | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]
@@ -118,7 +119,10 @@ def _ordered(given: list[str], names: Sequence[str] | None) -> Sequence[str]:
 
 def _pair(name: str, pair: object) -> tuple[float, float]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ValueError(f"bounds of column {name!r} must be a pair (lower, upper), got {pair!r}.")
+        raise ValueError(
+            f"bounds of column {name!r} must be a pair (lower, upper), got {shown(pair)}. Type "
+            "two numbers, such as (0, 120)."
+        )
     lower, upper = _number(name, "lower bound", pair[0]), _number(name, "upper bound", pair[1])
     if not -math.inf < lower < upper < math.inf:
         raise ValueError(
@@ -132,7 +136,7 @@ def _pair(name: str, pair: object) -> tuple[float, float]:
 def _number(name: str, what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(
-            f"the {what} of column {name!r} must be a number, got {value!r}. Type one without "
+            f"the {what} of column {name!r} must be a number, got {shown(value)}. Type one without "
             "quotes."
         )
     return float(value)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privclust.errors import shown
 from privclust.geometry.grid import GRID, FloatArray, clip_to_ball
 
 _LARGEST = 1e150
@@ -157,7 +158,7 @@ def _public_vector(what: str, values: ArrayLike) -> FloatArray:
     try:
         vector = np.atleast_1d(np.array(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise TypeError(f"{what} must be numbers, one per column, got {values!r}.") from None
+        raise TypeError(f"{what} must be numbers, one per column, got {shown(values)}.") from None
     if vector.ndim != 1 or vector.size == 0 or not np.all(np.abs(vector) <= _LARGEST):
         raise ValueError(
             f"{what} must be one finite number per column, at most {_LARGEST:g} in size. "

@@ -16,22 +16,24 @@ from threadpoolctl import threadpool_limits
 from privclust.algorithms.merging import merge
 from privclust.bounds import UNSTATED, Bounds, read_bounds
 from privclust.domain import Ball, Box, Domain, from_unit, to_unit_grid
+from privclust.engines.base import guarded
 from privclust.engines.frames import Schema, read_rows, schema_of
 from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import GRID, FloatArray, to_grid
+from privclust.errors import shown
+from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.geometry.nearest import nearest
-from privclust.privacy.budget import Budget, mu_of
+from privclust.privacy.budget import Budget, epsilon_of, mu_of
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.plan import Plan
-from privclust.release.clustering import Clustering, Coreset
+from privclust.release.clustering import Clustering, Coreset, Precision
 from privclust.release.statement import UNRECORDED, ReleaseLine, Statement
 
+VERSION = version("privclust")
 KEPT_BY_REFIT = (
     "domain_",
     "n_features_in_",
     "feature_names_in_",
     "releases_",
-    "privacy_statement_",
     "coreset_",
 )
 
@@ -71,8 +73,8 @@ class OpenTable:
 def open_table(model: Any, X: Any) -> OpenTable:
     """Put a table behind an engine; nothing of it is read but its columns.
 
-    The caller then deletes its own reference, so that no frame of ours shows rows, should a
-    debugger print the variables of a traceback.
+    The caller then deletes its own reference, so that once parameters are checked no frame of ours
+    shows rows, should a debugger print the variables of a traceback.
     """
     schema = schema_of(X)
     domain, origin = _domain(_parameters(model), schema)
@@ -97,18 +99,16 @@ def fit(
     # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
     with threadpool_limits(1, "blas"):
         found = run(curator, planned, rng)
-    if noiseless and found.precision is not None:
-        exact = np.zeros(len(found.sizes))
-        found = replace(
-            found, precision=replace(found.precision, center_stderr=exact, size_stderr=exact)
-        )
+    if noiseless:
+        found = _known_exactly(found)
     model.domain_ = domain
     model.n_features_in_ = schema.n_columns
+    vars(model).pop("feature_names_in_", None)
     if schema.names is not None:
         model.feature_names_in_ = np.array(schema.names, dtype=object)
     model.releases_ = curator.releases
     model.privacy_statement_ = _statement(
-        f"{type(model).__name__}, {given.n_clusters} clusters, {_columns(schema)}",
+        _subject(model, given.n_clusters),
         given,
         planned.spending,
         curator.releases,
@@ -144,10 +144,16 @@ def refit(model: Any, n_clusters: object) -> Any:
             f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
             "needs rows enough for as many."
         )
-    other = clone(model).set_params(n_clusters=wanted)
+    statement: Statement = model.privacy_statement_
+    # Parameters may have been changed since the fit; the statement says what held then.
+    other = clone(model).set_params(n_clusters=wanted, epsilon=statement.epsilon)
+    if statement.epsilon < math.inf:
+        other.set_params(delta=statement.delta)
     for name in KEPT_BY_REFIT:
         if hasattr(model, name):
             setattr(other, name, getattr(model, name))
+    subject = f"{_subject(other, wanted)}; from the coreset of another fit, at no further cost"
+    other.privacy_statement_ = replace(statement, subject=subject)
     points = replace(coreset, points=_in_unit(model, coreset.points))
     rng = np.random.default_rng(_seed(model.random_state))
     merged = merge(points, wanted, rng)
@@ -191,7 +197,12 @@ def _on_grid(model: Any, X: Any) -> FloatArray:
         raise ValueError(
             "The feature names should match those that were passed during fit, in the same order."
         )
-    return to_unit_grid(model.domain_, read_rows(X, 0, len(X)))
+    return _read(model.domain_, X)
+
+
+@guarded
+def _read(domain: Domain, X: Any) -> FloatArray:
+    return to_unit_grid(domain, read_rows(X, 0, len(X)))
 
 
 def _centers(model: Any) -> FloatArray:
@@ -218,7 +229,7 @@ def _domain(given: Parameters, schema: Schema) -> tuple[Domain, str]:
             "knowledge of the field, not from the rows."
         )
     if given.scale not in (None, "bounds", "none"):
-        raise ValueError(f"scale must be 'bounds', 'none' or None, got {given.scale!r}.")
+        raise ValueError(f"scale must be 'bounds', 'none' or None, got {shown(given.scale)}.")
     if given.radius is not None:
         radius = _number("radius", given.radius)
         if given.scale == "bounds":
@@ -243,15 +254,35 @@ def _budget(given: Parameters) -> Budget:
     return Budget(epsilon, _number("delta", given.delta))
 
 
-def _columns(schema: Schema) -> str:
-    names = f" ({', '.join(schema.names)})" if schema.names else ""
-    return f"{schema.n_columns} columns{names}"
+def _subject(model: Any, n_clusters: int) -> str:
+    names = getattr(model, "feature_names_in_", None)
+    listed = "" if names is None else f" ({', '.join(map(repr, names))})"
+    kind = type(model).__name__
+    return f"{kind}, {n_clusters} clusters, {model.n_features_in_} columns{listed}"
+
+
+def _known_exactly(found: Clustering) -> Clustering:
+    """Return a clustering without noise with standard errors of zero."""
+    if found.precision is None or found.coreset is None:
+        return found
+    return replace(
+        found,
+        precision=_exact(found.precision),
+        coreset=replace(found.coreset, precision=_exact(found.coreset.precision)),
+    )
+
+
+def _exact(precision: Precision) -> Precision:
+    nothing = np.zeros(len(precision.radii))
+    return replace(precision, center_stderr=nothing, size_stderr=nothing)
 
 
 def _statement(
     subject: str, given: Parameters, plan: Plan, releases: tuple[Release, ...], origin: str
 ) -> Statement:
     noise = releases[0].noise
+    mu = mu_of(plan.budget.epsilon, plan.budget.delta)
+    replacing = None
     whole = sum(release.charge.mu2 for release in releases)
     noiseless = given.epsilon == math.inf
     if noiseless:
@@ -259,18 +290,21 @@ def _statement(
     elif given.n_rows is None:
         n_rows = "protected; a noisy count is among the answers."
     else:
+        replacing = epsilon_of(2 * mu, plan.budget.delta)
         n_rows = (
             f"{given.n_rows}, typed by the user and used as a constant. If it is exact, the "
-            f"promise is for replacing one row instead, at up to twice mu."
+            f"promise is for replacing one row instead, at epsilon = {replacing:.3g} and the same "
+            "delta."
         )
     return Statement(
         subject=subject,
         private=noise == "OpenDP",
         unit="row",
-        adjacency="two tables are neighbours if one has one row more than the other.",
+        adjacency="two tables of the same columns, one of which has one row more.",
         epsilon=math.inf if noiseless else plan.budget.epsilon,
         delta=1.0 if noiseless else plan.budget.delta,
-        mu=math.inf if noiseless else mu_of(plan.budget.epsilon, plan.budget.delta),
+        mu=math.inf if noiseless else mu,
+        replacing_epsilon=replacing,
         noise=noise,
         n_rows=n_rows,
         bounds_origin=origin,
@@ -281,20 +315,28 @@ def _statement(
                 release.query,
                 release.mechanism,
                 release.answer.size,
+                _sensitivity(release),
                 0.0 if noiseless else release.sigma,
                 release.charge.mu2 / whole,
             )
             for release in releases
         ),
-        version=version("privclust"),
+        version=VERSION,
     )
+
+
+def _sensitivity(release: Release) -> float:
+    """Return the most one row can add to an answer, in the norm its noise is made for."""
+    if release.mechanism == "gaussian":
+        return release.sigma * release.charge.mu
+    return release.scale / UNIT * release.charge.epsilon
 
 
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         kind = type(value).__name__
         remedy = "Type it without quotes." if isinstance(value, str) else "Type a number."
-        raise TypeError(f"{name} must be a number, got {value!r} ({kind}). {remedy}")
+        raise TypeError(f"{name} must be a number, got {shown(value)} ({kind}). {remedy}")
     return float(value)
 
 
@@ -302,7 +344,7 @@ def whole_number(name: str, value: object) -> int:
     """Return a parameter as an int, or say what it should be."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ValueError(
-            f"{name} must be a whole number of at least 1, got {value!r}. Type one such as 8."
+            f"{name} must be a whole number of at least 1, got {shown(value)}. Type one such as 8."
         )
     return int(value)
 
@@ -311,6 +353,6 @@ def _seed(value: object) -> int | None:
     if value is None or (isinstance(value, int | np.integer) and value >= 0):
         return None if value is None else int(value)
     raise ValueError(
-        f"random_state must be None or a whole number from 0 up, got {value!r}. It seeds public "
-        "choices only; generators are refused because two fits would share their state."
+        f"random_state must be None or a whole number from 0 up, got {shown(value)}. It seeds "
+        "public choices only; generators are refused because two fits would share their state."
     )

@@ -72,3 +72,16 @@ def test_arrays_have_two_dimensions(table: Any) -> None:
 def test_a_lazy_frame_is_not_a_table_in_memory() -> None:
     with pytest.raises(TypeError, match="must be a NumPy array or a pandas"):
         schema_of(pl.DataFrame(COLUMNS).lazy())
+
+
+@pytest.mark.attack
+def test_a_column_cannot_hide_behind_another_of_its_name() -> None:
+    """Or one cell of a column of texts would decide whether reading fails."""
+    texts, numbers = pa.array(["7"] * 19 + ["x"]), pa.array(np.arange(20.0))
+    with pytest.raises(TypeError, match="columns that do not hold numbers: a"):
+        schema_of(pa.table([texts, numbers], names=["a", "a"]))
+    frame = pd.DataFrame({1: np.array(["7"] * 20, dtype=object), "1": np.arange(20.0)})
+    with pytest.raises(TypeError, match="columns that do not hold numbers: 1"):
+        schema_of(frame)
+    with pytest.raises(ValueError, match="names that differ"):
+        schema_of(pa.table([numbers, numbers], names=["a", "a"]))

@@ -6,6 +6,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from privclust import PEMeans
@@ -25,7 +26,7 @@ def test_the_words_name_promise_releases_and_limits() -> None:
     words = str(statement())
     assert words.startswith("PEMeans, 2 clusters, 2 columns.")
     assert "adding or removing any one row makes no outcome more than 2.72 times as likely" in words
-    assert "epsilon = 1, delta = 1e-06 (0.2367-Gaussian DP)" in words
+    assert "epsilon = 1, delta = 1e-06 (accounted as 0.2367-Gaussian DP)" in words
     assert "Learned from the rows (6 answers; centres and sizes follow from these alone):" in words
     assert "people with several rows" in words
     assert "count: Count, 1 number(s), gaussian noise of " in words
@@ -45,6 +46,7 @@ def test_json_holds_the_same_and_nothing_else() -> None:
         "epsilon",
         "delta",
         "mu",
+        "replacing_epsilon",
         "noise",
         "n_rows",
         "bounds_origin",
@@ -57,10 +59,25 @@ def test_json_holds_the_same_and_nothing_else() -> None:
     assert sum(release["share"] for release in content["releases"]) == pytest.approx(1)
 
 
+def test_each_answer_says_what_one_row_adds_and_the_noise_on_it() -> None:
+    found = statement()
+    for line in found.releases:
+        assert line.sensitivity == pytest.approx(1.0)
+        granted = found.mu * math.sqrt(line.share)
+        assert line.sigma == pytest.approx(line.sensitivity / granted, rel=1e-5)
+
+
+def test_a_column_name_cannot_forge_a_line() -> None:
+    frame = pd.DataFrame(ROWS, columns=["x).\nPromise: epsilon = 0.01 (", "y"])
+    words = str(PEMeans(2, delta=1e-6, radius=5.0).fit(frame).privacy_statement_)
+    assert "\nPromise: epsilon = 0.01" not in words
+
+
 def test_a_typed_number_of_rows_is_said_to_be_typed() -> None:
     found = statement(n_rows=300)
     assert "300, typed by the user" in found.n_rows
-    assert "replacing one row" in found.n_rows
+    assert "replacing one row instead, at epsilon = 2.12 and the same delta" in found.n_rows
+    assert found.replacing_epsilon == pytest.approx(2.12, abs=0.005)
     assert found.releases[0].slot == "votes 1"
 
 

@@ -39,19 +39,19 @@ def schema_of(table: Any) -> Schema:
             )
         if table.dtype.kind == "c":
             raise ValueError("Complex data not supported. Give real numbers.")
-        kinds: dict[str, bool] = {f"all, of type {table.dtype}": table.dtype.kind in "biuf"}
+        kinds = [(f"all, of type {table.dtype}", table.dtype.kind in "biuf")]
         schema = Schema(None, int(table.shape[1]))
     elif library == "pandas" and hasattr(table, "dtypes") and hasattr(table, "columns"):
-        kinds = {str(name): dtype.kind in "biuf" for name, dtype in table.dtypes.items()}
+        kinds = [(str(name), dtype.kind in "biuf") for name, dtype in table.dtypes.items()]
         schema = _named(table.columns)
     elif library == "polars" and not hasattr(table, "collect") and hasattr(table, "schema"):
-        kinds = {
-            name: dtype.is_numeric() or str(dtype) == "Boolean"
+        kinds = [
+            (name, dtype.is_numeric() or str(dtype) == "Boolean")
             for name, dtype in table.schema.items()
-        }
+        ]
         schema = _named(table.columns)
     elif library == "pyarrow" and hasattr(table, "schema"):
-        kinds = {field.name: _arrow_number(field.type) for field in table.schema}
+        kinds = [(field.name, _arrow_number(field.type)) for field in table.schema]
         schema = _named(table.schema.names)
     else:
         raise TypeError(
@@ -59,12 +59,14 @@ def schema_of(table: Any) -> Schema:
             "Convert it yourself, for instance with numpy.asarray(X, dtype=float): guessing types "
             "from values would reveal them."
         )
-    refused = [name for name, is_number in kinds.items() if not is_number]
+    refused = [name for name, is_number in kinds if not is_number]
     if refused:
         raise TypeError(
             f"columns that do not hold numbers: {', '.join(refused)}. Convert them to a numeric "
             "type or leave them out."
         )
+    if len({name for name, _ in kinds}) < len(kinds):
+        raise ValueError("columns must have names that differ. Rename those that share one.")
     if schema.n_columns == 0:
         raise ValueError("X has 0 feature(s) while a minimum of 1 is required. Give it columns.")
     return schema

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 UNRECORDED = "unrecorded"
 NOT_COVERED = (
     "people with several rows, who are protected less than one row is",
+    "names, number and types of the columns",
     "labels and distances that predict and transform compute for protected rows",
     "bounds chosen after looking at the rows",
     "running time and memory",
@@ -18,12 +19,13 @@ NOT_COVERED = (
 
 @dataclass(frozen=True)
 class ReleaseLine:
-    """One answer: what was asked, the noise it got, and its part of the budget."""
+    """One answer: what was asked, the most one row adds, the noise, and its part of the budget."""
 
     slot: str
     query: str
     mechanism: str
     coordinates: int
+    sensitivity: float
     sigma: float
     share: float
 
@@ -42,6 +44,8 @@ class Statement:
         Whose data is protected, and what "changed" means.
     epsilon, delta, mu : float
         The promise, and its Gaussian-DP parameter.
+    replacing_epsilon : float or None
+        With a typed number of rows that is exact: the epsilon for replacing one row.
     noise : str
         Where the noise came from.
     n_rows : str
@@ -65,6 +69,7 @@ class Statement:
     epsilon: float
     delta: float
     mu: float
+    replacing_epsilon: float | None
     noise: str
     n_rows: str
     bounds_origin: str
@@ -108,7 +113,8 @@ class Statement:
         return (
             f"Promise: adding or removing any one {self.unit} makes no outcome more than "
             f"{math.exp(self.epsilon):.3g} times as likely, up to a remainder of delta: "
-            f"epsilon = {self.epsilon:g}, delta = {self.delta:g} ({self.mu:.4g}-Gaussian DP)."
+            f"epsilon = {self.epsilon:g}, delta = {self.delta:g} (accounted as "
+            f"{self.mu:.4g}-Gaussian DP)."
         )
 
     def _line(self, release: ReleaseLine) -> str:
@@ -116,6 +122,6 @@ class Statement:
         if release.sigma == 0:
             return f"{asked}, no noise"
         return (
-            f"{asked}, {release.mechanism} noise of {release.sigma:.4g} rows, "
-            f"{release.share:.2%} of the budget"
+            f"{asked}, {release.mechanism} noise of {release.sigma:.4g} for a row that adds at "
+            f"most {release.sensitivity:.4g}, {release.share:.2%} of the budget"
         )
