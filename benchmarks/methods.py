@@ -59,7 +59,8 @@ def _box(factor: float) -> Callable[[Dataset], dict[str, Any]]:
     """Return bounds per column, `factor` times too wide: every second one on one side only."""
 
     def settings(data: Dataset) -> dict[str, Any]:
-        lower, upper = data.rows.min(axis=0), data.rows.max(axis=0)
+        lower = data.rows.min(axis=0)
+        upper = np.maximum(data.rows.max(axis=0), lower + 1e-6)  # some columns never vary
         width = upper - lower
         one_sided = np.arange(len(width)) % 2 == 1
         below = np.where(one_sided, 0.0, (factor - 1) / 2) * width

@@ -79,15 +79,20 @@ def run(
         if piece not in results or results[piece].code != code_of(piece.method)
     ]
     started = saved = time.monotonic()
-    with ProcessPoolExecutor(workers) as pool:
+    pool = ProcessPoolExecutor(workers)
+    try:
         futures = {pool.submit(measure, piece): piece for piece in missing}
         for done, future in enumerate(as_completed(futures), 1):
             results[futures[future]] = future.result()
             now = time.monotonic()
             _show(name, done, len(missing), now - started)
-            if now - saved > SAVE_EVERY or done == len(missing):
+            if now - saved > SAVE_EVERY:
                 save(name, results)
                 saved = now
+    finally:
+        # A piece that fails ends the run now and not after all others; what was measured is kept.
+        pool.shutdown(cancel_futures=True)
+        save(name, results)
     return {piece: results[piece] for piece in wanted}
 
 

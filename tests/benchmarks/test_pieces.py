@@ -109,3 +109,15 @@ def test_a_changed_helper_makes_the_figures_that_use_it_stale(
 def test_algorithms_have_digests_of_their_own() -> None:
     names = ("pe_means", "hdpe_means", "private_kmeans")
     assert len({code_digest(name) for name in names}) == 3
+
+
+def fail_on_the_last(piece: Piece) -> Outcome:
+    if piece == PIECES[-1]:
+        raise RuntimeError("this piece fails")
+    return measure(piece)
+
+
+def test_what_was_measured_before_a_failure_is_kept() -> None:
+    with pytest.raises(RuntimeError, match="this piece fails"):
+        pieces.run("try", PIECES, fail_on_the_last, code_of, workers=1)
+    assert len(pieces.load("try")) == len(PIECES) - 1
