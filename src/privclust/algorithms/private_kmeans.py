@@ -53,7 +53,7 @@ MANY_COLUMNS = 32
 ROOM = 0.25
 """Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
-LOOKS = 4
+LOOKS = 8
 LOOK_SHARE = 0.005
 SPLIT_SHARE = {False: 0.53, True: 0.29}
 """With and without a projection: the means of many columns need more of the budget."""
@@ -115,8 +115,8 @@ def plan(
 
     Examples
     --------
-    >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
-    ['look 1', 'look 2', 'look 3', 'look 4', 'rest']
+    >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots][-2:]
+    ['look 8', 'rest']
     """
     wide = n_columns + 2
     looks = [Slot(name, LOOK_SHARE, wide) for name in _numbered("look", LOOKS)]
@@ -162,12 +162,13 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
 
 
 def locate(curator: Curator, plan: PrivateKMeansPlan) -> Cells:
-    """Find centre and radius of all rows: look until the radius no longer shrinks much."""
+    """Find centre and radius of all rows: look until neither changes much."""
     whole = one_cell(np.zeros(plan.n_columns), FIRST_RADIUS)
     for look in _numbered("look", LOOKS):
-        before = float(whole.radii[0])
+        before = whole
         whole = measured(curator, look, whole)
-        if whole.radii[0] > before / 2:
+        moved = np.linalg.norm(whole.centers - before.centers)
+        if whole.radii[0] > before.radii[0] / 2 and moved < whole.radii[0] / 2:
             break
     return whole
 
