@@ -144,6 +144,17 @@ def test_no_noisy_centre_claims_to_be_exact(d: int) -> None:
     assert (found.coreset.precision.center_stderr > 0).all()
 
 
+def test_rows_in_a_corner_of_wide_one_sided_bounds_are_found() -> None:
+    """All rows lie far from the middle of the box: the first look moves there, and sees no more."""
+    rng = np.random.default_rng(0)
+    groups = [rng.normal(middle, 0.1, (4000, 40)) for middle in (1.0, 1.5)]
+    domain = Box(np.zeros(40), np.full(40, 100.0), weights=np.full(40, 50.0))
+    with noise_from(SeededNoise(0)):
+        found, _ = fit(NumpyEngine(np.vstack(groups), domain), 2)
+    centers = np.sort(from_unit(domain, found.centers).mean(axis=1))
+    np.testing.assert_allclose(centers, [1.0, 1.5], atol=0.05)
+
+
 # Budget ------------------------------------------------------------------------------------------
 
 
