@@ -96,6 +96,18 @@ def run(
     return {piece: results[piece] for piece in wanted}
 
 
+def kept(name: str, pieces: Iterable[Piece], code_of: Callable[[str], str]) -> Results | None:
+    """Say how many pieces are kept and how many are stale; return them unless some are missing."""
+    wanted, results = list(pieces), load(name)
+    found = [piece for piece in wanted if piece in results]
+    stale = sum(results[piece].code != code_of(piece.method) for piece in found)
+    print(f"{len(found)} of {len(wanted)} fits, {stale} of them by older code\n")
+    if len(found) == len(wanted):
+        return {piece: results[piece] for piece in wanted}
+    print(f"{name} {len(wanted) - len(found)} missing 0 missing MISS")
+    return None
+
+
 def _show(name: str, done: int, total: int, elapsed: float) -> None:
     left = elapsed / done * (total - done)
     end = "\n" if done == total else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from benchmarks.auc import auc
 from benchmarks.methods import EPSILONS, code_of, measure
-from benchmarks.pieces import Piece, Results, load, run
+from benchmarks.pieces import Piece, Results, kept, run
 
 PE_TABLE_1 = {
     "iris": 0.2894,
@@ -65,15 +65,8 @@ def main(quick: bool) -> None:
 
 def report() -> bool:
     """Print the tables from what is kept, and return whether the bar is met or explained."""
-    results = load("reproduce")
-    wanted = pieces()
-    absent = sum(piece not in results for piece in wanted)
-    stale = sum(
-        results[piece].code != code_of(piece.method) for piece in wanted if piece in results
-    )
-    print(f"{len(wanted) - absent} of {len(wanted)} fits, {stale} of them by older code\n")
-    if absent:
-        print(f"reproduce {absent} missing 0 missing MISS")
+    results = kept("reproduce", pieces(), code_of)
+    if results is None:
         return False
     met = _pe_table(results)
     _hdpe_table(results)

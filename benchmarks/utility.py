@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.auc import auc, mean_loss
 from benchmarks.data import EVERY_SET
 from benchmarks.methods import EPSILONS, code_of, measure
-from benchmarks.pieces import Piece, Results, load, run
+from benchmarks.pieces import Piece, Results, kept, run
 
 SEEDS = 10
 SMALL_SETS = ("iris", *(name for name in EVERY_SET if name.startswith("g2_")))
@@ -97,15 +97,8 @@ def main(quick: bool) -> None:
 
 def report() -> bool:
     """Print the tables from what is kept, and return whether all bars are met."""
-    results = load("utility")
-    wanted = pieces()
-    absent = sum(piece not in results for piece in wanted)
-    stale = sum(
-        results[piece].code != code_of(piece.method) for piece in wanted if piece in results
-    )
-    print(f"{len(wanted) - absent} of {len(wanted)} fits, {stale} of them by older code\n")
-    if absent:
-        print(f"utility {absent} missing 0 missing MISS")
+    results = kept("utility", pieces(), code_of)
+    if results is None:
         return False
     _table(results)
     ratios = {name: _ratio(results, FLAGSHIP, name) for name in EVERY_SET}
