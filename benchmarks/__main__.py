@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import blobs, cost, errorbars, reproduce, speed, utility
+from benchmarks import blobs, cost, errorbars, memory, reproduce, speed, utility
 
 MEASUREMENTS = {
     "blobs": blobs.main,
     "cost": cost.main,
     "errorbars": errorbars.main,
+    "memory": memory.main,
     "reproduce": reproduce.main,
     "speed": speed.main,
     "utility": utility.main,

@@ -79,7 +79,7 @@ def _k_means(starts: int) -> Callable[[Dataset, float, int], FloatArray]:
     return fit
 
 
-_FLAGSHIP = ("private_kmeans", "splitting", "merging", "polishing")
+_FLAGSHIP = ("private_kmeans", "locating", "splitting", "merging", "polishing")
 
 METHODS = {
     "PrivateKMeans": Method(_private(PrivateKMeans, _ball), _FLAGSHIP),

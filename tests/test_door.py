@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from privclust import PEMeans
+from privclust import PEMeans, PrivateKMeans
+from privclust.algorithms import private_kmeans
 from privclust.engines import numpy as numpy_engine
 from privclust.queries import Query
 from privclust.testing import SeededNoise, noise_from
@@ -97,3 +98,15 @@ def test_a_fit_touches_rows_only_through_the_engine(fence: list[str]) -> None:
         model = PEMeans(2, delta=1e-6, radius=4.0, random_state=0).fit(rows)
     assert fence == ["Count"] + ["NearestVotes"] * 6
     assert model.cluster_centers_.shape == (2, 3)
+
+
+def test_a_fit_with_a_sample_touches_rows_only_through_the_engine(
+    fence: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    rows = FencedRows.around(np.random.default_rng(0).normal(size=(4000, 3)))
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, epsilon=4.0, delta=1e-6, radius=4.0, random_state=0).fit(rows)
+    assert [release.query for release in model.releases_] == fence
+    assert max(release.halvings for release in model.releases_) > 0

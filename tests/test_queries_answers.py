@@ -9,6 +9,7 @@ from privclust.domain import Ball
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.geometry.projection import Projection, gaussian_projection
+from privclust.privacy.digest import digest
 from privclust.queries import (
     ClusterMoments,
     ClusterSums,
@@ -16,7 +17,6 @@ from privclust.queries import (
     DistanceHistogram,
     NearestVotes,
     Query,
-    digest,
 )
 
 

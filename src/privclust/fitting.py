@@ -316,8 +316,9 @@ def _statement(
                 release.mechanism,
                 release.answer.size,
                 _sensitivity(release),
-                0.0 if noiseless else release.sigma,
+                0.0 if noiseless else release.sigma / 2**release.halvings,
                 release.charge.mu2 / whole,
+                2**release.halvings,
             )
             for release in releases
         ),
@@ -327,9 +328,8 @@ def _statement(
 
 def _sensitivity(release: Release) -> float:
     """Return the most one row can add to an answer, in the norm its noise is made for."""
-    if release.mechanism == "gaussian":
-        return release.sigma * release.charge.mu
-    return release.scale / UNIT * release.charge.epsilon
+    charge = release.charge
+    return release.scale / UNIT * (charge.mu if release.mechanism == "gaussian" else charge.epsilon)
 
 
 def _number(name: str, value: object) -> float:

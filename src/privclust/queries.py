@@ -7,9 +7,8 @@ and leaves out any row that breaks the bounds. Proofs: docs/proofs/sensitivity.m
 
 from __future__ import annotations
 
-import hashlib
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -363,37 +362,6 @@ class DistanceHistogram:
         cluster = nearest(rows, self.centers)
         squares = squared_distances(rows, self.centers[cluster])
         return _one_hot(np.searchsorted((self.edges * GRID) ** 2, squares, side="right"))
-
-
-def digest(query: Query) -> str:
-    """Return a hash of all that defines a query, so that a resumed run can tell it is the same.
-
-    Examples
-    --------
-    >>> digest(Count()) == digest(Count())
-    True
-    """
-    content = hashlib.sha256()
-    _feed(content, query)
-    return content.hexdigest()
-
-
-def _feed(content: hashlib._Hash, value: object) -> None:
-    if isinstance(value, np.ndarray):
-        content.update(f"{value.dtype.str}{value.shape}".encode())
-        content.update(np.ascontiguousarray(value).tobytes())
-    elif hasattr(value, "__dataclass_fields__"):
-        content.update(type(value).__name__.encode())
-        for item in fields(value):  # type: ignore[arg-type]
-            content.update(f"/{item.name}=".encode())
-            _feed(content, getattr(value, item.name))
-    elif isinstance(value, tuple | list):
-        for number, item in enumerate(value):
-            content.update(f"[{number}]".encode())
-            _feed(content, item)
-    else:
-        plain = value.item() if isinstance(value, np.generic) else value
-        content.update(repr(plain).encode())
 
 
 def _one_hot(index: IntArray) -> Contribution:

@@ -36,6 +36,10 @@ class SeededNoise:
         """Choose the largest score after exponential noise, which is the same mechanism."""
         return int(np.argmax(scores + self._rng.exponential(scale, scores.shape)))
 
+    def key(self) -> bytes:
+        """Return a key that follows from the seed."""
+        return self._rng.bytes(32)
+
 
 @contextmanager
 def noise_from(source: NoiseSource) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Ten bugs of published implementations, planted one at a time: each must turn a test red."""
+"""Thirteen bugs of published implementations, planted one at a time: each must turn a test red."""
 
 from __future__ import annotations
 

@@ -7,22 +7,30 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from privclust.audit.replay import replay_on_neighbour
+from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domain import Ball
 from privclust.engines.base import Engine
 from privclust.engines.numpy import NumpyEngine
+from privclust.engines.sampling import heads
 from privclust.geometry.grid import UNIT, FloatArray
 from privclust.privacy.budget import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import Count, NearestVotes, Query
-from privclust.testing import SeededNoise
+from privclust.testing import SeededNoise, noise_from
 
 CANDIDATES = np.array([[0.5, 0.0], [-0.5, 0.0]])
 PLAN = make_plan(
     Budget(1.0, 1e-6),
     [Slot("count", 0.2), Slot("votes", 0.4), Slot("choice", 0.4, mechanism="select")],
 )
+
+
+TABLE = np.random.default_rng(1).normal(0.0, 0.3, (40, 2))
+
+
+def over(rows: FloatArray) -> NumpyEngine:
+    return NumpyEngine(rows, Ball([0.0, 0.0], 1.0))
 
 
 def honest(engine: Engine) -> None:
@@ -49,10 +57,7 @@ def stopping_early(engine: Engine) -> None:
 def findings(algorithm: Callable[[Engine], None]) -> list[str]:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (5, 2))
     neighbour = np.vstack([rows, [[0.2, 0.2]]])
-    domain = Ball([0.0, 0.0], 1.0)
-    return replay_on_neighbour(
-        algorithm, NumpyEngine(rows, domain), NumpyEngine(neighbour, domain), SeededNoise(0)
-    )
+    return replay_on_neighbour(algorithm, over(rows), over(neighbour), SeededNoise(0))
 
 
 def test_an_honest_algorithm_passes() -> None:
@@ -75,14 +80,81 @@ class Doubled:
 
     n_columns = 2
 
-    def __init__(self, rows: FloatArray) -> None:
-        self._engine = NumpyEngine(rows, Ball([0.0, 0.0], 1.0))
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def aggregate(self, query: Query) -> list[int]:
         return [2 * value for value in self._engine.aggregate(query)]
 
+    def sample(self, halvings: int, key: bytes) -> Doubled:
+        return Doubled(self._engine.sample(halvings, key))
+
 
 def test_an_engine_that_counts_rows_twice_is_found() -> None:
     rows = np.full((4, 2), 0.2)
-    found = replay_on_neighbour(honest, Doubled(rows), Doubled(rows[1:]), SeededNoise(0))
+    table, neighbour = Doubled(over(rows)), Doubled(over(rows[1:]))
+    found = replay_on_neighbour(honest, table, neighbour, SeededNoise(0))
     assert found == [f"question {n} moved by more than it declared" for n in (1, 2, 3)]
+
+
+# Samples -----------------------------------------------------------------------------------------
+
+# The transcript's key is 32 zeros for every table. The rows below are told apart by it: `IN` rows
+# are those of a table of 40 that a sample of a quarter holds.
+COINS = heads(bytes(32), 0, 40, 2)
+IN = np.flatnonzero(COINS)
+
+
+def sampling(engine: Engine) -> None:
+    curator = Curator.open(engine, PLAN)
+    sample = curator.sample(2)
+    count = sample.measure("count", Count()).values[0]
+    curator.measure("votes", NearestVotes(CANDIDATES * (1 + count % 1) / 2))
+    sample.select("choice", NearestVotes(CANDIDATES))
+
+
+def sampling_by_the_true_number(engine: Engine) -> None:
+    curator = Curator.open(engine, PLAN)
+    true_number = engine.aggregate(Count())[0] // UNIT
+    curator.sample(1 + true_number % 2).measure("count", Count())
+
+
+def exact_counts(n_rows: int) -> list[int]:
+    """Return what `sampling` counted: the sample, whose last row is in or out, and all rows."""
+    transcript = Transcript(over(TABLE[:n_rows]), SeededNoise(0))
+    with noise_from(transcript):
+        sampling(transcript)
+    return [sum(question.exact) // UNIT for question in transcript.questions]
+
+
+def test_a_sample_and_its_table_are_both_listened_to() -> None:
+    assert exact_counts(40) == [len(IN), 40, len(IN)]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("last", [int(IN[-1]), int(np.flatnonzero(~COINS)[-1]), 0])
+def test_an_algorithm_that_samples_passes_whether_or_not_the_last_row_is_drawn(last: int) -> None:
+    with_row, without = over(TABLE[: last + 1]), over(TABLE[:last])
+    assert replay_on_neighbour(sampling, with_row, without, SeededNoise(0)) == []
+    assert replay_on_neighbour(sampling, without, with_row, SeededNoise(0)) == []
+    moved = exact_counts(last + 1)[0] - exact_counts(last)[0]
+    assert moved == COINS[last]
+
+
+def test_a_rate_that_follows_the_true_number_of_rows_is_found() -> None:
+    found = replay_on_neighbour(
+        sampling_by_the_true_number, over(TABLE), over(TABLE[:-1]), SeededNoise(0)
+    )
+    assert found == ["question 1 moved by more than it declared"]
+
+
+def test_a_sample_that_counts_rows_twice_is_found() -> None:
+    last = int(IN[-1])
+    with_row, without = Doubled(over(TABLE[: last + 1])), Doubled(over(TABLE[:last]))
+    found = replay_on_neighbour(sampling, with_row, without, SeededNoise(0))
+    assert found == [f"question {n} moved by more than it declared" for n in (1, 2, 3)]
+
+
+def test_a_sample_is_not_sampled_again() -> None:
+    with pytest.raises(NotImplementedError):
+        Transcript(over(TABLE), SeededNoise(0)).sample(1, bytes(32)).sample(1, bytes(32))

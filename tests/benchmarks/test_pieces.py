@@ -72,8 +72,8 @@ def digest_with(place: Path, algorithm: str, file: str, before: str, after: str)
     [
         ("algorithms/pe_means.py", "from __future__", "# why\nfrom __future__"),
         ("geometry/packing.py", "Draw points of the unit ball", "Draw other words"),
-        ("geometry/distances.py", "2.0", "3.0"),
-        ("algorithms/private_kmeans.py", "LOOKS = 8", "LOOKS = 9"),
+        ("geometry/distances.py", "quantile(0.4)", "quantile(0.5)"),
+        ("algorithms/locating.py", "LOOKS = 8", "LOOKS = 9"),
         ("queries.py", "class DistanceHistogram:", "class Renamed:"),
         ("queries.py", "def _one_hot(", "def new() -> int:\n    return 7\n\n\ndef _one_hot("),
     ],
@@ -93,6 +93,7 @@ def test_texts_and_what_an_algorithm_does_not_use_make_no_figure_stale(
         ("pe_means", "geometry/nearest.py", "np.ones(len(rows))", "np.zeros(len(rows))"),
         ("pe_means", "privacy/plan.py", "middle - 1", "middle - 2"),
         ("hdpe_means", "algorithms/pe_means.py", " + ", " - "),
+        ("private_kmeans", "algorithms/locating.py", "LOOKS = 8", "LOOKS = 9"),
         ("private_kmeans", "algorithms/splitting.py", "STEP = 0.5", "STEP = 0.6"),
         ("private_kmeans", "algorithms/polishing.py", "SPREAD = 0.15", "SPREAD = 0.25"),
         ("private_kmeans", "geometry/distances.py", "_CLEAR = ", "_CLEAR = 1 + "),

@@ -19,6 +19,7 @@ from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import GRID, UNIT, FloatArray
 from privclust.queries import (
     Bounds,
+    ClusterMoments,
     ClusterSums,
     Contribution,
     Count,
@@ -28,12 +29,14 @@ from privclust.queries import (
 )
 
 CANARY = 1234567.8901234
+KEY = bytes(32)
 BALL = Ball([0.0, 0.0, 0.0], 1.0)
 POINTS = np.random.default_rng(1).uniform(-0.5, 0.5, (5, 3))
 QUERIES: list[Query] = [
     Count(),
     NearestVotes(POINTS),
     ClusterSums(POINTS, POINTS, 0.5, 0.7),
+    ClusterMoments(POINTS, np.geomspace(0.05, 0.5, 5), 0.6, 0.4),
     DistanceHistogram(POINTS, np.array([0.1, 0.3])),
 ]
 
@@ -245,12 +248,18 @@ FAILURES: dict[str, Callable[[], tuple[NumpyEngine, Query]]] = {
 
 
 @pytest.mark.attack
+@pytest.mark.parametrize("sampled", [False, True], ids=["table", "sample"])
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_canary_among_the_rows_appears_in_no_failure(
-    failure: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    failure: str,
+    sampled: bool,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
     engine, query = FAILURES[failure]()
+    if sampled:
+        engine = engine.sample(1, KEY)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with pytest.raises(EngineError) as failed:
@@ -295,9 +304,11 @@ class Untouchable:
 def test_rows_are_touched_by_nothing_but_aggregate() -> None:
     rows: Any = Untouchable()
     engine = NumpyEngine(rows, BALL)
-    assert engine.n_columns == 3
-    with pytest.raises(EngineError):
-        engine.aggregate(Count())
+    sample = engine.sample(1, KEY)
+    assert engine.n_columns == sample.n_columns == 3
+    for touching in (engine, sample):
+        with pytest.raises(EngineError):
+            touching.aggregate(Count())
 
 
 def test_the_users_rows_are_not_changed() -> None:
@@ -314,6 +325,6 @@ def test_rows_are_read_once_and_kept_as_whole_numbers() -> None:
     assert first == [4 * UNIT // 4] * 3 + [4 * UNIT]
     rows[:] = 0.0
     assert engine.aggregate(query) == first
-    assert engine._grid is not None
-    assert [chunk.dtype for chunk in engine._grid] == [np.dtype(np.int32)]
-    assert max(abs(int(chunk.max())) for chunk in engine._grid) == GRID // 4
+    assert engine._chunks is not None
+    assert [chunk.dtype for chunk in engine._chunks] == [np.dtype(np.int32)]
+    assert max(abs(int(chunk.max())) for chunk in engine._chunks) == GRID // 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privclust.geometry.grid import FloatArray
-from privclust.geometry.shrinkage import weigh
+from privclust.geometry.shrinkage import sampling_variance, weigh
 
 sizes = st.floats(0.0, 1e6).map(lambda value: value if value > 1e-6 else 0.0)
 offsets_of_four = arrays(np.float64, (3, 4), elements=st.floats(-1e3, 1e3))
@@ -56,3 +56,22 @@ def test_an_offset_longer_than_both_explain_is_followed_further() -> None:
     far = np.full((1, 16), 10.0)
     step = weigh(far, np.array([1.0]), np.array([1.0]))
     assert step.moves == pytest.approx(far * 0.99)
+
+
+@pytest.mark.parametrize("halvings", [1, 3])
+def test_means_of_samples_vary_about_that_of_all_rows_as_told(halvings: int) -> None:
+    """Seeded: 2000 samples of 1000 rows have a variance known to 3 percent."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(0.0, [1.0, 2.0, 3.0], (1000, 3)) + 5.0
+    offsets = rows - rows.mean(axis=0)
+    drawn = rng.random((2000, 1000)) < 0.5**halvings
+    means = (drawn @ offsets) / drawn.sum(axis=1, keepdims=True)
+    radius = np.sqrt((offsets**2).sum(axis=1).mean(keepdims=True))
+    told = sampling_variance(radius, np.array([1000.0]), 3, halvings)
+    assert (means**2).mean() == pytest.approx(told[0], rel=0.1)
+
+
+def test_all_rows_have_no_variance_of_sampling_and_few_rows_a_finite_one() -> None:
+    radii, counts = np.ones(3), np.array([100.0, 0.0, -7.0])
+    assert sampling_variance(radii, counts, 4, 0).tolist() == [0.0, 0.0, 0.0]
+    assert sampling_variance(radii, counts, 4, 2).tolist() == [0.0075, 0.75, 0.75]

@@ -13,10 +13,11 @@ from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Curator, Release
+from privclust.privacy.digest import digest
 from privclust.privacy.ledger import BudgetExceededError, MemoryLedger
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import ClusterSums, Count, NearestVotes, digest
+from privclust.queries import ClusterSums, Count, NearestVotes
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
@@ -158,6 +159,9 @@ class Unreadable:
     def aggregate(self, query: object) -> list[int]:
         raise AssertionError("rows were read")
 
+    def sample(self, halvings: int, key: bytes) -> Unreadable:
+        return self
+
 
 @pytest.mark.attack
 def test_stored_answers_are_replayed_with_the_noise_they_were_drawn_with() -> None:
@@ -215,6 +219,9 @@ def test_totals_beyond_64_bits_are_clamped_not_wrapped() -> None:
 
         def aggregate(self, query: object) -> list[int]:
             return [2**80, -(2**80), 0, 1]
+
+        def sample(self, halvings: int, key: bytes) -> Enormous:
+            return self
 
     with noise_from(NoNoise()):
         curator = Curator.open(Enormous(), make_plan(BUDGET, SLOTS))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import pickle
 import struct
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +15,9 @@ import pandas as pd
 import pytest
 
 from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust.algorithms import private_kmeans
 from privclust.domain import Box
+from privclust.engines.numpy import NumpyEngine
 from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.release.clustering import Coreset, Precision
@@ -102,3 +106,34 @@ def test_no_cell_and_no_exact_count_is_pickled_or_shown(model: Any) -> None:
         assert str(N_ROWS) not in text
     assert "<style" in shown
     assert vars(pickle.loads(pickled)).keys() == vars(model).keys()
+
+
+@pytest.mark.attack
+def test_the_key_of_a_sample_ends_with_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real noise and a real key, of which nothing is kept, shown, pickled or left in an engine."""
+    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    keys: list[bytes] = []
+    samples: list[weakref.ref[NumpyEngine]] = []
+    sample = NumpyEngine.sample
+
+    def overheard(engine: NumpyEngine, halvings: int, key: bytes) -> NumpyEngine:
+        some = sample(engine, halvings, key)
+        keys.append(key)
+        samples.append(weakref.ref(some))
+        return some
+
+    monkeypatch.setattr(NumpyEngine, "sample", overheard)
+    rows = np.random.default_rng(0).normal(0.0, 0.3, (2000, 2))
+    bounds = ([-1.0, -1.0], [1.0, 1.0])
+    model = PrivateKMeans(2, epsilon=4.0, delta=1e-6, bounds=bounds, n_rows=2000).fit(rows)
+    (key,) = keys
+    assert {release.halvings for release in model.releases_} == {0, 2}
+    assert not any(isinstance(leaf, bytes) for leaf in leaves(vars(model)))
+    assert key not in pickle.dumps(model)
+    statement = model.privacy_statement_
+    shown = repr(model) + model._repr_html_() + repr(vars(model)) + statement.to_json()
+    for form in (repr(key)[2:-1], key.hex(), str(list(key)), str(int.from_bytes(key, "little"))):
+        assert form not in shown + str(statement)
+    gc.collect()
+    assert [reference() for reference in samples] == [None]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.algorithms.splitting import SMALLEST, Cells, into_ball
+from privclust.algorithms.splitting import SMALLEST, into_ball
 from privclust.geometry.distances import Distances, edges_around
 from privclust.geometry.grid import FloatArray
 from privclust.geometry.projection import Projection
-from privclust.geometry.shrinkage import Step, rows_held, weigh_means
+from privclust.geometry.shrinkage import Step, rows_held, sampling_variance, weigh_means
 from privclust.privacy.curator import Curator
 from privclust.queries import ClusterMoments, ClusterSums, DistanceHistogram
 
@@ -96,7 +96,7 @@ def distances_to(
 def lift(
     curator: Curator,
     slots: tuple[str, str],
-    whole: Cells,
+    whole: Centers,
     shadow: Shadow,
     n_rows: int,
 ) -> Centers:
@@ -104,9 +104,9 @@ def lift(
     distances, sums = slots
     n_clusters = len(shadow.centers)
     radius = float(whole.radii[0])
-    histogram = distances_to(curator, distances, whole.centers, radius)
-    clip = _clip(histogram, curator, sums, n_clusters, whole.centers.shape[1], n_rows)
-    origins = np.repeat(whole.centers, n_clusters, axis=0)
+    histogram = distances_to(curator, distances, whole.points, radius)
+    clip = _clip(histogram, curator, sums, n_clusters, whole.points.shape[1], n_rows)
+    origins = np.repeat(whole.points, n_clusters, axis=0)
     step = shadow_means(curator, sums, origins, clip, shadow)
     return Centers(into_ball(origins + step.moves), step.variance, np.full(n_clusters, clip))
 
@@ -122,21 +122,20 @@ def shadow_means(
 
 
 def polish(
-    curator: Curator, slots: tuple[str, str], centers: Centers, radius: float, n_rows: int
+    curator: Curator, slot: str, centers: Centers, distances: Distances, n_rows: int
 ) -> Centers:
-    """Ask how far rows are from their centres, then for their residuals, and move."""
-    distances, sums = slots
+    """Ask for the residuals of rows from their centres, and move; clip by `distances`."""
     points = centers.points
     n_clusters, n_columns = points.shape
-    histogram = distances_to(curator, distances, points, radius)
-    clip = _clip(histogram, curator, sums, n_clusters, n_columns, n_rows)
+    clip = _clip(distances, curator, slot, n_clusters, n_columns, n_rows)
     query = ClusterMoments(points, np.full(n_clusters, clip), WEIGHT, SPREAD)
-    release = curator.measure(sums, query)
+    release = curator.measure(slot, query)
     residuals, counts, squares = query.split(release.values)
     step = weigh_means(residuals, counts, release.sigma, clip, WEIGHT, centers.variance)
     mean_squares = squares / rows_held(counts, release.sigma / WEIGHT)
     radii = np.sqrt(np.clip(mean_squares, 0.0, clip**2))
-    return Centers(into_ball(points + step.moves), step.variance, radii)
+    variance = step.variance + sampling_variance(radii, counts, n_columns, curator.halvings)
+    return Centers(into_ball(points + step.moves), variance, radii)
 
 
 def _clip(
@@ -144,6 +143,6 @@ def _clip(
 ) -> float:
     """Weigh what a clip cuts off against the noise that the sums of `slot` will have."""
     granted = curator.plan.price(curator.plan.slot(slot)).mu2
-    sigma = np.sqrt((1 + WEIGHT**2) / granted)
+    sigma = 2**curator.halvings * np.sqrt((1 + WEIGHT**2) / granted)
     noise = float(np.sqrt(n_columns) * sigma * n_clusters / n_rows)
     return float(np.clip(histogram.best_clip(noise), SMALLEST, 1.0))

@@ -1,10 +1,11 @@
 """PrivateKMeans: locate the rows, split them into cells, merge cells to k, polish the centres.
 
-1. *Locate*: a few cheap looks at the mean and spread of all rows, so that bounds may be loose.
+1. *Locate* (`locating`): count the rows and find where they are, so that bounds may be loose.
+   If there are many, a sample of them is asked from then on.
 2. *Split* (`splitting`): three times as many cells as clusters, in a projection if d > 32.
 3. *Merge*: weighted k-means on the cells, with a background for outliers; free of charge.
 4. *Polish* (`polishing`): centres move to their means; in high dimension the first step lifts them
-   from the projection.
+   from the projection. The last two steps ask all rows.
 5. *Sizes*: rows vote for the final centres.
 
 How the constants were found, and what else was tried: docs/design/flagship.md.
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms.locating import FIRST_RADIUS, FIRST_SLOT, LOOK_SHARE, locate, look
 from privclust.algorithms.merging import merge, with_background
 from privclust.algorithms.polishing import (
     Centers,
@@ -33,7 +35,6 @@ from privclust.algorithms.splitting import (
     Cells,
     find_cells,
     into_ball,
-    measured,
     one_cell,
     schedule,
     shares,
@@ -41,9 +42,10 @@ from privclust.algorithms.splitting import (
 from privclust.geometry.grid import GRID, FloatArray, to_grid
 from privclust.geometry.nearest import nearest
 from privclust.geometry.projection import Projection, gaussian_projection
+from privclust.geometry.shrinkage import sampling_variance
 from privclust.privacy.budget import MU_MAX, Budget, epsilon_of
 from privclust.privacy.curator import Curator
-from privclust.privacy.plan import Plan, Slot, make_plan
+from privclust.privacy.plan import Plan, Slot, make_plan, numbered
 from privclust.queries import NearestVotes
 from privclust.release.clustering import Clustering, Coreset, Precision
 
@@ -53,18 +55,20 @@ MANY_COLUMNS = 32
 ROOM = 0.25
 """Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
-LOOKS = 8
-LOOK_SHARE = 0.005
+SAMPLE_ROWS = 2**15
+SAMPLE_SIGNAL = 300.0
+"""A sample has so many rows, and so many per cluster for each standard deviation of a count."""
+FULL_STEPS = 2
 SPLIT_SHARE = {False: 0.53, True: 0.29}
-"""With and without a projection: the means of many columns need more of the budget."""
-DISTANCE_SHARE = 0.05
+DISTANCE_SHARE = {False: 0.1, True: 0.03}
+"""Without and with a projection: the means of many columns need more of the budget."""
 SIZE_SHARE = 0.02
 CORESET_SHARE = 0.02
 FAINT, CLEAR = 30.0, 60.0
 """Rows per cluster, times mu: below, each split is measured once; above, polish goes on longer."""
-FIRST_RADIUS = 0.6
-START_RADII = 3.0
-"""Splitting starts with this many times the root mean square of all rows, for those far out."""
+START_RADII = {False: 3.0, True: 1.3}
+"""Splitting starts with this many times the radius of all rows, for those far out. If clusters are
+not clear, noise would be as much wider, too."""
 CELLS_PER_CLUSTER = 3
 ROWS_PER_CELL = 8.0
 """A cell needs this many rows for each standard deviation that all of the budget would give."""
@@ -99,6 +103,12 @@ class PrivateKMeansPlan:
         """Whether clusters are found in a projection."""
         return self.n_columns > MANY_COLUMNS
 
+    def halvings(self, n_rows: int) -> int:
+        """Return how often to halve the rows that are asked while clusters are being found."""
+        rows_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.spending.reserve.mu, 1.0)
+        spare = n_rows / max(SAMPLE_ROWS, rows_needed)
+        return int(math.log2(max(spare, 1.0)))
+
     def signal(self, n_rows: int) -> float:
         """Return rows per cluster in standard deviations of a count with all of the budget."""
         return n_rows * self.spending.reserve.mu / self.n_clusters
@@ -115,12 +125,12 @@ def plan(
 
     Examples
     --------
-    >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots][-2:]
-    ['look 8', 'rest']
+    >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
+    ['look 1', 'rest']
     """
     wide = n_columns + 2
-    looks = [Slot(name, LOOK_SHARE, wide) for name in _numbered("look", LOOKS)]
-    spending = make_plan(budget, [*looks, Slot("rest", 1 - LOOKS * LOOK_SHARE, wide)])
+    first = Slot(FIRST_SLOT, LOOK_SHARE, wide)
+    spending = make_plan(budget, [first, Slot("rest", 1 - LOOK_SHARE, wide)])
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
     planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
     if n_rows is not None:
@@ -130,16 +140,19 @@ def plan(
 
 def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> Clustering:
     """Find k clusters, their sizes and how far noise may have moved them."""
-    whole = locate(curator, plan)
-    n_rows = plan.n_rows or max(1, round(float(whole.counts[0])))
+    seen = look(curator, plan.n_columns)
+    n_rows = plan.n_rows or max(1, round(float(seen.counts[0])))
     if plan.n_rows is None:
         warn_if_lost(plan, n_rows)
+    sample = curator.sample(plan.halvings(n_rows))
+    whole = locate(sample, seen, n_rows)
     projection = _projection(plan.n_columns, rng) if plan.projects else None
-    cells = _split(curator, plan, n_rows, _seen_through(projection, whole), rng, projection)
-    seen = float(np.median(cells.radii))
-    radius = seen if projection is None else seen / ROOM
-    spread = distances_to(curator, "spread", cells.centers, seen, projection)
-    coreset = _coreset(cells, cells.centers, cells.variance, cells.radii)
+    start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
+    cells = _split(sample, plan, n_rows, start, rng, projection)
+    width = float(np.median(cells.radii))
+    radius = width if projection is None else width / ROOM
+    spread = distances_to(sample, "spread", cells.centers, width, projection)
+    coreset = _coreset(sample, cells, cells.centers, cells.variance, cells.radii)
     merged = merge(with_background(coreset, spread, rng), plan.n_clusters, rng)
     if projection is None:
         steps = _plan_polish(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
@@ -149,28 +162,18 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
         shadow = Shadow(merged.centers, projection)
         within = spread.quantile(0.6) / (ROOM * float(whole.radii[0]))
         steps = _plan_polish(curator, plan, _lift_steps(curator, plan, n_rows, within))
-        centers = lift(curator, steps.pop(0), whole, shadow, n_rows)
-    for slots in steps:
-        centers = polish(curator, slots, centers, radius, n_rows)
+        centers = lift(sample, steps.pop(0), whole, shadow, n_rows)
+    for number, slots in enumerate(steps, 1):
+        asked = sample if number <= len(steps) - FULL_STEPS else curator
+        distances = distances_to(sample, slots[0], centers.points, radius)
+        centers = polish(asked, slots[1], centers, distances, n_rows)
     if projection is not None:
-        coreset = _lifted_cells(curator, cells, merged.centers, centers, projection)
+        coreset = _lifted_cells(sample, cells, merged.centers, centers, projection)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
     size_stderr = np.full(plan.n_clusters, sizes.sigma)
     precision = Precision(np.sqrt(centers.variance), size_stderr, centers.radii)
     n_rows = plan.n_rows or max(1, round(float(sizes.values.sum())))
     return Clustering(centers.points, np.maximum(sizes.values, 0.0), n_rows, precision, coreset)
-
-
-def locate(curator: Curator, plan: PrivateKMeansPlan) -> Cells:
-    """Find centre and radius of all rows: look until neither changes much."""
-    whole = one_cell(np.zeros(plan.n_columns), FIRST_RADIUS)
-    for look in _numbered("look", LOOKS):
-        before = whole
-        whole = measured(curator, look, whole)
-        moved = np.linalg.norm(whole.centers - before.centers)
-        if whole.radii[0] > before.radii[0] / 2 and moved < whole.radii[0] / 2:
-            break
-    return whole
 
 
 def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
@@ -205,13 +208,14 @@ def _split(
 ) -> Cells:
     """Share out what is left after the looks, and split until there are enough cells."""
     wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
-    affordable = int(n_rows * plan.spending.reserve.mu / ROWS_PER_CELL)
+    rows_asked = n_rows / 2**curator.halvings
+    affordable = int(rows_asked * plan.spending.reserve.mu / ROWS_PER_CELL)
     repeats = 1 if plan.signal(n_rows) < FAINT else 2
     steps = schedule(max(min(wanted, affordable), 2 * plan.n_clusters), repeats)
-    slots = _numbered("split", len(steps))
-    left = _left(curator)
+    slots = numbered("split", len(steps))
+    left = curator.left
     granted = SPLIT_SHARE[plan.projects] * left
-    merging = DISTANCE_SHARE / 2 * left
+    merging = DISTANCE_SHARE[plan.projects] / 2 * left
     wide = plan.n_columns + 2
     curator.refine(
         [
@@ -228,14 +232,14 @@ def _split(
 
 def _plan_polish(curator: Curator, plan: PrivateKMeansPlan, n_steps: int) -> list[tuple[str, str]]:
     """Share out what is left after the cells were merged; return the slots of each step."""
-    left = _left(curator)
+    left = curator.left
     wide = plan.n_columns + 2
     last = [Slot("sizes", SIZE_SHARE)]
     if plan.projects:
         last.insert(0, Slot("cells", CORESET_SHARE, wide))
-    looking = DISTANCE_SHARE / 2 / n_steps
-    moving = (left - DISTANCE_SHARE / 2 - sum(slot.share for slot in last)) / n_steps
-    names = list(zip(_numbered("distances", n_steps), _numbered("sums", n_steps), strict=True))
+    looking = DISTANCE_SHARE[plan.projects] / 2 / n_steps
+    moving = (left - DISTANCE_SHARE[plan.projects] / 2 - sum(slot.share for slot in last)) / n_steps
+    names = list(zip(numbered("distances", n_steps), numbered("sums", n_steps), strict=True))
     slots = [
         slot
         for distances, sums in names
@@ -246,7 +250,7 @@ def _plan_polish(curator: Curator, plan: PrivateKMeansPlan, n_steps: int) -> lis
 
 
 def _lift_steps(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, within: float) -> int:
-    mu2 = _left(curator) * plan.spending.reserve.mu2
+    mu2 = curator.left * plan.spending.reserve.mu2
     return steps_for(plan.n_columns, n_rows / plan.n_clusters, mu2, within)
 
 
@@ -261,18 +265,22 @@ def _lifted_cells(
     origins = centers.points[nearest(to_grid(cells.centers), to_grid(merged))]
     clip = float(np.clip(np.median(centers.radii), SMALLEST, 1.0))
     step = shadow_means(curator, "cells", origins, clip, Shadow(cells.centers, projection))
-    return _coreset(cells, into_ball(origins + step.moves), step.variance, cells.radii / ROOM)
+    points = into_ball(origins + step.moves)
+    return _coreset(curator, cells, points, step.variance, cells.radii / ROOM)
 
 
-def _coreset(cells: Cells, points: FloatArray, variance: FloatArray, radii: FloatArray) -> Coreset:
-    weight_stderr = np.full(len(points), cells.count_sigma)
-    return Coreset(points, cells.counts, Precision(np.sqrt(variance), weight_stderr, radii))
-
-
-def _left(curator: Curator) -> float:
-    """Return the part of the budget no release has used."""
-    spent = (curator.plan.slot(release.slot).share for release in curator.releases)
-    return 1 - math.fsum(spent)
+def _coreset(
+    curator: Curator, cells: Cells, points: FloatArray, variance: FloatArray, radii: FloatArray
+) -> Coreset:
+    """Return weighted points, which noise and the choice of the sample made uncertain."""
+    left_out = 2.0**curator.halvings - 1
+    around = sampling_variance(radii, cells.counts, points.shape[1], curator.halvings)
+    precision = Precision(
+        np.sqrt(variance + around),
+        np.sqrt(cells.count_sigma**2 + left_out * cells.counts),
+        radii,
+    )
+    return Coreset(points, cells.counts, precision)
 
 
 def _projection(n_columns: int, rng: np.random.Generator) -> Projection:
@@ -280,13 +288,9 @@ def _projection(n_columns: int, rng: np.random.Generator) -> Projection:
     return Projection(drawn.directions / GRID, drawn.gain * ROOM)
 
 
-def _seen_through(projection: Projection | None, whole: Cells) -> Cells:
-    """Return the cell that holds all rows, wide enough to see those far out, as projected."""
-    radius = min(START_RADII * float(whole.radii[0]), FIRST_RADIUS)
+def _start(whole: Centers, widen: float, projection: Projection | None) -> Cells:
+    """Return the cell that holds all rows, wider than most of them reach, as projected."""
+    radius = min(widen * float(whole.radii[0]), FIRST_RADIUS)
     if projection is None:
-        return one_cell(whole.centers[0], radius)
-    return one_cell(projection(to_grid(whole.centers))[0] / GRID, ROOM * radius)
-
-
-def _numbered(name: str, count: int) -> list[str]:
-    return [f"{name} {number}" for number in range(1, count + 1)]
+        return one_cell(whole.points[0], radius)
+    return one_cell(projection(to_grid(whole.points))[0] / GRID, ROOM * radius)

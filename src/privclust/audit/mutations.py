@@ -42,9 +42,9 @@ CATALOGUE = (
         "swapped split",
         "privacy/curator.py",
         "scale = _sigma(query.bounds, charge)",
-        "others = self._plan.slots\n"
+        "others = self.plan.slots\n"
         "            other = others[-1 - others.index(slot)]\n"
-        "            scale = _sigma(query.bounds, self._plan.price(other))",
+        "            scale = _sigma(query.bounds, self.plan.price(other))",
     ),
     Mutation(
         "shared noise",
@@ -108,6 +108,27 @@ CATALOGUE = (
         "geometry/nearest.py",
         "extended_rows = np.column_stack([rows, np.ones(len(rows))])",
         "extended_rows = np.column_stack([rows / 3, np.full(len(rows), 1 / 3)])",
+    ),
+    Mutation(
+        "radius from the rows",
+        "queries.py",
+        "reach = (self.radii * GRID)[cluster]",
+        "longest = np.sqrt(norms_squared(residuals).max(initial=1.0))\n"
+        "        reach = np.full(len(rows), longest)",
+    ),
+    Mutation(
+        "seeded sample",
+        "privacy/noise.py",
+        "return secrets.token_bytes(32)",
+        'return b"0123456789abcdef" * 2',
+    ),
+    Mutation(
+        "amplification claimed",
+        "privacy/curator.py",
+        "answer = self._ledger.claim(self._run, slot.name, charge, digest(query))",
+        "rate = 4**self.halvings\n"
+        "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n"
+        "        answer = self._ledger.claim(self._run, slot.name, charge, digest(query))",
     ),
 )
 

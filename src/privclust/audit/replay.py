@@ -15,8 +15,9 @@ import numpy as np
 
 from privclust.engines.base import Engine
 from privclust.geometry.grid import IntArray
+from privclust.privacy.digest import digest
 from privclust.privacy.noise import NoiseSource
-from privclust.queries import Bounds, Query, digest
+from privclust.queries import Bounds, Query
 from privclust.testing import noise_from
 
 
@@ -79,9 +80,21 @@ class Transcript:
 
     def aggregate(self, query: Query) -> list[int]:
         """Ask the engine, and remember the question and the exact answer."""
-        exact = self._engine.aggregate(query)
+        return self.listen(self._engine, query)
+
+    def listen(self, engine: Engine, query: Query) -> list[int]:
+        """Ask an engine, the one behind or a sample of it, and remember."""
+        exact = engine.aggregate(query)
         self._asked = (query, tuple(exact))
         return exact
+
+    def sample(self, halvings: int, key: bytes) -> Engine:
+        """Return a sample of the engine behind, listened to as well."""
+        return _Sample(self, self._engine.sample(halvings, key))
+
+    def key(self) -> bytes:
+        """Return the same key for both tables: the rows they share toss the same coins."""
+        return bytes(32)
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
         """Draw, or replay, a Gaussian answer."""
@@ -108,6 +121,23 @@ class Transcript:
         answer = draw() if self._replay is None else self._replay[len(self.answers)]
         self.answers.append(answer)
         return answer
+
+
+class _Sample:
+    """A sample whose answers pass through the transcript of all rows."""
+
+    def __init__(self, transcript: Transcript, engine: Engine) -> None:
+        self.n_columns = engine.n_columns
+        self._transcript = transcript
+        self._engine = engine
+
+    def aggregate(self, query: Query) -> list[int]:
+        """Ask the sample, and remember the question and the exact answer."""
+        return self._transcript.listen(self._engine, query)
+
+    def sample(self, halvings: int, key: bytes) -> Engine:
+        """Refuse: the Curator samples all rows only."""
+        raise NotImplementedError("a sample is not sampled again")
 
 
 def replay_on_neighbour(

@@ -29,6 +29,12 @@ class Engine(Protocol):
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of the query's contributions over all rows, as Python integers."""
 
+    def sample(self, halvings: int, key: bytes) -> Engine:
+        """Return an engine over some of the rows, each in or out by a coin that `key` decides.
+
+        A row is in with probability 2^-halvings. Rows are not read before `aggregate`.
+        """
+
 
 class EngineError(RuntimeError):
     """Reading or summing the rows failed; says nothing about them."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from privclust.geometry.distances import Distances
-from privclust.geometry.grid import FloatArray, to_grid
+from privclust.geometry.grid import GRID, FloatArray, to_grid
 from privclust.geometry.nearest import nearest
 
 POINTS = 1000
 FAR = 4.0
 """Rows this many median distances from the nearest cell belong to none."""
 REACH = 2.0
-"""They are looked for in a box this many times as wide as that of all cells."""
+"""They are looked for in a box this many times as wide as that of all cells, within the ball."""
 
 
 def background(
@@ -38,9 +38,9 @@ def background(
     """
     lowest, highest = cells.min(axis=0), cells.max(axis=0)
     aside = rng.uniform(-REACH, REACH, (POINTS, cells.shape[1])) * (highest - lowest) / 2
-    points = (lowest + highest) / 2 + aside
-    grid_cells, grid_points = to_grid(cells), to_grid(points)
-    away = np.linalg.norm(points - cells[nearest(grid_points, grid_cells)], axis=1)
+    grid_points = to_grid((lowest + highest) / 2 + aside)
+    points = grid_points / GRID
+    away = np.linalg.norm(points - cells[nearest(grid_points, to_grid(cells))], axis=1)
     bins = np.searchsorted(distances.edges, away, side="right")
     there = np.bincount(bins, minlength=len(distances.votes))
     nearby = int(np.searchsorted(distances.edges, FAR * distances.quantile(0.5)))

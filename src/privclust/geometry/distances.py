@@ -8,7 +8,7 @@ import numpy as np
 
 from privclust.geometry.grid import FloatArray
 
-_RELATIVE_EDGES: FloatArray = 2.0 ** np.arange(-1, 8)  # type: ignore[assignment]
+_RELATIVE_EDGES: FloatArray = np.exp2(np.arange(-1.0, 8.0))
 _CLEAR = 3.0
 """Bins with fewer rows than this many standard deviations are taken to be empty."""
 

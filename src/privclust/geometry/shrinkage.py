@@ -71,6 +71,20 @@ def weigh_means(
     return weigh(sums / held[:, None], (sigma * clips / held) ** 2, variance)
 
 
+def sampling_variance(
+    radii: FloatArray, counts: FloatArray, n_columns: int, halvings: int
+) -> FloatArray:
+    """Return the variance per coordinate of a sample's means about those of all rows.
+
+    Examples
+    --------
+    >>> sampling_variance(np.array([2.0]), np.array([100.0]), 4, 1).tolist()
+    [0.01]
+    """
+    left_out = 2.0**halvings - 1
+    return np.asarray(left_out * radii**2 / (n_columns * np.maximum(counts, 1.0)))
+
+
 def rows_held(counts: FloatArray, sigma: float) -> FloatArray:
     """Return noisy counts that can be divided by: at least two standard deviations."""
     return np.maximum(counts, 2 * sigma)

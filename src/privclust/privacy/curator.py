@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from privclust.engines.base import Engine, guarded
+from privclust.engines.sampling import HALVINGS_MAX
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.budget import QUANTA, Spend
+from privclust.privacy.digest import digest
 from privclust.privacy.ledger import Answer, Ledger, MemoryLedger
 from privclust.privacy.noise import NoiseSource, NoNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot
-from privclust.queries import Bounds, Query, digest
+from privclust.queries import Bounds, Query
 
 _CLAMP = 2**62
 _ROUND_UP = 1 + 2.0**-50
@@ -44,6 +47,8 @@ class Release:
         What it cost.
     noise : str
         Where the noise came from; anything but "OpenDP" is not private.
+    halvings : int
+        0 if all rows were asked; otherwise a sample, each row with probability 2^-halvings.
     """
 
     slot: str
@@ -53,17 +58,18 @@ class Release:
     scale: float
     charge: Spend
     noise: str
+    halvings: int = 0
 
     @property
     def values(self) -> FloatArray:
-        """The noisy answer in votes (one vote, or one radius, is 1)."""
-        return self.answer / UNIT
+        """The noisy answer for all rows in votes (one vote, or one radius, is 1)."""
+        return self.answer / (UNIT / 2.0**self.halvings)
 
     @property
     def sigma(self) -> float:
         """Standard deviation of the noise on one coordinate of `values`."""
         factor = math.sqrt(2) if self.mechanism == "laplace" else 1.0
-        return factor * self.scale / UNIT
+        return factor * self.scale * (2.0**self.halvings / UNIT)
 
     @property
     def choice(self) -> int:
@@ -71,22 +77,44 @@ class Release:
         return int(self.answer[0])
 
 
+@dataclass
+class _Progress:
+    """What a Curator and those of its samples share: the plan as it stands, and all answers."""
+
+    plan: Plan
+    releases: list[Release] = field(default_factory=list)
+
+
 class Curator:
     """Answers the slots of one plan, once each, and never more than was reserved.
 
+    Attributes
+    ----------
+    halvings : int
+        0, or how often the rows it asks were halved by `sample`.
+
+    Notes
+    -----
     Use `Curator.open`. A slot may depend on earlier Releases (the budget is a privacy filter);
     `refine` replaces the slots not asked yet, within the reserve.
     """
 
     def __init__(
-        self, engine: Engine, plan: Plan, ledger: Ledger, run: str, noise: NoiseSource
+        self,
+        engine: Engine,
+        plan: Plan,
+        ledger: Ledger,
+        run: str,
+        noise: NoiseSource,
+        samples: bool = True,
     ) -> None:
+        self.halvings = 0
+        self._samples = samples
         self._engine = engine
-        self._plan = plan
+        self._progress = _Progress(plan)
         self._ledger = ledger
         self._run = run
         self._noise = noise
-        self._releases: list[Release] = []
 
     @classmethod
     def open(
@@ -124,26 +152,52 @@ class Curator:
             ledger = MemoryLedger()
             ledger.create(label, plan.budget.epsilon, plan.budget.delta)
         run = ledger.reserve(label, plan.reserve, facts or {})
-        return cls(engine, plan, ledger, run, NoNoise() if noiseless else noise_source())
+        noise = NoNoise() if noiseless else noise_source()
+        return cls(engine, plan, ledger, run, noise, samples=not noiseless)
 
     @property
     def plan(self) -> Plan:
         """The plan as it stands now."""
-        return self._plan
+        return self._progress.plan
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """All that has been released, in order."""
-        return tuple(self._releases)
+        return tuple(self._progress.releases)
+
+    @property
+    def left(self) -> float:
+        """The part of the plan's budget that no release has used."""
+        return 1 - math.fsum(self.plan.slot(release.slot).share for release in self.releases)
 
     def refine(self, slots: Iterable[Slot]) -> None:
         """Replace all slots not asked yet by `slots`, within what was reserved."""
-        self._plan = self._plan.refined((release.slot for release in self._releases), slots)
+        asked = (release.slot for release in self.releases)
+        self._progress.plan = self.plan.refined(asked, slots)
+
+    def sample(self, halvings: int) -> Curator:
+        """Return a Curator of the same fit that asks some rows only, drawn once and secretly.
+
+        Each row is in with probability 2^-halvings; more than 32 count as 32. Answers are scaled
+        to all rows, and so is their noise; they cost as much as if all rows had been asked
+        (docs/proofs/sampling.md).
+        """
+        if halvings < 0 or self.halvings:
+            raise ValueError(
+                f"halvings must be 0 or more, of all rows, got {halvings!r} of a table halved "
+                f"{self.halvings} times."
+            )
+        if halvings == 0 or not self._samples:  # a fit without noise is exact
+            return self
+        some = copy(self)
+        some.halvings = min(halvings, HALVINGS_MAX)
+        some._engine = self._engine.sample(some.halvings, self._noise.key())
+        return some
 
     def measure(self, name: str, query: Query) -> Release:
         """Return the query's sum over all rows with noise on every coordinate."""
         slot = self._planned(name, query, ("gaussian", "laplace"))
-        charge = self._plan.price(slot)
+        charge = self.plan.price(slot)
         if slot.mechanism == "gaussian":
             scale = _sigma(query.bounds, charge)
             return self._release(
@@ -157,7 +211,7 @@ class Curator:
     def select(self, name: str, query: Query) -> Release:
         """Return the index of a coordinate whose sum over all rows is nearly the largest."""
         slot = self._planned(name, query, ("select",))
-        charge = self._plan.price(slot)
+        charge = self.plan.price(slot)
         moves = 1 if query.bounds.monotone else 2
         scale = _round_up(moves * query.bounds.linf / charge.epsilon)
 
@@ -167,8 +221,8 @@ class Curator:
         return self._release(slot, query, charge, scale, choose)
 
     def _planned(self, name: str, query: Query, mechanisms: tuple[Mechanism, ...]) -> Slot:
-        slot = self._plan.slot(name)
-        if any(release.slot == name for release in self._releases):
+        slot = self.plan.slot(name)
+        if any(release.slot == name for release in self.releases):
             raise ValueError(f"slot {name!r} was asked already; each slot is answered once.")
         if slot.mechanism not in mechanisms:
             raise ValueError(f"slot {name!r} is planned as {slot.mechanism!r}, not {mechanisms}.")
@@ -190,7 +244,8 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
-        answer = self._ledger.claim(self._run, slot.name, charge, digest(query))
+        question = f"{digest(query)} of one row in {2**self.halvings}"
+        answer = self._ledger.claim(self._run, slot.name, charge, question)
         if answer is None:
             noisy = _noisy_sum(self._engine, query, draw)
             answer = self._ledger.record(
@@ -200,9 +255,16 @@ class Curator:
         values.setflags(write=False)
         kind = type(query).__name__
         release = Release(
-            slot.name, kind, slot.mechanism, values, answer.scale, charge, answer.noise
+            slot.name,
+            kind,
+            slot.mechanism,
+            values,
+            answer.scale,
+            charge,
+            answer.noise,
+            self.halvings,
         )
-        self._releases.append(release)
+        self._progress.releases.append(release)
         return release
 
 

@@ -6,6 +6,7 @@ experiments; releases then carry its name, so that nobody mistakes them for priv
 
 from __future__ import annotations
 
+import secrets
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ from privclust.geometry.grid import IntArray
 
 
 class NoiseSource(Protocol):
-    """Draws the three kinds of randomness a release may contain."""
+    """Draws all randomness that a promise rests on."""
 
     @property
     def name(self) -> str:
@@ -29,6 +30,9 @@ class NoiseSource(Protocol):
 
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
         """Choose an index, a higher score being likelier by a factor e per `scale`."""
+
+    def key(self) -> bytes:
+        """Return a secret that decides which rows are in a sample."""
 
 
 class OpenDPNoise:
@@ -63,6 +67,10 @@ class OpenDPNoise:
         )
         return int(mechanism(scores))
 
+    def key(self) -> bytes:
+        """Return a secret that decides which rows are in a sample."""
+        return secrets.token_bytes(32)
+
 
 class NoNoise:
     """Exact answers: for teaching, and for tests. NOT PRIVATE."""
@@ -80,6 +88,10 @@ class NoNoise:
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
         """Return the index of the largest score."""
         return int(np.argmax(scores))
+
+    def key(self) -> bytes:
+        """Return the same key each time."""
+        return bytes(32)
 
 
 substitute: ContextVar[NoiseSource | None] = ContextVar("substitute", default=None)

@@ -139,6 +139,17 @@ def make_plan(budget: Budget, slots: Iterable[Slot]) -> Plan:
     return Plan(budget, slots, low, _reserve(slots, budget, low))
 
 
+def numbered(name: str, count: int) -> list[str]:
+    """Return names for slots that ask the same again and again.
+
+    Examples
+    --------
+    >>> numbered("split", 2)
+    ['split 1', 'split 2']
+    """
+    return [f"{name} {number}" for number in range(1, count + 1)]
+
+
 def _price(slot: Slot, budget: Budget, quanta: int) -> Spend:
     granted = int(slot.share * quanta)
     if budget.delta == 0:

@@ -19,7 +19,11 @@ NOT_COVERED = (
 
 @dataclass(frozen=True)
 class ReleaseLine:
-    """One answer: what was asked, the most one row adds, the noise, and its part of the budget."""
+    """One answer: what was asked, the most one row adds, the noise, and its part of the budget.
+
+    `one_row_in` is 1 if all rows were asked, 2^h if a secret sample was; sensitivity and noise are
+    those of the sample's own sum.
+    """
 
     slot: str
     query: str
@@ -28,6 +32,7 @@ class ReleaseLine:
     sensitivity: float
     sigma: float
     share: float
+    one_row_in: int
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,8 @@ class Statement:
 
     def _line(self, release: ReleaseLine) -> str:
         asked = f"  {release.slot}: {release.query}, {release.coordinates} number(s)"
+        if release.one_row_in > 1:
+            asked += f", of one row in {release.one_row_in} at random"
         if release.sigma == 0:
             return f"{asked}, no noise"
         return (
