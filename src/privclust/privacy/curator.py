@@ -244,7 +244,7 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
-        question = f"{digest(query)} of one row in {2**self.halvings}"
+        question = digest(query) + f" of one row in {2**self.halvings}" * (self.halvings > 0)
         answer = self._ledger.claim(self._run, slot.name, charge, question)
         if answer is None:
             noisy = _noisy_sum(self._engine, query, draw)
