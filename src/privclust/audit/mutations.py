@@ -125,10 +125,10 @@ CATALOGUE = (
     Mutation(
         "amplification claimed",
         "privacy/curator.py",
-        "answer = self._ledger.claim(self._run, slot.name, charge, digest(query))",
+        "answer = self._ledger.claim(self._run, slot.name, charge, question)",
         "rate = 4**self.halvings\n"
         "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n"
-        "        answer = self._ledger.claim(self._run, slot.name, charge, digest(query))",
+        "        answer = self._ledger.claim(self._run, slot.name, charge, question)",
     ),
 )
 
