@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import blobs, cost, errorbars, memory, reproduce, speed, utility
+from benchmarks import blobs, cost, errorbars, faults, memory, overhead, reproduce, speed, utility
 
 MEASUREMENTS = {
     "blobs": blobs.main,
     "cost": cost.main,
     "errorbars": errorbars.main,
+    "faults": faults.main,
     "memory": memory.main,
+    "overhead": overhead.main,
     "reproduce": reproduce.main,
     "speed": speed.main,
     "utility": utility.main,

@@ -1,10 +1,12 @@
-"""Shared by all tests: the switch that makes a skipped or missing suite a failure."""
+"""Shared by all tests: a database server, and the switch that makes a skipped suite a failure."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
+from postgres import PROGRAMS, Server, programs, running
 
 EXPECTED_SUITES = (
     "src/privclust",
@@ -23,6 +25,9 @@ EXPECTED_SUITES = (
     "tests/release",
     "tests/test_queries.py",
     "tests/test_queries_answers.py",
+    "tests/test_recording.py",
+    "tests/test_resume.py",
+    "tests/test_shared_budget.py",
     "tests/test_sklearn_contract.py",
 )
 
@@ -65,3 +70,19 @@ class Completeness:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--complete"):
         config.pluginmanager.register(Completeness(), "completeness")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server, started when a test first asks for it."""
+    folder = programs()
+    if folder is None:
+        pytest.skip(f"no PostgreSQL server in {PROGRAMS}; Debian's package postgresql has one")
+    with running(folder) as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: Server) -> str:
+    """The address of an empty database."""
+    return postgres.new_database()

@@ -25,8 +25,9 @@ from privclust.geometry.nearest import nearest
 from privclust.privacy.budget import Budget, epsilon_of, mu_of
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.plan import Plan
+from privclust.recording import recording
 from privclust.release.clustering import Clustering, Coreset, Precision
-from privclust.release.statement import UNRECORDED, ReleaseLine, Statement
+from privclust.release.statement import Record, ReleaseLine, Statement
 
 VERSION = version("privclust")
 KEPT_BY_REFIT = (
@@ -57,6 +58,8 @@ class Parameters:
     radius: float | None
     scale: str | None
     n_rows: int | None
+    ledger: str | None
+    dataset: str | None
     random_state: int | None
 
 
@@ -86,19 +89,30 @@ def fit(
     table: OpenTable,
     plan: Callable[..., AlgorithmPlan],
     run: Callable[[Curator, Any, np.random.Generator], Clustering],
+    resume: str | None = None,
 ) -> None:
     """Run an algorithm on a table and keep what it releases on `model`."""
     given, schema, domain = _parameters(model), table.schema, table.domain
     n_rows = None if given.n_rows is None else whole_number("n_rows", given.n_rows)
-    rng = np.random.default_rng(_seed(given.random_state))
+    seed = _seed(given.random_state)
     planned = plan(
         whole_number("n_clusters", given.n_clusters), schema.n_columns, _budget(given), n_rows
     )
     noiseless = given.epsilon == math.inf
-    curator = Curator.open(table.engine, planned.spending, noiseless=noiseless)
+    recorded = recording(model, domain, seed, resume)
+    curator = Curator.open(
+        table.engine,
+        planned.spending,
+        recorded.ledger,
+        recorded.label,
+        recorded.facts,
+        noiseless,
+        recorded.resume,
+    )
     # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
-    with threadpool_limits(1, "blas"):
-        found = run(curator, planned, rng)
+    with threadpool_limits(1, "blas"), recorded.telling_how_to_resume(curator.run):
+        found = run(curator, planned, np.random.default_rng(recorded.seed))
+        head = curator.close()
     if noiseless:
         found = _known_exactly(found)
     model.domain_ = domain
@@ -113,6 +127,7 @@ def fit(
         planned.spending,
         curator.releases,
         table.bounds_origin,
+        recorded.record(curator.run, head),
     )
     keep(model, found)
 
@@ -278,9 +293,14 @@ def _exact(precision: Precision) -> Precision:
 
 
 def _statement(
-    subject: str, given: Parameters, plan: Plan, releases: tuple[Release, ...], origin: str
+    subject: str,
+    given: Parameters,
+    plan: Plan,
+    releases: tuple[Release, ...],
+    origin: str,
+    record: Record | None,
 ) -> Statement:
-    noise = releases[0].noise
+    noise = " and ".join(sorted({release.noise for release in releases}))
     mu = mu_of(plan.budget.epsilon, plan.budget.delta)
     replacing = None
     whole = sum(release.charge.mu2 for release in releases)
@@ -308,7 +328,7 @@ def _statement(
         noise=noise,
         n_rows=n_rows,
         bounds_origin=origin,
-        ledger=UNRECORDED,
+        record=record,
         releases=tuple(
             ReleaseLine(
                 release.slot,

@@ -5,15 +5,17 @@ Releases drawn under these carry the source's name, so a statement made from the
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 
 import numpy as np
 
 from privclust.geometry.grid import IntArray
 from privclust.privacy.noise import NoiseSource, NoNoise, substitute
 
-__all__ = ["NoNoise", "SeededNoise", "noise_from"]
+__all__ = ["NoNoise", "RepeatableNoise", "SeededNoise", "noise_from"]
 
 
 class SeededNoise:
@@ -39,6 +41,35 @@ class SeededNoise:
     def key(self) -> bytes:
         """Return a key that follows from the seed."""
         return self._rng.bytes(32)
+
+
+class RepeatableNoise:
+    """Seeded noise that depends on what it is added to, so that a resumed fit draws it again."""
+
+    name = "testing: repeatable"
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
+        """Add rounded Gaussian noise."""
+        return self._source(exact, sigma).gaussian(exact, sigma)
+
+    def laplace(self, exact: IntArray, scale: float) -> IntArray:
+        """Add rounded Laplace noise."""
+        return self._source(exact, scale).laplace(exact, scale)
+
+    def permute_and_flip(self, scores: IntArray, scale: float) -> int:
+        """Choose the largest score after exponential noise."""
+        return self._source(scores, scale).permute_and_flip(scores, scale)
+
+    def key(self) -> bytes:
+        """Return the same key each time."""
+        return self._seed.to_bytes(32, "little")
+
+    def _source(self, exact: IntArray, scale: float) -> SeededNoise:
+        content = sha256(exact.tobytes() + struct.pack("<dq", scale, self._seed)).digest()
+        return SeededNoise(int.from_bytes(content[:8], "little"))
 
 
 @contextmanager

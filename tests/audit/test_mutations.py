@@ -1,4 +1,4 @@
-"""Thirteen bugs of published implementations, planted one at a time: each must turn a test red."""
+"""Eighteen planted bugs, most of them of published implementations: each must turn a test red."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Curator, Release
-from privclust.privacy.digest import digest
-from privclust.privacy.ledger import BudgetExceededError, MemoryLedger
+from privclust.privacy.journal import Entry, LedgerError, MemoryJournal
+from privclust.privacy.ledger import Answer, BudgetExceededError, Ledger
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import ClusterSums, Count, NearestVotes
@@ -36,7 +36,7 @@ def table() -> FloatArray:
     return np.random.default_rng(0).normal(0.0, 0.2, (500, 2))
 
 
-def open_curator(ledger: MemoryLedger | None = None) -> Curator:
+def open_curator(ledger: Ledger | None = None) -> Curator:
     engine = NumpyEngine(table(), Ball([0.0, 0.0], 1.0))
     return Curator.open(engine, make_plan(BUDGET, SLOTS), ledger, "table")
 
@@ -50,9 +50,9 @@ def ask_everything(curator: Curator) -> tuple[Release, ...]:
     return curator.releases
 
 
-def own_ledger() -> MemoryLedger:
-    ledger = MemoryLedger()
-    ledger.create("table", BUDGET.epsilon, BUDGET.delta)
+def own_ledger() -> Ledger:
+    ledger = Ledger.in_memory()
+    ledger.add("table", BUDGET.epsilon, BUDGET.delta)
     return ledger
 
 
@@ -81,13 +81,11 @@ def test_every_release_is_charged_and_stored_before_it_is_seen() -> None:
     (run,) = ledger.runs("table")
     assert run.spent == sum((release.charge for release in releases), Spend())
     assert run.spent.within(run.reserved)
-    votes = digest(NearestVotes(CANDIDATES))
-    questions = {"count": digest(Count()), "sums": digest(SUMS)}
-    questions |= dict.fromkeys(("votes", "laplace", "choice"), votes)
+    stored = {entry["slot"]: entry for entry in ledger.export() if entry["kind"] == "answer"}
+    assert stored.keys() == {release.slot for release in releases}
     for release in releases:
-        answer = ledger.claim(run.name, release.slot, release.charge, questions[release.slot])
-        assert answer is not None
-        assert answer.values == tuple(release.answer.tolist())
+        assert stored[release.slot]["values"] == tuple(release.answer.tolist())
+        assert stored[release.slot]["scale"] == release.scale
 
 
 @pytest.mark.attack
@@ -184,9 +182,9 @@ def test_nothing_is_read_for_a_closed_run_or_another_question() -> None:
     first.measure("votes", NearestVotes(CANDIDATES))
     ledger.close(run.name)
     other = Curator(Unreadable(), first.plan, ledger, run.name, SeededNoise(0))
-    with pytest.raises(ValueError, match="another question"):
+    with pytest.raises(LedgerError, match="another question"):
         other.measure("votes", NearestVotes(-CANDIDATES))
-    with pytest.raises(BudgetExceededError, match="closed"):
+    with pytest.raises(LedgerError, match="closed"):
         other.measure("count", Count())
 
 
@@ -254,3 +252,31 @@ def test_sigma_of_a_release_is_in_votes() -> None:
     assert releases[0].sigma == releases[0].scale / UNIT
     assert releases[3].sigma == pytest.approx(math.sqrt(2) * releases[3].scale / UNIT)
     assert releases[0].noise == "testing: seeded"
+
+
+@pytest.mark.attack
+def test_an_answer_that_cannot_be_stored_stays_in_no_frame() -> None:
+    """Asked again, its slot would give another answer for the same charge: two for one."""
+
+    class Full(MemoryJournal):
+        def append(self, entry: Entry) -> None:
+            if entry.kind == "answer":
+                raise LedgerError("the disk is full")
+            super().append(entry)
+
+    ledger = Ledger(Full())
+    ledger.add("table", BUDGET.epsilon, BUDGET.delta)
+    curator = open_curator(ledger)
+    with pytest.raises(LedgerError, match="the disk is full") as failed:
+        curator.measure("count", Count())
+    error: BaseException | None = failed.value
+    while error is not None:
+        trace = error.__traceback__
+        while trace is not None:
+            held = trace.tb_frame.f_locals
+            assert not any(isinstance(value, Answer) for value in held.values())
+            assert not {"exact", "noisy"} & set(held)
+            trace = trace.tb_next
+        error = error.__context__
+    assert curator.releases == ()
+    assert "count" in ledger.runs("table")[0].charges

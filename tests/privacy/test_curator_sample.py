@@ -16,7 +16,8 @@ from privclust.engines.sampling import HALVINGS_MAX
 from privclust.geometry.grid import UNIT
 from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Curator, Release
-from privclust.privacy.ledger import MemoryLedger
+from privclust.privacy.journal import LedgerError
+from privclust.privacy.ledger import Ledger
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import ClusterMoments, Count, NearestVotes, Query
 from privclust.testing import NoNoise, SeededNoise, noise_from
@@ -45,9 +46,9 @@ def ask_everything(curator: Curator) -> tuple[Release, ...]:
     return curator.releases
 
 
-def own_ledger() -> MemoryLedger:
-    ledger = MemoryLedger()
-    ledger.create("table", 1.0, 1e-6)
+def own_ledger() -> Ledger:
+    ledger = Ledger.in_memory()
+    ledger.add("table", 1.0, 1e-6)
     return ledger
 
 
@@ -56,7 +57,7 @@ class Listening:
 
     n_columns = 2
 
-    def __init__(self, ledger: MemoryLedger, keys: list[bytes] | None = None) -> None:
+    def __init__(self, ledger: Ledger, keys: list[bytes] | None = None) -> None:
         self.keys: list[bytes] = [] if keys is None else keys
         self.spent_when_read: list[Spend] = []
         self._ledger = ledger
@@ -289,5 +290,5 @@ def test_a_stored_answer_of_a_sample_is_not_taken_for_one_of_all_rows() -> None:
         first.sample(3).measure("count", Count())
         (run,) = ledger.runs("table")
         resumed = Curator(ENGINE, PLAN, ledger, run.name, NoNoise())
-        with pytest.raises(ValueError, match="another question"):
+        with pytest.raises(LedgerError, match="another question"):
             resumed.measure("count", Count())

@@ -30,7 +30,7 @@ def test_the_words_name_promise_releases_and_limits() -> None:
     assert "Learned from the rows (6 answers; centres and sizes follow from these alone):" in words
     assert "people with several rows" in words
     assert "count: Count, 1 number(s), gaussian noise of " in words
-    assert "0.50% of the budget" in words
+    assert "0.50% of this fit" in words
     assert "unrecorded; nothing here stops further fits" in words
     assert "labels and distances that predict and transform compute" in words
     assert "was not stated" in words
@@ -50,12 +50,13 @@ def test_json_holds_the_same_and_nothing_else() -> None:
         "noise",
         "n_rows",
         "bounds_origin",
-        "ledger",
+        "record",
         "releases",
         "version",
         "not_covered",
     }
     assert content["private"] is True
+    assert content["record"] is None
     assert sum(release["share"] for release in content["releases"]) == pytest.approx(1)
 
 

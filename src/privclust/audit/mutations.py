@@ -1,4 +1,4 @@
-"""Bugs that published implementations really had, ready to be planted in a copy of this one.
+"""Bugs to plant in a copy of this package: of published implementations, or easy to make.
 
 Each mutation is one replacement of source text. The tests marked ``attack`` must turn red for
 every one of them; a test suite that stays green with a bug of this list planted proves nothing.
@@ -100,14 +100,44 @@ CATALOGUE = (
     Mutation(
         "uncounted release",
         "privacy/ledger.py",
-        "entry.charges[slot] = charge",
-        "entry.charges[slot] = Spend()",
+        'body = {"spend": asdict(charge), "question": asked}',
+        'body = {"spend": asdict(Spend()), "question": asked}',
     ),
     Mutation(
         "position-dependent votes",
         "geometry/nearest.py",
         "extended_rows = np.column_stack([rows, np.ones(len(rows))])",
         "extended_rows = np.column_stack([rows / 3, np.full(len(rows), 1 / 3)])",
+    ),
+    Mutation(
+        "read before the charge",
+        "privacy/curator.py",
+        "answer: Answer | str | None = self._ledger.claim(",
+        "self._engine.aggregate(query)\n        answer: Answer | str | None = self._ledger.claim(",
+    ),
+    Mutation(
+        "stored answer ignored",
+        "privacy/ledger.py",
+        "if answered:",
+        "if answered and not found.open:",
+    ),
+    Mutation(
+        "two answers for one charge",
+        "privacy/ledger.py",
+        "return _answer(stored[0])",
+        "return answer",
+    ),
+    Mutation(
+        "refund on close",
+        "privacy/ledger.py",
+        "return self.reserved if self.open else self.spent",
+        "return self.reserved if self.open else Spend()",
+    ),
+    Mutation(
+        "a budget for each fit",
+        "privacy/ledger.py",
+        "if not budget.admits(committed + total):",
+        "if not budget.admits(total):",
     ),
     Mutation(
         "radius from the rows",
@@ -125,10 +155,10 @@ CATALOGUE = (
     Mutation(
         "amplification claimed",
         "privacy/curator.py",
-        "answer = self._ledger.claim(self._run, slot.name, charge, question)",
+        "question = written_out(query)",
         "rate = 4**self.halvings\n"
         "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n"
-        "        answer = self._ledger.claim(self._run, slot.name, charge, question)",
+        "        question = written_out(query)",
     ),
 )
 

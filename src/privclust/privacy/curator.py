@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from privclust.engines.base import Engine, guarded
 from privclust.engines.sampling import HALVINGS_MAX
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.budget import QUANTA, Spend
-from privclust.privacy.digest import digest
-from privclust.privacy.ledger import Answer, Ledger, MemoryLedger
+from privclust.privacy.digest import written_out
+from privclust.privacy.journal import LedgerError
+from privclust.privacy.ledger import Answer, Ledger
 from privclust.privacy.noise import NoiseSource, NoNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot
 from privclust.queries import Bounds, Query
@@ -125,6 +127,7 @@ class Curator:
         label: str = "unrecorded",
         facts: Mapping[str, str] | None = None,
         noiseless: bool = False,
+        resume: str | None = None,
     ) -> Curator:
         """Reserve the plan's total, or refuse, and return a Curator that may spend it.
 
@@ -142,6 +145,9 @@ class Curator:
             Public parameters, seed and versions, for the ledger.
         noiseless : bool
             Add no noise: NOT PRIVATE, for teaching on public data. Never with a ledger.
+        resume : str, optional
+            Go on with this run of the ledger instead of reserving anew: its stored answers are
+            given again and cost nothing. It must have been started with equal `facts`.
         """
         if noiseless and ledger is not None:
             raise ValueError(
@@ -149,9 +155,13 @@ class Curator:
                 "Leave the ledger out, or give a finite epsilon."
             )
         if ledger is None:
-            ledger = MemoryLedger()
-            ledger.create(label, plan.budget.epsilon, plan.budget.delta)
-        run = ledger.reserve(label, plan.reserve, facts or {})
+            ledger = Ledger.in_memory()
+            ledger.add(label, plan.budget.epsilon, plan.budget.delta)
+        if resume is None:
+            run = ledger.reserve(label, plan.reserve, facts or {})
+        else:
+            ledger.resume(resume, label, facts or {})
+            run = resume
         noise = NoNoise() if noiseless else noise_source()
         return cls(engine, plan, ledger, run, noise, samples=not noiseless)
 
@@ -169,6 +179,16 @@ class Curator:
     def left(self) -> float:
         """The part of the plan's budget that no release has used."""
         return 1 - math.fsum(self.plan.slot(release.slot).share for release in self.releases)
+
+    @property
+    def run(self) -> str:
+        """The fit's name in the ledger."""
+        return self._run
+
+    def close(self) -> str:
+        """End the run and return the hash of the ledger's last entry: nothing more is asked."""
+        self._ledger.close(self._run, finished=True)
+        return self._ledger.head()
 
     def refine(self, slots: Iterable[Slot]) -> None:
         """Replace all slots not asked yet by `slots`, within what was reserved."""
@@ -236,6 +256,10 @@ class Curator:
         query.contribute(np.zeros((1, self._engine.n_columns)))
         return slot
 
+    def _store(self, slot: str, scale: float, noisy: IntArray) -> Answer:
+        answer = Answer(tuple(noisy.tolist()), scale, self._noise.name)
+        return self._ledger.record(self._run, slot, answer)
+
     def _release(
         self,
         slot: Slot,
@@ -244,13 +268,15 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
-        question = digest(query) + f" of one row in {2**self.halvings}" * (self.halvings > 0)
-        answer = self._ledger.claim(self._run, slot.name, charge, question)
+        question = written_out(query)
+        if self.halvings:
+            question += f" of one row in {2**self.halvings}".encode()
+        answer: Answer | str | None = self._ledger.claim(self._run, slot.name, charge, question)
         if answer is None:
-            noisy = _noisy_sum(self._engine, query, draw)
-            answer = self._ledger.record(
-                self._run, slot.name, Answer(noisy, scale, self._noise.name)
-            )
+            store = partial(self._store, slot.name, scale)
+            answer = _stored_answer(self._engine, query, draw, store)
+        if isinstance(answer, str):
+            raise LedgerError(answer)
         values = np.array(answer.values, dtype=np.int64)
         values.setflags(write=False)
         kind = type(query).__name__
@@ -269,13 +295,21 @@ class Curator:
 
 
 @guarded
-def _noisy_sum(
-    engine: Engine, query: Query, draw: Callable[[IntArray], IntArray]
-) -> tuple[int, ...]:
+def _stored_answer(
+    engine: Engine,
+    query: Query,
+    draw: Callable[[IntArray], IntArray],
+    store: Callable[[IntArray], Answer],
+) -> Answer | str:
+    """Sum, add noise and store; return what is stored, or why it could not be."""
     # Guarded as a whole: no frame that holds the exact sum outlives this call, whatever fails.
+    # Nor one with an answer that was not stored: asked again, its slot would give another.
     exact = _clamped(engine.aggregate(query))
     noisy = draw(exact)
-    return tuple(noisy.tolist())
+    try:
+        return store(noisy)
+    except LedgerError as error:
+        return str(error)
 
 
 def _sigma(bounds: Bounds, charge: Spend) -> float:

@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import fields
+from hashlib import sha256
 
 import numpy as np
 
+from privclust.domain import Domain
 from privclust.queries import Query
 
 
-def digest(query: Query) -> str:
-    """Return a hash of all that defines a query, so that a resumed run can tell it is the same.
+def written_out(value: Query | Domain) -> bytes:
+    """Return all that defines a query, candidates included, or a domain, as bytes.
 
     Examples
     --------
     >>> from privclust.queries import Count
-    >>> digest(Count()) == digest(Count())
-    True
+    >>> written_out(Count())
+    b'Count'
     """
-    content = hashlib.sha256()
-    _feed(content, query)
-    return content.hexdigest()
+    return b"".join(_parts(value))
 
 
-def _feed(content: hashlib._Hash, value: object) -> None:
+def digest(query: Query) -> str:
+    """Return a hash of all that defines a query."""
+    return sha256(written_out(query)).hexdigest()
+
+
+def _parts(value: object) -> list[bytes]:
     if isinstance(value, np.ndarray):
-        content.update(f"{value.dtype.str}{value.shape}".encode())
-        content.update(np.ascontiguousarray(value).tobytes())
-    elif hasattr(value, "__dataclass_fields__"):
-        content.update(type(value).__name__.encode())
+        return [f"{value.dtype.str}{value.shape}".encode(), np.ascontiguousarray(value).tobytes()]
+    if hasattr(value, "__dataclass_fields__"):
+        parts = [type(value).__name__.encode()]
         for item in fields(value):  # type: ignore[arg-type]
-            content.update(f"/{item.name}=".encode())
-            _feed(content, getattr(value, item.name))
-    elif isinstance(value, tuple | list):
-        for number, item in enumerate(value):
-            content.update(f"[{number}]".encode())
-            _feed(content, item)
-    else:
-        plain = value.item() if isinstance(value, np.generic) else value
-        content.update(repr(plain).encode())
+            parts += [f"/{item.name}=".encode(), *_parts(getattr(value, item.name))]
+        return parts
+    if isinstance(value, tuple | list):
+        return [
+            part
+            for number, item in enumerate(value)
+            for part in (f"[{number}]".encode(), *_parts(item))
+        ]
+    return [repr(value.item() if isinstance(value, np.generic) else value).encode()]

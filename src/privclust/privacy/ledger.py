@@ -2,17 +2,24 @@
 
 The order never varies: reserve, claim the slot (which charges it), read, draw noise, store the
 answer, and only then does anyone see it. A crash leaves what was reserved and claimed standing.
+Everything is an entry of an append-only journal; what is left of a budget is worked out from these.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
-import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
 
 from privclust.privacy.budget import Budget, Spend, epsilon_of
+from privclust.privacy.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
+from privclust.privacy.verification import problems
+
+FORMAT = 1
 
 
 class BudgetExceededError(RuntimeError):
@@ -29,14 +36,35 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Dataset:
+    """A data set's account: its total, whose data counts as one unit, where it comes from."""
+
+    label: str
+    budget: Budget
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Run:
-    """One fit in a ledger: what it may spend, what it spent, whether it may go on."""
+    """One fit in a ledger: what it may spend, what it spent on which slot, whether it may go on."""
 
     name: str
     label: str
     reserved: Spend
-    spent: Spend
-    open: bool
+    charges: Mapping[str, Spend]
+    state: Literal["open", "finished", "given up"]
+    facts: Mapping[str, str]
+
+    @property
+    def open(self) -> bool:
+        """Whether it may still ask."""
+        return self.state == "open"
+
+    @property
+    def spent(self) -> Spend:
+        """What its slots were charged."""
+        return sum(self.charges.values(), Spend())
 
     @property
     def committed(self) -> Spend:
@@ -44,155 +72,307 @@ class Run:
         return self.reserved if self.open else self.spent
 
 
-class Ledger(Protocol):
-    """What every ledger offers, whether it lives in memory, a file or a server."""
+class Ledger:
+    """Budgets of data sets, and all that was spent of them.
 
-    def reserve(self, label: str, total: Spend, facts: Mapping[str, str]) -> str:
-        """Set `total` aside for a new run and return the run's name, or refuse.
-
-        `facts` are the public parameters, seed and versions a resumed run must match.
-        """
-
-    def claim(self, run: str, slot: str, charge: Spend, digest: str) -> Answer | None:
-        """Charge the slot for the question of this digest, before anything is read.
-
-        Returns the stored answer if the question was answered before, at no further charge.
-        A slot belongs to the first question that claims it, answered or not.
-        """
-
-    def record(self, run: str, slot: str, answer: Answer) -> Answer:
-        """Store the answer of a claimed slot and return it, or the one that was stored first."""
-
-    def close(self, run: str) -> None:
-        """End a run: what it reserved for slots that were never claimed becomes free."""
-
-    def remaining(self, label: str) -> Spend:
-        """Return what this data set has left: mu², or epsilon where its promise is pure."""
-
-    def runs(self, label: str) -> tuple[Run, ...]:
-        """Return the runs on this data set, oldest first."""
-
-
-@dataclass
-class _Account:
-    budget: Budget
-    runs: list[str] = field(default_factory=list)
-
-
-@dataclass
-class _Entry:
-    label: str
-    reserved: Spend
-    facts: Mapping[str, str]
-    charges: dict[str, Spend] = field(default_factory=dict)
-    digests: dict[str, str] = field(default_factory=dict)
-    answers: dict[str, Answer] = field(default_factory=dict)
-    open: bool = True
-
-
-class MemoryLedger:
-    """A ledger that lasts as long as the process, for fits without a durable one.
+    Use `Ledger.create`, `Ledger.open` or `Ledger.in_memory`. Any number of processes may share one.
 
     Examples
     --------
     >>> from privclust.privacy.budget import gaussian_spend
-    >>> ledger = MemoryLedger()
-    >>> ledger.create("patients", epsilon=1.0, delta=1e-6)
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
     >>> half = gaussian_spend(ledger.remaining("patients").quanta // 2, changed=1)
     >>> first = ledger.reserve("patients", half, {})
     >>> round(ledger.remaining("patients").mu2 / half.mu2, 6)
     1.0
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._accounts: dict[str, _Account] = {}
-        self._entries: dict[str, _Entry] = {}
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
 
-    def create(self, label: str, epsilon: float, delta: float) -> None:
-        """Open an account for a data set with its total budget: the owner's step."""
-        with self._lock:
-            if label in self._accounts:
-                raise ValueError(f"the ledger has a data set {label!r} already.")
-            self._accounts[label] = _Account(Budget(epsilon, delta))
+    @classmethod
+    def in_memory(cls) -> Ledger:
+        """Return a ledger that lasts as long as the process, for fits without a durable one."""
+        return cls(MemoryJournal())._begun()
+
+    @classmethod
+    def create(
+        cls,
+        place: str,
+        label: str,
+        *,
+        epsilon: float,
+        delta: float,
+        unit: str = "row",
+        source: str = "",
+    ) -> Ledger:
+        """Give a data set its budget, in a new ledger or one that exists: the owner's step.
+
+        Parameters
+        ----------
+        place : str
+            Path of a file, or a URL such as ``postgresql://user@host/database``.
+        label : str
+            What fits call the data set.
+        epsilon, delta : float
+            The most that all fits together may promise.
+        unit : str
+            Whose data counts as one; fits protect one "row" so far.
+        source : str
+            Where the data comes from, in words.
+        """
+        from privclust.privacy.sql_journal import SqlJournal
+
+        budget = Budget(epsilon, delta)
+        journal = SqlJournal(str(place))
+        journal.make()
+        ledger = cls(journal)._begun()
+        ledger.add(label, budget.epsilon, budget.delta, unit, source)
+        return ledger
+
+    @classmethod
+    def open(cls, place: str) -> Ledger:
+        """Open a ledger that exists."""
+        from privclust.privacy.sql_journal import SqlJournal
+
+        journal = SqlJournal(str(place))
+        if not journal.exists():
+            where = place if "://" in str(place) else Path(place).absolute()
+            raise LedgerError(
+                f"there is no ledger at {where}. Its owner makes one with Ledger.create or "
+                "'privclust ledger create', with a budget for each data set."
+            )
+        return cls(journal)
+
+    def add(
+        self, label: str, epsilon: float, delta: float, unit: str = "row", source: str = ""
+    ) -> None:
+        """Open an account for a data set with its total budget."""
+        if not all(isinstance(text, str) for text in (label, unit, source)):
+            raise ValueError("label, unit and source are texts. Put them into quotes.")
+        budget = Budget(epsilon, delta)
+        body = {"epsilon": budget.epsilon, "delta": budget.delta, "unit": unit, "source": source}
+        with self._journal.writing() as pages:
+            if pages.lines("dataset", label=label):
+                raise ValueError(
+                    f"the ledger has a data set {label!r} already; a budget never grows."
+                )
+            pages.append(Entry("dataset", label, body=body))
 
     def reserve(self, label: str, total: Spend, facts: Mapping[str, str]) -> str:
-        """Set `total` aside for a new run and return the run's name, or refuse."""
-        with self._lock:
-            account = self._account(label)
-            if not account.budget.admits(self._committed(label) + total):
-                raise BudgetExceededError(_refusal(account.budget, total, self.remaining(label)))
-            run = secrets.token_hex(8)
-            self._entries[run] = _Entry(label, total, dict(facts))
-            account.runs.append(run)
-            return run
+        """Set `total` aside for a new run and return the run's name, or refuse.
 
-    def claim(self, run: str, slot: str, charge: Spend, digest: str) -> Answer | None:
-        """Charge the slot for the question of this digest, before anything is read."""
-        with self._lock:
-            entry = self._entry(run)
-            if entry.digests.get(slot, digest) != digest:
-                raise ValueError(
-                    f"slot {slot!r} belongs to another question in this run. Start a new run, or "
-                    "repeat the first one with its own parameters."
+        `facts` are the public parameters, seed and versions a resumed run must match.
+        """
+        with self._journal.writing() as pages:
+            budget = _dataset(pages, label).budget
+            committed = _committed(pages, label)
+            if not budget.admits(committed + total):
+                raise BudgetExceededError(
+                    _refusal(budget, total, committed.left_of(budget.capacity))
                 )
-            if slot in entry.answers:
-                return entry.answers[slot]
-            if not entry.open:
-                raise BudgetExceededError("this run is closed; start a new one.")
-            if slot not in entry.charges:
-                if not (_sum(entry.charges) + charge).within(entry.reserved):
+            run = secrets.token_hex(8)
+            body = {"spend": asdict(total), "facts": dict(facts)}
+            pages.append(Entry("reserve", label, run, body=body))
+        return run
+
+    def resume(self, run: str, label: str, facts: Mapping[str, str]) -> None:
+        """Check that a run may be gone on with: it must have been started with equal `facts`."""
+        found = self.run(run)
+        known, facts = {**found.facts, "dataset": found.label}, {**facts, "dataset": label}
+        changed = sorted(k for k in {*known, *facts} if known.get(k) != facts.get(k))
+        if changed:
+            differences = "; ".join(
+                f"{key} was {known.get(key, 'unknown')}, is {facts.get(key, 'unknown')}"
+                for key in changed
+            )
+            raise LedgerError(
+                f"run {run} was started differently: {differences}. Resume it with the parameters "
+                "and versions it was started with, or start a new run, which spends anew."
+            )
+
+    def claim(self, run: str, slot: str, charge: Spend, question: bytes) -> Answer | None:
+        """Charge the slot for this question, before anything is read.
+
+        Returns the stored answer if the question was answered before, at no further charge.
+        A slot belongs to the first question that claims it, answered or not.
+        """
+        asked = sha256(question).hexdigest()
+        with self._journal.writing() as pages:
+            found = _run(pages, run)
+            claimed = pages.lines("claim", run=run, slot=slot)
+            body = {"spend": asdict(charge), "question": asked}
+            if claimed and claimed[0].entry.body != body:
+                raise LedgerError(
+                    f"slot {slot!r} belongs to another question in this run, or was charged "
+                    "another price. Resume it with the parameters and versions it was started "
+                    "with, or start a new run."
+                )
+            answered = pages.lines("answer", run=run, slot=slot) if claimed else []
+            if answered:
+                return _answer(answered[0])
+            if not found.open:
+                raise LedgerError(
+                    f"run {run} was closed before it was finished. Start a new one, which spends "
+                    "anew."
+                )
+            if not claimed:
+                if not (found.spent + charge).within(found.reserved):
                     raise BudgetExceededError("this run asked for more than it reserved.")
-                entry.charges[slot] = charge
-                entry.digests[slot] = digest
-            return None
+                pages.append(Entry("claim", found.label, run, slot, body, question))
+        return None
 
     def record(self, run: str, slot: str, answer: Answer) -> Answer:
         """Store the answer of a claimed slot and return it, or the one that was stored first."""
-        with self._lock:
-            entry = self._entry(run)
-            if slot not in entry.charges:
-                raise KeyError(f"slot {slot!r} was never claimed in this run.")
-            return entry.answers.setdefault(slot, answer)
+        with self._journal.writing() as pages:
+            lines = pages.lines("claim", "answer", run=run, slot=slot)
+            if not lines:
+                raise LedgerError(f"slot {slot!r} was never claimed in this run.")
+            claimed, *stored = lines
+            if stored:
+                return _answer(stored[0])
+            body = {"values": answer.values, "scale": answer.scale, "noise": answer.noise}
+            pages.append(Entry("answer", claimed.entry.label, run, slot, body))
+        return answer
 
-    def close(self, run: str) -> None:
+    def close(self, run: str, finished: bool = False) -> None:
         """End a run: what it reserved for slots that were never claimed becomes free."""
-        with self._lock:
-            self._entry(run).open = False
+        with self._journal.writing() as pages:
+            found = _run(pages, run)
+            if found.open:
+                pages.append(Entry("close", found.label, run, body={"finished": finished}))
 
     def remaining(self, label: str) -> Spend:
         """Return what this data set has left: mu², or epsilon where its promise is pure."""
-        with self._lock:
-            return self._committed(label).left_of(self._account(label).budget.capacity)
+        with self._journal.reading() as pages:
+            return _committed(pages, label).left_of(_dataset(pages, label).budget.capacity)
+
+    def epsilon_left(self, label: str) -> float:
+        """Return the largest epsilon that one more fit of this data set may have."""
+        delta = self.dataset(label).budget.delta
+        left = self.remaining(label)
+        return left.epsilon if delta == 0 else epsilon_of(left.mu, delta)
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Return all accounts, oldest first."""
+        with self._journal.reading() as pages:
+            return tuple(_as_dataset(line) for line in pages.lines("dataset"))
+
+    def dataset(self, label: str) -> Dataset:
+        """Return the account of one data set."""
+        with self._journal.reading() as pages:
+            return _dataset(pages, label)
 
     def runs(self, label: str) -> tuple[Run, ...]:
         """Return the runs on this data set, oldest first."""
-        with self._lock:
-            return tuple(self._run(name) for name in self._account(label).runs)
+        with self._journal.reading() as pages:
+            _dataset(pages, label)
+            return _runs(pages, label=label)
 
-    def _run(self, name: str) -> Run:
-        entry = self._entries[name]
-        return Run(name, entry.label, entry.reserved, _sum(entry.charges), entry.open)
+    def run(self, name: str) -> Run:
+        """Return one run."""
+        with self._journal.reading() as pages:
+            return _run(pages, name)
 
-    def _committed(self, label: str) -> Spend:
-        return sum((run.committed for run in self.runs(label)), Spend())
+    def head(self) -> str:
+        """Return the hash of the last entry, which stands for all before it."""
+        with self._journal.reading() as pages:
+            return pages.head()[1]
 
-    def _account(self, label: str) -> _Account:
-        if label not in self._accounts:
-            raise KeyError(
-                f"the ledger knows no data set {label!r}. "
-                "Its owner creates one with a total epsilon and delta first."
-            )
-        return self._accounts[label]
+    def verify(self, head: str | None = None) -> list[str]:
+        """Return what is wrong with this ledger: nothing, if its promise was kept.
 
-    def _entry(self, run: str) -> _Entry:
-        if run not in self._entries:
-            raise KeyError(f"the ledger knows no run {run!r}.")
-        return self._entries[run]
+        `head` is the hash in a model's statement; a ledger put back from a copy lacks it.
+        """
+        return problems(self._journal, head)
+
+    def export(self) -> list[dict[str, Any]]:
+        """Return all entries as plain values, for JSON; of questions only their hashes.
+
+        What is in a ledger follows from public parameters and noisy answers.
+        """
+        with self._journal.reading() as pages:
+            return [
+                {
+                    "number": line.number,
+                    "kind": line.entry.kind,
+                    "label": line.entry.label,
+                    "run": line.entry.run,
+                    "slot": line.entry.slot,
+                    **line.entry.body,
+                    "hash": line.hash,
+                }
+                for line in pages.lines()
+            ]
+
+    def _begun(self) -> Ledger:
+        with self._journal.writing() as pages:
+            if not pages.lines("ledger"):
+                body = {"format": FORMAT, "name": secrets.token_hex(16)}
+                pages.append(Entry("ledger", body=body))
+        return self
 
 
-def _sum(charges: Mapping[str, Spend]) -> Spend:
-    return sum(charges.values(), Spend())
+def _dataset(pages: Pages, label: str) -> Dataset:
+    found = pages.lines("dataset", label=label)
+    if not found:
+        known = ", ".join(repr(line.entry.label) for line in pages.lines("dataset")) or "none"
+        raise LedgerError(
+            f"the ledger knows no data set {label!r}; it has {known}. "
+            "Its owner creates one with a total epsilon and delta first."
+        )
+    return _as_dataset(found[0])
+
+
+def _as_dataset(line: Line) -> Dataset:
+    body = line.entry.body
+    budget = Budget(body["epsilon"], body["delta"])
+    return Dataset(line.entry.label, budget, body["unit"], body["source"])
+
+
+def _run(pages: Pages, name: str) -> Run:
+    found = _runs(pages, run=name)
+    if not found:
+        raise LedgerError(
+            f"the ledger knows no run {name!r}. 'privclust ledger runs' lists those of a data set."
+        )
+    return found[0]
+
+
+def _runs(pages: Pages, **where: str) -> tuple[Run, ...]:
+    reserved: dict[str, Entry] = {}
+    charges: dict[str, dict[str, Spend]] = {}
+    ends: dict[str, Literal["finished", "given up"]] = {}
+    for line in pages.lines("reserve", "claim", "close", **where):
+        entry = line.entry
+        if entry.kind == "reserve":
+            reserved.setdefault(entry.run, entry)
+            charges.setdefault(entry.run, {})
+        elif entry.kind == "claim":
+            charges[entry.run][entry.slot] = Spend(**entry.body["spend"])
+        else:
+            ends[entry.run] = "finished" if entry.body["finished"] else "given up"
+    return tuple(
+        Run(
+            name,
+            entry.label,
+            Spend(**entry.body["spend"]),
+            charges[name],
+            ends.get(name, "open"),
+            entry.body["facts"],
+        )
+        for name, entry in reserved.items()
+    )
+
+
+def _committed(pages: Pages, label: str) -> Spend:
+    return sum((run.committed for run in _runs(pages, label=label)), Spend())
+
+
+def _answer(line: Line) -> Answer:
+    body = line.entry.body
+    return Answer(tuple(body["values"]), body["scale"], body["noise"])
 
 
 def _refusal(budget: Budget, requested: Spend, remaining: Spend) -> str:
@@ -203,7 +383,7 @@ def _refusal(budget: Budget, requested: Spend, remaining: Spend) -> str:
             f"  Requested:  epsilon {requested.epsilon:.6g}\n"
             f"  Remaining:  epsilon {remaining.epsilon:.6g}\n"
             f"  Difference: epsilon {difference:.6g}\n"
-            f"Ask for at most epsilon = {remaining.epsilon:.6g}, or ask the owner for more."
+            f"Ask for at most epsilon = {remaining.epsilon:.6g}."
         )
     left = epsilon_of(remaining.mu, budget.delta)
     wanted = epsilon_of(requested.mu, budget.delta)
@@ -212,5 +392,5 @@ def _refusal(budget: Budget, requested: Spend, remaining: Spend) -> str:
         f"  Requested:  mu² {requested.mu2:.6g} (epsilon {wanted:.4g} at delta {budget.delta:g})\n"
         f"  Remaining:  mu² {remaining.mu2:.6g} (epsilon {left:.4g} at delta {budget.delta:g})\n"
         f"  Difference: mu² {requested.mu2 - remaining.mu2:.6g}\n"
-        "Ask for a smaller epsilon, or ask the data set's owner for more."
+        f"Ask for at most epsilon = {math.floor(left * 1000) / 1000:g}; a budget never grows."
     )

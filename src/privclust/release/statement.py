@@ -6,7 +6,6 @@ import json
 import math
 from dataclasses import asdict, dataclass
 
-UNRECORDED = "unrecorded"
 NOT_COVERED = (
     "people with several rows, who are protected less than one row is",
     "names, number and types of the columns",
@@ -15,6 +14,17 @@ NOT_COVERED = (
     "running time and memory",
     "other fits of the same rows that no common ledger recorded",
 )
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a fit is recorded: data set and its total, run, the ledger's last hash then."""
+
+    dataset: str
+    epsilon: float
+    delta: float
+    run: str
+    head: str
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ class Statement:
         How the number of rows was treated.
     bounds_origin : str
         Where the bounds come from, in the user's words.
-    ledger : str
+    record : Record or None
         Where the budget was recorded.
     releases : tuple of ReleaseLine
         Everything that was learned from the rows.
@@ -78,7 +88,7 @@ class Statement:
     noise: str
     n_rows: str
     bounds_origin: str
-    ledger: str
+    record: Record | None
     releases: tuple[ReleaseLine, ...]
     version: str
     not_covered: tuple[str, ...] = NOT_COVERED
@@ -92,19 +102,17 @@ class Statement:
         return json.dumps(content, indent=2)
 
     def __str__(self) -> str:
-        ledger = self.ledger
-        if ledger == UNRECORDED:
-            ledger += "; nothing here stops further fits of the same rows, which add to epsilon"
         lines = [
             f"{self.subject}.",
             self._promise(),
             f"Neighbours: {self.adjacency}",
             f"Number of rows: {self.n_rows}",
             f"Bounds: {self.bounds_origin}.",
-            f"Noise: {self.noise}. Ledger: {ledger}. privclust {self.version}.",
+            f"Noise: {self.noise}. Ledger: {self._recorded()}. privclust {self.version}.",
             f"Learned from the rows ({len(self.releases)} answers; centres and sizes follow from "
             "these alone):",
             *(self._line(release) for release in self.releases),
+            *self._sampled(),
             "Not covered: " + "; ".join(self.not_covered) + ".",
         ]
         return "\n".join(lines)
@@ -122,6 +130,17 @@ class Statement:
             f"{self.mu:.4g}-Gaussian DP)."
         )
 
+    def _recorded(self) -> str:
+        if self.record is None:
+            return (
+                "unrecorded; nothing here stops further fits of the same rows, which add to epsilon"
+            )
+        return (
+            f"data set {self.record.dataset!r}, whose fits together keep epsilon = "
+            f"{self.record.epsilon:g}, delta = {self.record.delta:g}; run {self.record.run}, last "
+            f"entry {self.record.head}"
+        )
+
     def _line(self, release: ReleaseLine) -> str:
         asked = f"  {release.slot}: {release.query}, {release.coordinates} number(s)"
         if release.one_row_in > 1:
@@ -129,6 +148,14 @@ class Statement:
         if release.sigma == 0:
             return f"{asked}, no noise"
         return (
-            f"{asked}, {release.mechanism} noise of {release.sigma:.4g} for a row that adds at "
-            f"most {release.sensitivity:.4g}, {release.share:.2%} of the budget"
+            f"{asked}, {release.mechanism} noise of standard deviation {release.sigma:.4g} for a "
+            f"row that adds at most {release.sensitivity:.4g}, {release.share:.2%} of this fit"
         )
+
+    def _sampled(self) -> list[str]:
+        if all(release.one_row_in == 1 for release in self.releases):
+            return []
+        return [
+            "Rows asked at random are a secret sample, for speed; no credit is taken for it: all "
+            "rows are protected alike."
+        ]

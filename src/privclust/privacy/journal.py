@@ -1,0 +1,146 @@
+"""What a ledger is written into: entries, chained by hashes, appended and never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+Kind = Literal["ledger", "dataset", "reserve", "claim", "answer", "close"]
+
+NOTHING = ""
+"""What the first entry follows."""
+
+
+class LedgerError(RuntimeError):
+    """A ledger cannot be read or written, or does not hold what it should."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a ledger.
+
+    Attributes
+    ----------
+    kind : str
+        What happened.
+    label, run, slot : str
+        To which data set, run and slot; empty where none is meant.
+    body : mapping
+        What else is to be known, as JSON knows it.
+    question : bytes
+        Of a claim: all that was asked, kept where there is room. `body` has its hash.
+    """
+
+    kind: Kind
+    label: str = ""
+    run: str = ""
+    slot: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    question: bytes = b""
+
+
+@dataclass(frozen=True)
+class Line:
+    """An entry in its place: numbered from 1, with a hash of itself and all before it."""
+
+    number: int
+    entry: Entry
+    hash: str
+
+
+class Pages(Protocol):
+    """Access to a journal while nobody else writes."""
+
+    def lines(self, *kinds: Kind, **where: str) -> list[Line]:
+        """Return lines in order, without questions: of some kinds; of a label, run or slot."""
+
+    def question(self, number: int) -> bytes | None:
+        """Return the question of one line, if it was kept."""
+
+    def head(self) -> tuple[int, str]:
+        """Return number and hash of the last line."""
+
+    def append(self, entry: Entry) -> None:
+        """Write one entry at the end."""
+
+
+class Journal(Protocol):
+    """A place that keeps entries."""
+
+    def writing(self) -> AbstractContextManager[Pages]:
+        """Keep others out; on leaving, what was appended is there for good, or not at all."""
+
+    def reading(self) -> AbstractContextManager[Pages]:
+        """Read one consistent state."""
+
+    def ailments(self) -> list[str]:
+        """Return what the place itself finds wrong with its storage."""
+
+
+def chained(last: int, previous: str, entry: Entry) -> Line:
+    """Put an entry in its place behind the line of number `last` and hash `previous`.
+
+    Examples
+    --------
+    >>> first = chained(0, NOTHING, Entry("ledger"))
+    >>> chained(first.number, first.hash, Entry("ledger")).hash == first.hash
+    False
+    """
+    number = last + 1
+    parts = [number, previous, entry.kind, entry.label, entry.run, entry.slot, dict(entry.body)]
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return Line(number, entry, hashlib.sha256(text.encode()).hexdigest())
+
+
+class MemoryJournal:
+    """Entries that last as long as the process; questions are not kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._lines: list[Line] = []
+
+    @contextmanager
+    def writing(self) -> Iterator[Pages]:
+        """Keep other threads out, and forget what was appended if the work fails."""
+        with self._lock:
+            before = len(self._lines)
+            try:
+                yield self
+            except BaseException:
+                del self._lines[before:]
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Pages]:
+        """Read one consistent state."""
+        with self._lock:
+            yield self
+
+    def lines(self, *kinds: Kind, **where: str) -> list[Line]:
+        """Return lines in order, without questions: of some kinds; of a label, run or slot."""
+        return [
+            line
+            for line in self._lines
+            if (not kinds or line.entry.kind in kinds)
+            and all(getattr(line.entry, name) == value for name, value in where.items())
+        ]
+
+    def question(self, number: int) -> None:
+        """Questions are not kept."""
+
+    def head(self) -> tuple[int, str]:
+        """Return number and hash of the last line."""
+        return len(self._lines), self._lines[-1].hash if self._lines else NOTHING
+
+    def append(self, entry: Entry) -> None:
+        """Write one entry at the end."""
+        self._lines.append(chained(*self.head(), replace(entry, question=b"")))
+
+    def ailments(self) -> list[str]:
+        """Memory has none."""
+        return []

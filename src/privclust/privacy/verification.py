@@ -1,0 +1,108 @@
+"""Does a ledger hold what it should? Recomputed from its entries, trusting nothing."""
+
+from __future__ import annotations
+
+import zlib
+from hashlib import sha256
+
+from privclust.privacy.budget import Budget, Spend
+from privclust.privacy.journal import NOTHING, Journal, Line, Pages, chained
+
+
+def problems(journal: Journal, head: str | None = None) -> list[str]:
+    """Return what is wrong with a journal; nothing, one hopes.
+
+    Parameters
+    ----------
+    journal : Journal
+        Where the entries are.
+    head : str, optional
+        Hash that a model's statement names: the journal must contain it.
+    """
+    found = journal.ailments()
+    try:
+        with journal.reading() as pages:
+            lines = pages.lines()
+            broken = _broken_chain(lines)
+            found += broken or _changed_questions(pages, lines)
+        found += [] if broken else _ill_formed(lines) or _overspent(lines)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return [*found, "an entry does not say what its kind should, so it was not written by us"]
+    if head is not None and head not in {line.hash for line in lines}:
+        found.append(
+            "the model's fit is not in this ledger: the ledger is another one, or an older copy of "
+            "it was put back, and what was spent since then is missing from it"
+        )
+    return found
+
+
+def _broken_chain(lines: list[Line]) -> list[str]:
+    previous = NOTHING
+    for last, line in enumerate(lines):
+        expected = chained(last, previous, line.entry)
+        if (line.number, line.hash) != (expected.number, expected.hash):
+            return [f"entry {expected.number} was changed, or an entry before it was taken out"]
+        previous = line.hash
+    return [] if lines and lines[0].entry.kind == "ledger" else ["the ledger has no beginning"]
+
+
+def _changed_questions(pages: Pages, lines: list[Line]) -> list[str]:
+    found = []
+    for line in lines:
+        if line.entry.kind == "claim":
+            try:
+                question = pages.question(line.number)
+            except zlib.error:
+                question = b""
+            if question is not None and sha256(question).hexdigest() != line.entry.body["question"]:
+                found.append(f"the question of entry {line.number} was changed")
+    return found
+
+
+def _ill_formed(lines: list[Line]) -> list[str]:
+    """Each data set has one budget, each run one reservation and one end, each slot one answer."""
+    found = []
+    seen: set[tuple[str, ...]] = set()
+    for line in lines:
+        entry = line.entry
+        whole = entry.kind in ("ledger", "dataset", "reserve", "close")
+        name = (entry.kind, entry.label if entry.kind == "dataset" else entry.run, entry.slot)
+        if name in seen or (whole and entry.slot):
+            found.append(f"entry {line.number} says again what was said before")
+        seen.add(name)
+    return found
+
+
+def _overspent(lines: list[Line]) -> list[str]:
+    """Go through the entries once, as they were written, and check every rule at every step."""
+    budgets: dict[str, Budget] = {}
+    reserved: dict[str, Spend] = {}
+    claims: dict[str, dict[str, Spend]] = {}
+    labels: dict[str, str] = {}
+    closed: set[str] = set()
+    found = []
+    for line in lines:
+        entry = line.entry
+        if entry.kind == "dataset":
+            budgets[entry.label] = Budget(entry.body["epsilon"], entry.body["delta"])
+        elif entry.kind == "reserve":
+            labels[entry.run], claims[entry.run] = entry.label, {}
+            reserved[entry.run] = Spend(**entry.body["spend"])
+            committed = (
+                sum(claims[run].values(), Spend()) if run in closed else reserved[run]
+                for run, label in labels.items()
+                if label == entry.label
+            )
+            if not budgets[entry.label].admits(sum(committed, Spend())):
+                found.append(f"entry {line.number} overspends data set {entry.label!r}")
+        elif entry.kind == "claim":
+            if entry.run in closed:
+                found.append(f"entry {line.number} spends after its run was closed")
+            claims[entry.run][entry.slot] = Spend(**entry.body["spend"])
+            if not sum(claims[entry.run].values(), Spend()).within(reserved[entry.run]):
+                found.append(f"entry {line.number} spends more than its run reserved")
+        elif entry.kind == "answer" and entry.slot not in claims[entry.run]:
+            found.append(f"entry {line.number} answers a slot that was never charged")
+        elif entry.kind == "close":
+            closed.add(entry.run)
+    return found

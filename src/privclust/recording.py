@@ -1,0 +1,120 @@
+"""How a fit is recorded: which ledger pays for it, and what a resumed fit must have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from privclust.domain import Domain
+from privclust.errors import shown
+from privclust.privacy.digest import written_out
+from privclust.privacy.ledger import Ledger
+from privclust.release.statement import Record
+
+UNIT = "row"
+_APART = ("ledger", "dataset", "random_state", "bounds", "radius")
+"""Parameters that say where to record, or that facts name in another way."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Where one fit is recorded.
+
+    Attributes
+    ----------
+    ledger : Ledger or None
+        None if nobody keeps the budget.
+    label : str
+        The data set's name in the ledger.
+    seed : int
+        Of public choices; drawn now, typed by the user, or that of the run to resume.
+    facts : mapping
+        Public parameters, seed and versions.
+    resume : str or None
+        The run to go on with.
+    """
+
+    ledger: Ledger | None
+    label: str
+    seed: int
+    facts: Mapping[str, str]
+    resume: str | None
+
+    @contextmanager
+    def telling_how_to_resume(self, run: str) -> Iterator[None]:
+        """Whatever ends the fit too early, add how to go on with it."""
+        try:
+            yield
+        except BaseException as error:
+            if self.ledger is not None:
+                error.add_note(
+                    f"privclust: run {run} is in the ledger; fit(X, resume={run!r}) goes on with "
+                    "it, and nothing is paid twice."
+                )
+            raise
+
+    def record(self, run: str, head: str) -> Record | None:
+        """Return what a statement says about where the fit is recorded."""
+        if self.ledger is None:
+            return None
+        budget = self.ledger.dataset(self.label).budget
+        return Record(self.label, budget.epsilon, budget.delta, run, head)
+
+
+def recording(model: Any, domain: Domain, seed: int | None, resume: object) -> Recording:
+    """Open the ledger that `model` names, if any, and collect what is public about the fit."""
+    ledger, label = _ledger(model.ledger, model.dataset)
+    if resume is not None and (ledger is None or not isinstance(resume, str)):
+        raise ValueError(
+            f"resume={shown(resume)} needs a ledger, its dataset and the name of a run in it, as "
+            "'privclust ledger runs' lists them."
+        )
+    if seed is None and isinstance(resume, str) and ledger is not None:
+        seed = int(ledger.run(resume).facts.get("seed", 0))
+    elif seed is None:
+        seed = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    given = model.get_params(deep=False)
+    facts = {
+        "estimator": type(model).__name__,
+        **{name: _fact(value) for name, value in given.items() if name not in _APART},
+        "bounds": sha256(written_out(domain)).hexdigest()[:16],
+        "seed": str(seed),
+        "unit": UNIT,
+        "privclust": version("privclust"),
+        "numpy": version("numpy"),
+        "scikit-learn": version("scikit-learn"),
+    }
+    return Recording(ledger, label, seed, facts, resume if isinstance(resume, str) else None)
+
+
+def _fact(value: object) -> str:
+    """Write a parameter so that equal numbers look equal."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return shown(value)
+
+
+def _ledger(place: object, label: object) -> tuple[Ledger | None, str]:
+    if place is None and label is None:
+        return None, "unrecorded"
+    if not isinstance(place, str | os.PathLike) or not isinstance(label, str):
+        raise ValueError(
+            f"ledger must be the path or URL of a ledger, not an object, which clone() would copy, "
+            f"and dataset the name of a data set in it; got {shown(place)} and {shown(label)}. "
+            "Give both or neither."
+        )
+    ledger = Ledger.open(os.fspath(place))
+    unit = ledger.dataset(label).unit
+    if unit != UNIT:
+        raise ValueError(
+            f"data set {label!r} is protected per {unit}, this fit protects one {UNIT}. Use a "
+            "data set of the same unit."
+        )
+    return ledger, label

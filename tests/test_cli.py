@@ -1,0 +1,140 @@
+"""The command line says and does what the ledger does, and fails in one sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from privclust import Ledger, PrivateKMeans
+from privclust.cli import app
+from privclust.testing import SeededNoise, noise_from
+
+
+def privclust(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    place = tmp_path / "budget.db"
+    done = privclust("ledger", "create", place, "wards", "--epsilon", 2, "--delta", 1e-6)
+    assert done.exit_code == 0, done.output
+    return place
+
+
+@pytest.fixture
+def model(place: Path) -> PrivateKMeans:
+    rows = np.random.default_rng(0).normal(0.0, 0.2, (2000, 2))
+    with noise_from(SeededNoise(0)):
+        return PrivateKMeans(2, delta=1e-6, radius=1.0, ledger=str(place), dataset="wards").fit(
+            rows
+        )
+
+
+def test_a_data_set_is_created_once(place: Path) -> None:
+    again = privclust("ledger", "create", place, "wards", "--epsilon", 9, "--delta", 1e-6)
+    assert again.exit_code == 1
+    assert again.stderr == (
+        "privclust: the ledger has a data set 'wards' already; a budget never grows.\n"
+    )
+
+
+def test_remaining_shows_every_data_set_and_what_it_is_worth(place: Path) -> None:
+    source = ("--source", "public register")
+    privclust("ledger", "create", place, "towns", "--epsilon", 1, "--delta", 0, *source)
+    shown = privclust("ledger", "remaining", place).stdout
+    assert "wards" in shown
+    assert "100.0%" in shown
+    assert "epsilon 2" in shown
+    assert "public register" in shown
+    assert "towns" not in privclust("ledger", "remaining", place, "wards").stdout
+
+
+def test_runs_lists_fits_and_close_ends_one(place: Path, model: PrivateKMeans) -> None:
+    run = model.privacy_statement_.record.run
+    shown = privclust("ledger", "runs", place, "wards").stdout
+    assert run in shown
+    assert "PrivateKMeans, 2 clusters, epsilon 1 " in shown
+    assert "finished" in shown
+    ledger = Ledger.open(str(place))
+    other = ledger.reserve("wards", ledger.run(run).reserved, {})
+    assert privclust("ledger", "close", place, other).exit_code == 0
+    assert ledger.run(other).state == "given up"
+
+
+def test_brackets_in_names_are_shown_as_they_are(place: Path) -> None:
+    source = ("--source", "wards [/2025]")
+    privclust("ledger", "create", place, "[b]", "--epsilon", 1, "--delta", 1e-6, *source)
+    assert "wards [/2025]" in privclust("ledger", "remaining", place).stdout
+
+
+def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
+    place: Path, model: PrivateKMeans, tmp_path: Path
+) -> None:
+    statement = tmp_path / "model.json"
+    statement.write_text(model.privacy_statement_.to_json())
+    assert privclust("ledger", "verify", place, "--model", statement).stdout == (
+        "the ledger is intact.\n"
+    )
+    content = json.loads(statement.read_text())
+    content["record"]["head"] = "0" * 64
+    statement.write_text(json.dumps(content))
+    missing = privclust("ledger", "verify", place, "--model", statement)
+    assert missing.exit_code == 1
+    assert "not in this ledger" in missing.stderr
+    content["record"] = None
+    statement.write_text(json.dumps(content))
+    unrecorded = privclust("ledger", "verify", place, "--model", statement)
+    assert "was not recorded" in unrecorded.stderr
+
+
+def test_export_is_the_ledger_line_by_line(place: Path, tmp_path: Path) -> None:
+    file = tmp_path / "entries.jsonl"
+    printed = privclust("ledger", "export", place).stdout
+    privclust("ledger", "export", place, "--output", file)
+    assert file.read_text() == printed
+    entries = [json.loads(line) for line in printed.splitlines()]
+    assert entries == Ledger.open(str(place)).export()
+    assert [entry["kind"] for entry in entries] == ["ledger", "dataset"]
+
+
+def test_draw_writes_a_picture(place: Path, model: PrivateKMeans, tmp_path: Path) -> None:
+    picture = tmp_path / "budget.png"
+    assert privclust("ledger", "draw", place, "wards", picture).exit_code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (("remaining", "nowhere.db"), "nowhere.db. Its owner makes one"),
+        (("runs", "{place}", "streets"), "knows no data set 'streets'"),
+        (("close", "{place}", "0123"), "knows no run '0123'"),
+        (("create", "{place}", "x", "--epsilon", "0", "--delta", "1e-6"), "epsilon must lie"),
+        (("verify", "{place}", "--model", "nowhere.json"), "nowhere.json"),
+    ],
+)
+def test_what_fails_is_said_in_one_sentence(
+    place: Path, words: tuple[str, ...], cause: str
+) -> None:
+    failed = privclust("ledger", *(word.format(place=place) for word in words))
+    assert failed.exit_code == 1
+    assert failed.stderr.startswith("privclust: ")
+    assert cause in failed.stderr
+    assert "Traceback" not in failed.output
+
+
+def test_it_is_a_module_too_and_says_which_extra_it_needs() -> None:
+    start = [sys.executable, "-m", "privclust"]
+    helped = subprocess.run([*start, "ledger", "--help"], capture_output=True, text=True)
+    assert "remaining" in helped.stdout
+    code = "import sys; sys.modules['typer'] = None; from privclust.__main__ import main; main()"
+    refused = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert 'pip install "privclust[cli]"' in refused.stderr
+    assert refused.returncode == 1
