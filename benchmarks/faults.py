@@ -23,9 +23,10 @@ import numpy as np
 
 from privclust import Ledger, PEMeans, PrivateKMeans
 from privclust.geometry.grid import FloatArray
+from privclust.privacy.accounts import Run
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import BudgetExceededError, Run
+from privclust.privacy.ledger import BudgetExceededError
 from privclust.privacy.noise import OpenDPNoise
 from privclust.queries import Query
 from privclust.testing import RepeatableNoise, noise_from

@@ -12,9 +12,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from privclust.privacy.accounts import Run
 from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import BudgetExceededError, Ledger, Run
+from privclust.privacy.ledger import BudgetExceededError, Ledger
 
 app = typer.Typer(
     help="Clustering of sensitive data under differential privacy.", add_completion=False

@@ -8,8 +8,9 @@ from pathlib import Path
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from privclust.privacy.accounts import Run
 from privclust.privacy.budget import Spend
-from privclust.privacy.ledger import Ledger, Run
+from privclust.privacy.ledger import Ledger
 
 SHOWN = 12
 """Fits drawn one by one; those before are drawn together."""

@@ -155,6 +155,8 @@ def test_a_sample_that_counts_rows_twice_is_found() -> None:
     assert found == [f"question {n} moved by more than it declared" for n in (1, 2, 3)]
 
 
-def test_a_sample_is_not_sampled_again() -> None:
-    with pytest.raises(NotImplementedError):
-        Transcript(over(TABLE), SeededNoise(0)).sample(1, bytes(32)).sample(1, bytes(32))
+def test_a_sample_of_a_sample_is_listened_to_as_well() -> None:
+    transcript = Transcript(over(TABLE), SeededNoise(0))
+    exact = transcript.sample(1, bytes(32)).sample(1, b"another key").aggregate(Count())
+    transcript.gaussian(np.array(exact), 1.0)
+    assert [question.exact for question in transcript.questions] == [tuple(exact)]

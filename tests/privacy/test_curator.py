@@ -11,10 +11,11 @@ from privclust.domain import Ball
 from privclust.engines.base import EngineError
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
+from privclust.privacy.accounts import Answer
 from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.journal import Entry, LedgerError, MemoryJournal
-from privclust.privacy.ledger import Answer, BudgetExceededError, Ledger
+from privclust.privacy.ledger import BudgetExceededError, Ledger
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import ClusterSums, Count, NearestVotes

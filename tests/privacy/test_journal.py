@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from postgres import execute
+from sqlalchemy.exc import OperationalError
 
 from privclust.privacy.journal import NOTHING, Entry, Journal, LedgerError, MemoryJournal, chained
 from privclust.privacy.ledger import Ledger
@@ -378,3 +379,30 @@ def test_what_is_neither_a_file_nor_a_servers_url_is_refused(place: str) -> None
 def test_a_password_in_a_url_is_refused() -> None:
     with pytest.raises(LedgerError, match="PGPASSWORD"):
         Ledger.open("postgresql://user:secret@host/budgets")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("said", ["", "first line\nDETAIL: Failing row contains 123456"])
+def test_a_database_that_fails_without_a_word_or_with_too_many_is_told_of(
+    tmp_path: Path, said: str
+) -> None:
+    """An error without a text ends the work too; what follows its first line stays inside."""
+    journal = made(str(tmp_path / "ledger.db"))
+
+    def fail() -> None:
+        with journal.writing() as pages:
+            pages.append(CLAIM)
+            raise OperationalError("INSERT", {}, Exception(said))
+
+    with pytest.raises(LedgerError) as failed:
+        fail()
+    assert "123456" not in str(failed.value)
+    with journal.reading() as pages:
+        assert pages.lines() == []
+
+
+def test_a_ledger_of_another_format_is_not_read(tmp_path: Path) -> None:
+    journal = made(str(tmp_path / "ledger.db"))
+    write(journal, Entry("ledger", body={"format": 2, "name": "later"}))
+    with pytest.raises(LedgerError, match="the version that wrote it"):
+        Ledger.open(journal.place)

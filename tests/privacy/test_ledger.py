@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from privclust.privacy.accounts import Answer, Dataset
 from privclust.privacy.budget import QUANTA, Spend, gaussian_spend, pure_spend
 from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import Answer, BudgetExceededError, Dataset, Ledger
+from privclust.privacy.ledger import BudgetExceededError, Ledger
 
 ANSWER = Answer((1, -2, 2**62), 4.1, "OpenDP")
 OTHER = Answer((9,), 4.0, "OpenDP")

@@ -119,7 +119,8 @@ import json, os, resource, sys
 from pathlib import Path
 from privclust.privacy.budget import Spend, gaussian_spend
 from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import Answer, Ledger
+from privclust.privacy.accounts import Answer
+from privclust.privacy.ledger import Ledger
 folder, how = Path(sys.argv[1]), sys.argv[2]
 place, ballast = str(folder / "ledger.db"), folder / "ballast"
 ledger = Ledger.create(place, "table", epsilon=1.0, delta=1e-6)

@@ -20,10 +20,11 @@ from processes import race
 from privclust.domain import Ball
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import IntArray
+from privclust.privacy.accounts import Answer
 from privclust.privacy.budget import Budget, Spend, gaussian_spend, pure_spend
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import Answer, BudgetExceededError, Ledger
+from privclust.privacy.ledger import BudgetExceededError, Ledger
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import Count
 from privclust.testing import SeededNoise, noise_from

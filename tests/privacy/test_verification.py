@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from postgres import execute
 
+from privclust.privacy.accounts import Answer
 from privclust.privacy.budget import Spend, gaussian_spend
 from privclust.privacy.journal import Entry, LedgerError
-from privclust.privacy.ledger import Answer, Ledger
+from privclust.privacy.ledger import Ledger
 from privclust.privacy.sql_journal import SqlJournal
 
 UNLOCKED: str = "ALTER TABLE privclust_entries DISABLE TRIGGER ALL"
@@ -68,7 +69,7 @@ def found(place: str, head: str | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("number", "change"),
     [
-        (1, "body = replace(body, '1', '2')"),
+        (1, "body = replace(body, 'name', 'mane')"),
         (2, "body = replace(body, '1.0', '9.0')"),
         (2, "body = replace(body, 'row', 'pair')"),
         (3, "body = replace(body, 'seed', 'deed')"),
@@ -198,6 +199,17 @@ def test_a_forged_answer_that_nobody_paid_for_is_found(place: str) -> None:
     body = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
     forge(place, Entry("answer", "table", run, "count", body))
     assert found(place) == ["entry 9 answers a slot that was never charged"]
+
+
+@pytest.mark.attack
+def test_a_forged_end_that_gives_back_what_was_spent_is_found(place: str) -> None:
+    """The budget trusts what a run's end says; verification adds it up again."""
+    ledger = Ledger.open(place)
+    run = ledger.runs("table")[1].name
+    ledger.claim(run, "count", quarter(ledger), b"how many?")
+    body = {"spend": asdict(Spend()), "finished": True}
+    forge(place, Entry("close", "table", run, body=body))
+    assert found(place) == ["entry 10 misstates what its run spent"]
 
 
 # A damaged file ----------------------------------------------------------------------------------

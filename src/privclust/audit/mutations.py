@@ -136,7 +136,7 @@ CATALOGUE = (
     Mutation(
         "a budget for each fit",
         "privacy/ledger.py",
-        "if not budget.admits(committed + total):",
+        "if not budget.admits(taken + total):",
         "if not budget.admits(total):",
     ),
     Mutation(

@@ -136,8 +136,8 @@ class _Sample:
         return self._transcript.listen(self._engine, query)
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Refuse: the Curator samples all rows only."""
-        raise NotImplementedError("a sample is not sampled again")
+        """Return a sample of the sample, listened to as well."""
+        return _Sample(self._transcript, self._engine.sample(halvings, key))
 
 
 def replay_on_neighbour(

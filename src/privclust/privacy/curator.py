@@ -17,10 +17,11 @@ import numpy as np
 from privclust.engines.base import Engine, guarded
 from privclust.engines.sampling import HALVINGS_MAX
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
+from privclust.privacy.accounts import Answer
 from privclust.privacy.budget import QUANTA, Spend
 from privclust.privacy.digest import written_out
 from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import Answer, Ledger
+from privclust.privacy.ledger import Ledger
 from privclust.privacy.noise import NoiseSource, NoNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot
 from privclust.queries import Bounds, Query

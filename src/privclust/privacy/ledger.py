@@ -10,13 +10,25 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from privclust.privacy.accounts import (
+    Answer,
+    Dataset,
+    Run,
+    as_answer,
+    as_dataset,
+    as_runs,
+    committed,
+    dataset_of,
+    lines_of,
+    run_of,
+)
 from privclust.privacy.budget import Budget, Spend, epsilon_of
-from privclust.privacy.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
+from privclust.privacy.journal import Entry, Journal, LedgerError, MemoryJournal
 from privclust.privacy.verification import problems
 
 FORMAT = 1
@@ -24,52 +36,6 @@ FORMAT = 1
 
 class BudgetExceededError(RuntimeError):
     """A fit asked for more than its data set's budget has left. Nothing was read."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A noisy answer as a ledger keeps it: whole numbers, and the noise they carry."""
-
-    values: tuple[int, ...]
-    scale: float
-    noise: str
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A data set's account: its total, whose data counts as one unit, where it comes from."""
-
-    label: str
-    budget: Budget
-    unit: str
-    source: str
-
-
-@dataclass(frozen=True)
-class Run:
-    """One fit in a ledger: what it may spend, what it spent on which slot, whether it may go on."""
-
-    name: str
-    label: str
-    reserved: Spend
-    charges: Mapping[str, Spend]
-    state: Literal["open", "finished", "given up"]
-    facts: Mapping[str, str]
-
-    @property
-    def open(self) -> bool:
-        """Whether it may still ask."""
-        return self.state == "open"
-
-    @property
-    def spent(self) -> Spend:
-        """What its slots were charged."""
-        return sum(self.charges.values(), Spend())
-
-    @property
-    def committed(self) -> Spend:
-        """What this run takes from the budget: all it reserved, until it is closed."""
-        return self.reserved if self.open else self.spent
 
 
 class Ledger:
@@ -143,6 +109,13 @@ class Ledger:
                 f"there is no ledger at {where}. Its owner makes one with Ledger.create or "
                 "'privclust ledger create', with a budget for each data set."
             )
+        with journal.reading() as pages:
+            formats = {line.entry.body["format"] for line in pages.lines("ledger")}
+        if formats - {FORMAT}:
+            raise LedgerError(
+                f"this ledger has format {formats}, this version of privclust reads {FORMAT}. Use "
+                "the version that wrote it."
+            )
         return cls(journal)
 
     def add(
@@ -166,12 +139,10 @@ class Ledger:
         `facts` are the public parameters, seed and versions a resumed run must match.
         """
         with self._journal.writing() as pages:
-            budget = _dataset(pages, label).budget
-            committed = _committed(pages, label)
-            if not budget.admits(committed + total):
-                raise BudgetExceededError(
-                    _refusal(budget, total, committed.left_of(budget.capacity))
-                )
+            budget = dataset_of(pages, label).budget
+            taken = committed(pages, label)
+            if not budget.admits(taken + total):
+                raise BudgetExceededError(_refusal(budget, total, taken.left_of(budget.capacity)))
             run = secrets.token_hex(8)
             body = {"spend": asdict(total), "facts": dict(facts)}
             pages.append(Entry("reserve", label, run, body=body))
@@ -200,8 +171,11 @@ class Ledger:
         """
         asked = sha256(question).hexdigest()
         with self._journal.writing() as pages:
-            found = _run(pages, run)
-            claimed = pages.lines("claim", run=run, slot=slot)
+            lines = lines_of(pages, run)
+            found = as_runs(lines)[0]
+            claimed = [
+                line for line in lines if (line.entry.kind, line.entry.slot) == ("claim", slot)
+            ]
             body = {"spend": asdict(charge), "question": asked}
             if claimed and claimed[0].entry.body != body:
                 raise LedgerError(
@@ -211,7 +185,7 @@ class Ledger:
                 )
             answered = pages.lines("answer", run=run, slot=slot) if claimed else []
             if answered:
-                return _answer(answered[0])
+                return as_answer(answered[0])
             if not found.open:
                 raise LedgerError(
                     f"run {run} was closed before it was finished. Start a new one, which spends "
@@ -231,7 +205,7 @@ class Ledger:
                 raise LedgerError(f"slot {slot!r} was never claimed in this run.")
             claimed, *stored = lines
             if stored:
-                return _answer(stored[0])
+                return as_answer(stored[0])
             body = {"values": answer.values, "scale": answer.scale, "noise": answer.noise}
             pages.append(Entry("answer", claimed.entry.label, run, slot, body))
         return answer
@@ -239,14 +213,15 @@ class Ledger:
     def close(self, run: str, finished: bool = False) -> None:
         """End a run: what it reserved for slots that were never claimed becomes free."""
         with self._journal.writing() as pages:
-            found = _run(pages, run)
+            found = run_of(pages, run)
             if found.open:
-                pages.append(Entry("close", found.label, run, body={"finished": finished}))
+                body = {"spend": asdict(found.spent), "finished": finished}
+                pages.append(Entry("close", found.label, run, body=body))
 
     def remaining(self, label: str) -> Spend:
         """Return what this data set has left: mu², or epsilon where its promise is pure."""
         with self._journal.reading() as pages:
-            return _committed(pages, label).left_of(_dataset(pages, label).budget.capacity)
+            return committed(pages, label).left_of(dataset_of(pages, label).budget.capacity)
 
     def epsilon_left(self, label: str) -> float:
         """Return the largest epsilon that one more fit of this data set may have."""
@@ -257,23 +232,23 @@ class Ledger:
     def datasets(self) -> tuple[Dataset, ...]:
         """Return all accounts, oldest first."""
         with self._journal.reading() as pages:
-            return tuple(_as_dataset(line) for line in pages.lines("dataset"))
+            return tuple(as_dataset(line) for line in pages.lines("dataset"))
 
     def dataset(self, label: str) -> Dataset:
         """Return the account of one data set."""
         with self._journal.reading() as pages:
-            return _dataset(pages, label)
+            return dataset_of(pages, label)
 
     def runs(self, label: str) -> tuple[Run, ...]:
         """Return the runs on this data set, oldest first."""
         with self._journal.reading() as pages:
-            _dataset(pages, label)
-            return _runs(pages, label=label)
+            dataset_of(pages, label)
+            return as_runs(pages.lines("reserve", "claim", "close", label=label))
 
     def run(self, name: str) -> Run:
         """Return one run."""
         with self._journal.reading() as pages:
-            return _run(pages, name)
+            return run_of(pages, name)
 
     def head(self) -> str:
         """Return the hash of the last entry, which stands for all before it."""
@@ -312,67 +287,6 @@ class Ledger:
                 body = {"format": FORMAT, "name": secrets.token_hex(16)}
                 pages.append(Entry("ledger", body=body))
         return self
-
-
-def _dataset(pages: Pages, label: str) -> Dataset:
-    found = pages.lines("dataset", label=label)
-    if not found:
-        known = ", ".join(repr(line.entry.label) for line in pages.lines("dataset")) or "none"
-        raise LedgerError(
-            f"the ledger knows no data set {label!r}; it has {known}. "
-            "Its owner creates one with a total epsilon and delta first."
-        )
-    return _as_dataset(found[0])
-
-
-def _as_dataset(line: Line) -> Dataset:
-    body = line.entry.body
-    budget = Budget(body["epsilon"], body["delta"])
-    return Dataset(line.entry.label, budget, body["unit"], body["source"])
-
-
-def _run(pages: Pages, name: str) -> Run:
-    found = _runs(pages, run=name)
-    if not found:
-        raise LedgerError(
-            f"the ledger knows no run {name!r}. 'privclust ledger runs' lists those of a data set."
-        )
-    return found[0]
-
-
-def _runs(pages: Pages, **where: str) -> tuple[Run, ...]:
-    reserved: dict[str, Entry] = {}
-    charges: dict[str, dict[str, Spend]] = {}
-    ends: dict[str, Literal["finished", "given up"]] = {}
-    for line in pages.lines("reserve", "claim", "close", **where):
-        entry = line.entry
-        if entry.kind == "reserve":
-            reserved.setdefault(entry.run, entry)
-            charges.setdefault(entry.run, {})
-        elif entry.kind == "claim":
-            charges[entry.run][entry.slot] = Spend(**entry.body["spend"])
-        else:
-            ends[entry.run] = "finished" if entry.body["finished"] else "given up"
-    return tuple(
-        Run(
-            name,
-            entry.label,
-            Spend(**entry.body["spend"]),
-            charges[name],
-            ends.get(name, "open"),
-            entry.body["facts"],
-        )
-        for name, entry in reserved.items()
-    )
-
-
-def _committed(pages: Pages, label: str) -> Spend:
-    return sum((run.committed for run in _runs(pages, label=label)), Spend())
-
-
-def _answer(line: Line) -> Answer:
-    body = line.entry.body
-    return Answer(tuple(body["values"]), body["scale"], body["noise"])
 
 
 def _refusal(budget: Budget, requested: Spend, remaining: Spend) -> str:

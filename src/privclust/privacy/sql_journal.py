@@ -200,7 +200,7 @@ class SqlJournal:
 
     @contextmanager
     def _connected(self) -> Iterator[sa.Connection]:
-        cause = ""
+        cause: str | None = None
         if _forks.inherited:
             raise LedgerError(
                 "a ledger was being written while this process was forked, and SQLite does not "
@@ -210,8 +210,9 @@ class SqlJournal:
             with self._engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            cause = str(getattr(error, "orig", None) or error).strip()
-        if cause:
+            # Its first line only: the next may show the entry, an answer not stored among them.
+            cause = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+        if cause is not None:
             raise LedgerError(
                 f"the ledger {self.place} could not be read or written: {cause}. Check that the "
                 "path is right, that its disk has room and that this user may write there, or that "

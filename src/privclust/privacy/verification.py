@@ -105,4 +105,6 @@ def _overspent(lines: list[Line]) -> list[str]:
             found.append(f"entry {line.number} answers a slot that was never charged")
         elif entry.kind == "close":
             closed.add(entry.run)
+            if Spend(**entry.body["spend"]) != sum(claims[entry.run].values(), Spend()):
+                found.append(f"entry {line.number} misstates what its run spent")
     return found
