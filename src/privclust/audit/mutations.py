@@ -124,14 +124,14 @@ CATALOGUE = (
     Mutation(
         "two answers for one charge",
         "privacy/ledger.py",
-        "return _answer(stored[0])",
+        "return as_answer(stored[0])",
         "return answer",
     ),
     Mutation(
         "refund on close",
         "privacy/ledger.py",
-        "return self.reserved if self.open else self.spent",
-        "return self.reserved if self.open else Spend()",
+        'body = {"spend": asdict(found.spent), "finished": finished}',
+        'body = {"spend": asdict(Spend()), "finished": finished}',
     ),
     Mutation(
         "a budget for each fit",
