@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import blobs, cost, errorbars, faults, memory, overhead, reproduce, speed, utility
+from benchmarks import (
+    blobs,
+    cost,
+    errorbars,
+    faults,
+    memory,
+    overhead,
+    reproduce,
+    scale,
+    speed,
+    utility,
+)
 
 MEASUREMENTS = {
     "blobs": blobs.main,
@@ -14,6 +25,7 @@ MEASUREMENTS = {
     "memory": memory.main,
     "overhead": overhead.main,
     "reproduce": reproduce.main,
+    "scale": scale.main,
     "speed": speed.main,
     "utility": utility.main,
 }

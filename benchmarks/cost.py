@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import blobs
-from privclust import PEMeans, fitting
+from privclust import PEMeans, tables
 from privclust.algorithms import pe_means
 from privclust.domain import Ball, to_unit_grid
 from privclust.engines.numpy import NumpyEngine
@@ -72,7 +72,7 @@ def main(quick: bool) -> None:
 
 def _fit(rows: FloatArray, seed: int) -> tuple[Release, ...]:
     Listening.populations.clear()
-    with patch.object(fitting, "NumpyEngine", Listening):
+    with patch.object(tables, "NumpyEngine", Listening):
         model = PEMeans(16, epsilon=1.0, delta=1e-6, radius=1.0, random_state=seed).fit(rows)
     return tuple(model.releases_[1:])
 

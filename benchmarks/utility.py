@@ -85,12 +85,6 @@ def pieces() -> list[Piece]:
         for name in EVERY_SET
         if name not in (*PE_TABLE_1, *HDPE_TABLE_1)
     ]
-    older = [
-        (_older(name), name, seed)
-        for seed in range(SIDE_SEEDS)
-        for name in EVERY_SET
-        if name not in (*PE_TABLE_1, *HDPE_TABLE_1)
-    ]
     return references + [
         Piece(method, name, epsilon, seed)
         for method, name, seed in (*main, *small, *sides, *older)

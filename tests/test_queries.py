@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from privclust.domain import Ball, Box, Domain, to_unit_grid
 from privclust.engines import numpy as numpy_engine
+from privclust.engines import units
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import UNIT, FloatArray
 from privclust.geometry.projection import gaussian_projection
@@ -134,6 +135,12 @@ def totals(example: Example, rows: FloatArray, threads: int = 1) -> list[int]:
     return NumpyEngine(rows, example.domain, threads).aggregate(example.query)
 
 
+def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows be read and summed so many at a time."""
+    monkeypatch.setattr(numpy_engine, "PARCEL_ROWS", n_rows)
+    monkeypatch.setattr(units, "PARCEL_ROWS", n_rows)
+
+
 # A row alone -------------------------------------------------------------------------------------
 
 
@@ -215,7 +222,7 @@ def test_a_row_on_a_bisector_always_takes_the_same_side(example: Example) -> Non
 def test_the_engine_adds_what_each_row_contributes_alone(
     example: Example, threads: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numpy_engine, "CHUNK_ROWS", chunk)
+    in_parcels_of(chunk, monkeypatch)
     rows = telling_rows(example.n_columns)
     expected = [0] * example.query.size
     for row in rows:
@@ -274,8 +281,8 @@ def test_a_row_added_to_few_many_or_equal_rows_moves_no_more_than_declared(
 def test_any_row_can_leave_and_moves_no_more_than_declared(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Small chunks, so that a row that leaves shifts all later rows into other chunks.
-    monkeypatch.setattr(numpy_engine, "CHUNK_ROWS", 50)
+    # Small parcels, so that a row that leaves shifts all later rows into other parcels.
+    in_parcels_of(50, monkeypatch)
     rows = telling_rows(example.n_columns)
     with_row = totals(example, rows)
     for leaving in range(0, len(rows), 13):

@@ -71,7 +71,22 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     return GivenBounds(box, UNSTATED)
 
 
-def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
+def bounded_columns(bounds: Bounds | None) -> tuple[str, ...] | None:
+    """Return the columns that bounds name, or None if they name none.
+
+    Examples
+    --------
+    >>> bounded_columns({"age": (0, 120)})
+    ('age',)
+    """
+    if isinstance(bounds, Mapping):
+        return tuple(bounds)
+    if isinstance(bounds, str | os.PathLike):
+        return tuple(_content(Path(bounds)).get("columns", {}))
+    return None
+
+
+def _content(file: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(file.read_text())
     except OSError:
@@ -86,9 +101,14 @@ def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
             f"the bounds file {file.name!r} must say where its bounds come from: "
             f"bounds_origin = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
         )
+    return content
+
+
+def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
+    content = _content(file)
     columns: dict[str, dict[str, Any]] = content.get("columns", {})
     rows = [_number_column(name, columns[name]) for name in _ordered(list(columns), names)]
-    return GivenBounds(Box(*zip(*rows, strict=True)), origin)
+    return GivenBounds(Box(*zip(*rows, strict=True)), content["bounds_origin"])
 
 
 def _number_column(name: str, column: dict[str, Any]) -> tuple[float, float, float]:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from privclust.engines.base import ROW
 from privclust.privacy.accounts import Run
 from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
@@ -38,12 +39,15 @@ def create(
     label: Label,
     epsilon: Annotated[float, typer.Option(help="The most all fits together may promise.")],
     delta: Annotated[float, typer.Option(help="Such as 1e-6; well below one over the rows.")],
+    unit: Annotated[str, typer.Option(help="Column of ids whose rows are protected together.")] = (
+        ROW.name
+    ),
     source: Annotated[str, typer.Option(help="Where the data comes from, in words.")] = "",
 ) -> None:
     """Give a data set its budget, in a new ledger or one that exists."""
     with _told():
-        Ledger.create(place, label, epsilon=epsilon, delta=delta, source=source)
-        typer.echo(f"{label}: epsilon {epsilon:g}, delta {delta:g}, for each row.")
+        Ledger.create(place, label, epsilon=epsilon, delta=delta, unit=unit, source=source)
+        typer.echo(f"{label}: epsilon {epsilon:g}, delta {delta:g}, for each {unit}.")
 
 
 @ledger_app.command()

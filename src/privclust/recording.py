@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from privclust.domain import Domain
+from privclust.engines.base import Unit
 from privclust.errors import shown
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.release.statement import Record
 
-UNIT = "row"
-_APART = ("ledger", "dataset", "random_state", "bounds", "radius")
+_APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit")
 """Parameters that say where to record, or that facts name in another way."""
 
 
@@ -68,9 +68,11 @@ class Recording:
         return Record(self.label, budget.epsilon, budget.delta, run, head)
 
 
-def recording(model: Any, domain: Domain, seed: int | None, resume: object) -> Recording:
+def recording(
+    model: Any, domain: Domain, unit: Unit, seed: int | None, resume: object
+) -> Recording:
     """Open the ledger that `model` names, if any, and collect what is public about the fit."""
-    ledger, label = _ledger(model.ledger, model.dataset)
+    ledger, label = _ledger(model.ledger, model.dataset, unit)
     if resume is not None and (ledger is None or not isinstance(resume, str)):
         raise ValueError(
             f"resume={shown(resume)} needs a ledger, its dataset and the name of a run in it, as "
@@ -86,7 +88,7 @@ def recording(model: Any, domain: Domain, seed: int | None, resume: object) -> R
         **{name: _fact(value) for name, value in given.items() if name not in _APART},
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "seed": str(seed),
-        "unit": UNIT,
+        "unit": unit.name,
         "privclust": version("privclust"),
         "numpy": version("numpy"),
         "scikit-learn": version("scikit-learn"),
@@ -101,7 +103,7 @@ def _fact(value: object) -> str:
     return shown(value)
 
 
-def _ledger(place: object, label: object) -> tuple[Ledger | None, str]:
+def _ledger(place: object, label: object, unit: Unit) -> tuple[Ledger | None, str]:
     if place is None and label is None:
         return None, "unrecorded"
     if not isinstance(place, str | os.PathLike) or not isinstance(label, str):
@@ -111,10 +113,10 @@ def _ledger(place: object, label: object) -> tuple[Ledger | None, str]:
             "Give both or neither."
         )
     ledger = Ledger.open(os.fspath(place))
-    unit = ledger.dataset(label).unit
-    if unit != UNIT:
+    protected = ledger.dataset(label).unit
+    if protected != unit.name:
         raise ValueError(
-            f"data set {label!r} is protected per {unit}, this fit protects one {UNIT}. Use a "
-            "data set of the same unit."
+            f"data set {label!r} is protected per {protected}, this fit per {unit.name}. Set unit "
+            "to the column that the ledger names, or leave it out if that is 'row'."
         )
     return ledger, label

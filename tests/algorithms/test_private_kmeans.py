@@ -15,7 +15,7 @@ from privclust.algorithms import private_kmeans
 from privclust.algorithms.polishing import STEPS_MAX, steps_for
 from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domain import Ball, Box, Domain, from_unit
-from privclust.engines.base import Engine
+from privclust.engines.base import ROW, Engine
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import FloatArray
 from privclust.geometry.nearest import nearest
@@ -214,9 +214,13 @@ class Untouchable:
     """An engine that must not be asked."""
 
     n_columns = 4
+    unit = ROW
 
     def aggregate(self, query: Query) -> list[int]:
         raise AssertionError("rows were read")
+
+    def expect_sample(self, key: bytes) -> None:
+        pass
 
     def sample(self, halvings: int, key: bytes) -> Untouchable:
         return self

@@ -19,7 +19,7 @@ from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domain import Ball
 from privclust.engines.base import Engine
 from privclust.engines.numpy import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX, heads
+from privclust.engines.sampling import HALVINGS_MAX, heads, row_words
 from privclust.geometry.grid import FloatArray
 from privclust.geometry.nearest import nearest
 from privclust.privacy.budget import Budget, Spend
@@ -207,7 +207,8 @@ def test_neighbouring_tables_are_asked_the_same(
 
     Row 0 is drawn by the transcript's key, and so is row 200; row 1 is not.
     """
-    assert heads(bytes(32), 0, 201, 1)[[0, 1, 200]].tolist() == [True, False, True]
+    coins = heads(row_words(bytes(32), 0, 201), 1)
+    assert coins[[0, 1, 200]].tolist() == [True, False, True]
     halve_beyond(monkeypatch, 100)
     rows = np.random.default_rng(0).normal(0.0, 0.1, (size, d))
     table, neighbour = in_ball(rows), in_ball(np.vstack([rows, [[strange] + [0.1] * (d - 1)]]))

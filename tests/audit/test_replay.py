@@ -9,9 +9,9 @@ import pytest
 
 from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domain import Ball
-from privclust.engines.base import Engine
+from privclust.engines.base import ROW, Engine
 from privclust.engines.numpy import NumpyEngine
-from privclust.engines.sampling import heads
+from privclust.engines.sampling import heads, row_words
 from privclust.geometry.grid import UNIT, FloatArray
 from privclust.privacy.budget import Budget
 from privclust.privacy.curator import Curator
@@ -79,12 +79,16 @@ class Doubled:
     """An engine that counts every row twice."""
 
     n_columns = 2
+    unit = ROW
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def aggregate(self, query: Query) -> list[int]:
         return [2 * value for value in self._engine.aggregate(query)]
+
+    def expect_sample(self, key: bytes) -> None:
+        self._engine.expect_sample(key)
 
     def sample(self, halvings: int, key: bytes) -> Doubled:
         return Doubled(self._engine.sample(halvings, key))
@@ -101,7 +105,7 @@ def test_an_engine_that_counts_rows_twice_is_found() -> None:
 
 # The transcript's key is 32 zeros for every table. The rows below are told apart by it: `IN` rows
 # are those of a table of 40 that a sample of a quarter holds.
-COINS = heads(bytes(32), 0, 40, 2)
+COINS = heads(row_words(bytes(32), 0, 40), 2)
 IN = np.flatnonzero(COINS)
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from privclust.domain import Ball, Box, to_unit_grid
 from privclust.engines import numpy as numpy_engine
-from privclust.engines.base import EngineError
+from privclust.engines import units
+from privclust.engines.base import ROW, EngineError
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import GRID, UNIT, FloatArray
 from privclust.queries import (
@@ -79,6 +80,12 @@ def exact_total(query: Query, rows: FloatArray) -> list[int]:
     return total
 
 
+def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows be read and summed so many at a time."""
+    monkeypatch.setattr(numpy_engine, "PARCEL_ROWS", n_rows)
+    monkeypatch.setattr(units, "PARCEL_ROWS", n_rows)
+
+
 # Exactness ---------------------------------------------------------------------------------------
 
 
@@ -105,10 +112,10 @@ def test_a_total_above_2_to_the_53_is_exact() -> None:
 def test_a_total_above_2_to_the_63_neither_wraps_nor_saturates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A chunk whose sum is nearly 2^62, four times over: more than any 64-bit sum can hold.
+    # A parcel whose sum is nearly 2^62, four times over: more than any 64-bit sum can hold.
     huge = np.array([2**62 - 1, -(2**62) + 1])
-    monkeypatch.setattr(numpy_engine, "bounded_sum", lambda query, contribution: huge)
-    monkeypatch.setattr(numpy_engine, "CHUNK_ROWS", 10)
+    monkeypatch.setattr(units, "bounded_sum", lambda query, contribution: huge)
+    in_parcels_of(10, monkeypatch)
     query = NearestVotes(np.array([[0.5], [-0.5]]))
     found = NumpyEngine(np.zeros((40, 1)), Ball([0.0], 1.0), 2).aggregate(query)
     assert found == [4 * (2**62 - 1), -4 * (2**62 - 1)]
@@ -128,7 +135,7 @@ def test_the_number_of_threads_and_the_size_of_chunks_change_nothing(
     rows = np.random.default_rng(3).normal(size=(5000, 3)) / 2
     answers = []
     for threads, chunk in [(1, 8192), (2, 8192), (1, 17), (2, 17), (2, 4999)]:
-        monkeypatch.setattr(numpy_engine, "CHUNK_ROWS", chunk)
+        in_parcels_of(chunk, monkeypatch)
         engine = NumpyEngine(rows, BALL, threads)
         answers.append([engine.aggregate(query) for query in QUERIES])
     assert all(answer == answers[0] for answer in answers)
@@ -304,8 +311,10 @@ class Untouchable:
 def test_rows_are_touched_by_nothing_but_aggregate() -> None:
     rows: Any = Untouchable()
     engine = NumpyEngine(rows, BALL)
+    engine.expect_sample(KEY)
     sample = engine.sample(1, KEY)
     assert engine.n_columns == sample.n_columns == 3
+    assert engine.unit == sample.unit == ROW
     for touching in (engine, sample):
         with pytest.raises(EngineError):
             touching.aggregate(Count())
@@ -325,6 +334,6 @@ def test_rows_are_read_once_and_kept_as_whole_numbers() -> None:
     assert first == [4 * UNIT // 4] * 3 + [4 * UNIT]
     rows[:] = 0.0
     assert engine.aggregate(query) == first
-    assert engine._chunks is not None
-    assert [chunk.dtype for chunk in engine._chunks] == [np.dtype(np.int32)]
-    assert max(abs(int(chunk.max())) for chunk in engine._chunks) == GRID // 4
+    assert engine._held is not None
+    assert engine._held.rows.dtype == np.dtype(np.int32)
+    assert np.abs(engine._held.rows).max() == GRID // 4

@@ -4,62 +4,76 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.stats import binom
 
-from privclust.engines import sampling
-from privclust.engines.sampling import HALVINGS_MAX, heads
+from privclust.engines.sampling import HALVINGS_MAX, heads, row_words
 
 KEY = bytes(range(32))
+BLOCK = 8192
 keys = st.binary(min_size=32, max_size=32)
 blocks = st.integers(0, 2**40)
+offsets = st.one_of(st.integers(0, BLOCK - 1), st.integers(BLOCK - 300, BLOCK - 1))
+starts = st.builds(lambda block, offset: BLOCK * block + offset, blocks, offsets)
 sizes = st.integers(0, 300)
 halvings_of_any_size = st.integers(0, HALVINGS_MAX)
 cheap = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
 
+def tossed(key: bytes, start: int, n_rows: int, halvings: int) -> NDArray[np.bool_]:
+    """Toss the coins of `n_rows` rows, the first of which has the address `start`."""
+    return heads(row_words(key, start, n_rows), halvings)
+
+
 @pytest.mark.attack
 @cheap
-@given(keys, blocks, sizes, sizes, halvings_of_any_size)
-def test_a_coin_does_not_depend_on_how_many_rows_the_block_has(
-    key: bytes, block: int, few: int, more: int, halvings: int
+@given(keys, starts, sizes, sizes, halvings_of_any_size)
+def test_a_coin_does_not_depend_on_how_many_rows_are_tossed_with_it(
+    key: bytes, start: int, few: int, more: int, halvings: int
 ) -> None:
-    many = heads(key, block, few + more, halvings)
+    many = tossed(key, start, few + more, halvings)
     assert many.shape == (few + more,)
-    assert heads(key, block, few, halvings).tolist() == many[:few].tolist()
+    assert tossed(key, start, few, halvings).tolist() == many[:few].tolist()
+    assert tossed(key, start + few, more, halvings).tolist() == many[few:].tolist()
 
 
 @cheap
-@given(keys, blocks, sizes, halvings_of_any_size)
+@given(keys, starts, sizes, halvings_of_any_size)
 def test_a_coin_is_32_bits_of_the_key_and_the_address(
-    key: bytes, block: int, n_rows: int, halvings: int
+    key: bytes, start: int, n_rows: int, halvings: int
 ) -> None:
     """A second way to toss it, row by row, in Python's integers."""
-    stream = hashlib.shake_256(key + block.to_bytes(8, "little")).digest(4 * n_rows)
-    words = [int.from_bytes(stream[4 * row : 4 * row + 4], "little") for row in range(n_rows)]
-    expected = [word * 2**halvings < 2**HALVINGS_MAX for word in words]
-    assert heads(key, block, n_rows, halvings).tolist() == expected
+    streams = {
+        block: hashlib.shake_256(key + block.to_bytes(8, "little")).digest(4 * BLOCK)
+        for block in (start // BLOCK, (start + n_rows) // BLOCK)
+    }
+    expected = []
+    for address in range(start, start + n_rows):
+        block, place = divmod(address, BLOCK)
+        word = int.from_bytes(streams[block][4 * place : 4 * place + 4], "little")
+        expected.append(word * 2**halvings < 2**HALVINGS_MAX)
+    assert tossed(key, start, n_rows, halvings).tolist() == expected
 
 
 @cheap
-@given(keys, blocks, sizes, halvings_of_any_size, halvings_of_any_size)
+@given(keys, starts, sizes, halvings_of_any_size, halvings_of_any_size)
 def test_more_halvings_keep_a_part_of_what_fewer_keep(
-    key: bytes, block: int, n_rows: int, one: int, other: int
+    key: bytes, start: int, n_rows: int, one: int, other: int
 ) -> None:
     less, more = sorted((one, other))
-    wide, narrow = (heads(key, block, n_rows, halvings) for halvings in (less, more))
+    wide, narrow = (tossed(key, start, n_rows, halvings) for halvings in (less, more))
     assert not (narrow & ~wide).any()
 
 
 @cheap
-@given(keys, blocks, sizes)
-def test_without_halvings_every_row_is_kept(key: bytes, block: int, n_rows: int) -> None:
-    assert heads(key, block, n_rows, 0).all()
+@given(keys, starts, sizes)
+def test_without_halvings_every_row_is_kept(key: bytes, start: int, n_rows: int) -> None:
+    assert tossed(key, start, n_rows, 0).all()
 
 
 @pytest.mark.parametrize(
@@ -70,19 +84,15 @@ def test_without_halvings_every_row_is_kept(key: bytes, block: int, n_rows: int)
         (HALVINGS_MAX, [True, False, False, False]),
     ],
 )
-def test_exactly_one_word_in_two_to_the_halvings_is_heads(
-    halvings: int, kept: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = np.array([0, 2**31 - 1, 2**31, 2**32 - 1], dtype="<u4").tobytes()
-    stream = SimpleNamespace(digest=lambda size: words[:size])
-    monkeypatch.setattr(sampling, "hashlib", SimpleNamespace(shake_256=lambda content: stream))
-    assert heads(KEY, 0, 4, halvings).tolist() == kept
+def test_exactly_one_word_in_two_to_the_halvings_is_heads(halvings: int, kept: list[bool]) -> None:
+    words = np.array([0, 2**31 - 1, 2**31, 2**32 - 1], dtype=np.uint32)
+    assert heads(words, halvings).tolist() == kept
 
 
 def test_other_keys_and_blocks_toss_other_coins() -> None:
     """False alarm: two of 9 fair strings of 256 coins are equal, below 1e-75."""
     addresses = [(key, block) for key in (KEY, KEY[::-1], bytes(32)) for block in (0, 1, 2**32)]
-    strings = {heads(key, block, 256, 1).tobytes() for key, block in addresses}
+    strings = {tossed(key, BLOCK * block, 256, 1).tobytes() for key, block in addresses}
     assert len(strings) == len(addresses)
 
 
@@ -99,11 +109,11 @@ def test_heads_come_as_often_as_they_should_alone_and_in_pairs(halvings: int) ->
     """
     tosses = 2**17
     key, other = secrets.token_bytes(32), secrets.token_bytes(32)
-    tossed = heads(key, 0, tosses, halvings)
-    assert as_often_as(int(tossed.sum()), tosses, 0.5**halvings, 5e-8)
+    coins = tossed(key, 0, tosses, halvings)
+    assert as_often_as(int(coins.sum()), tosses, 0.5**halvings, 5e-8)
     for pair in (
-        tossed[::2] & tossed[1::2],
-        tossed & heads(key, 1, tosses, halvings),
-        tossed & heads(other, 0, tosses, halvings),
+        coins[::2] & coins[1::2],
+        coins & tossed(key, tosses, tosses, halvings),
+        coins & tossed(other, 0, tosses, halvings),
     ):
         assert as_often_as(int(pair.sum()), len(pair), 0.25**halvings, 5e-8)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privclust.domain import Ball
-from privclust.engines.base import EngineError
+from privclust.engines.base import ROW, EngineError
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.accounts import Answer
@@ -154,9 +154,13 @@ class Unreadable:
     """An engine that must not be asked."""
 
     n_columns = 2
+    unit = ROW
 
     def aggregate(self, query: object) -> list[int]:
         raise AssertionError("rows were read")
+
+    def expect_sample(self, key: bytes) -> None:
+        pass
 
     def sample(self, halvings: int, key: bytes) -> Unreadable:
         return self
@@ -215,9 +219,13 @@ def test_a_query_of_the_wrong_width_fails_in_its_own_words_with_or_without_rows(
 def test_totals_beyond_64_bits_are_clamped_not_wrapped() -> None:
     class Enormous:
         n_columns = 2
+        unit = ROW
 
         def aggregate(self, query: object) -> list[int]:
             return [2**80, -(2**80), 0, 1]
+
+        def expect_sample(self, key: bytes) -> None:
+            pass
 
         def sample(self, halvings: int, key: bytes) -> Enormous:
             return self

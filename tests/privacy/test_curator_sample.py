@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privclust.domain import Ball
-from privclust.engines.base import Engine, EngineError
+from privclust.engines.base import ROW, Engine, EngineError
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX
 from privclust.geometry.grid import UNIT
@@ -56,15 +56,21 @@ class Listening:
     """An engine that remembers the keys of its samples, and what was spent when rows were read."""
 
     n_columns = 2
+    unit = ROW
 
     def __init__(self, ledger: Ledger, keys: list[bytes] | None = None) -> None:
         self.keys: list[bytes] = [] if keys is None else keys
+        self.expected: list[bytes] = []
         self.spent_when_read: list[Spend] = []
         self._ledger = ledger
 
     def aggregate(self, query: Query) -> list[int]:
         self.spent_when_read.append(self._ledger.runs("table")[-1].spent)
         return ENGINE.aggregate(query)
+
+    def expect_sample(self, key: bytes) -> None:
+        assert self.spent_when_read == [], "rows were read before the key was told"
+        self.expected.append(key)
 
     def sample(self, halvings: int, key: bytes) -> Listening:
         self.keys.append(key)
@@ -114,7 +120,7 @@ def test_a_plan_refined_by_one_is_refined_for_the_other() -> None:
             one.measure("votes", NearestVotes(POINTS))
 
 
-def test_no_halvings_are_all_rows_and_draw_no_key() -> None:
+def test_no_halvings_are_all_rows_and_draw_no_sample() -> None:
     listening = Listening(own_ledger())
     curator = Curator.open(listening, PLAN)
     assert curator.sample(0) is curator
@@ -129,8 +135,10 @@ def test_halvings_below_zero_are_refused_and_those_beyond_the_coins_bits_do_not_
 
 
 def test_a_fit_without_noise_asks_all_rows() -> None:
-    curator = Curator.open(ENGINE, PLAN, noiseless=True)
+    listening = Listening(own_ledger())
+    curator = Curator.open(listening, PLAN, noiseless=True)
     assert curator.sample(3) is curator
+    assert listening.expected == listening.keys == []
 
 
 @pytest.mark.parametrize("halvings", [0, 1])
@@ -174,9 +182,13 @@ class NoneDrawn:
     """A table whose samples hold no row."""
 
     n_columns = 2
+    unit = ROW
 
     def aggregate(self, query: Query) -> list[int]:
         raise AssertionError("all rows were read")
+
+    def expect_sample(self, key: bytes) -> None:
+        pass
 
     def sample(self, halvings: int, key: bytes) -> Engine:
         return NumpyEngine(np.empty((0, 2)), Ball([0.0, 0.0], 1.0))
@@ -220,9 +232,13 @@ class Unreadable:
     """A table whose samples cannot be read."""
 
     n_columns = 2
+    unit = ROW
 
     def aggregate(self, query: Query) -> list[int]:
         raise AssertionError("a row says 73.19")
+
+    def expect_sample(self, key: bytes) -> None:
+        pass
 
     def sample(self, halvings: int, key: bytes) -> Unreadable:
         return self
@@ -240,15 +256,37 @@ def test_a_sample_that_cannot_be_read_is_charged_and_says_nothing() -> None:
 
 
 @pytest.mark.attack
-def test_each_sample_has_a_fresh_key_of_256_bits() -> None:
+def test_each_fit_has_a_fresh_key_of_256_bits() -> None:
     """False alarm: two of 20 uniform keys are equal, below 1e-74."""
     keys: list[bytes] = []
-    for _ in range(10):
-        curator = Curator.open(Listening(own_ledger(), keys), PLAN)
-        curator.sample(1)
-        curator.sample(1)
+    for _ in range(20):
+        Curator.open(Listening(own_ledger(), keys), PLAN).sample(1)
     assert len(set(keys)) == len(keys) == 20
     assert {len(key) for key in keys} == {32}
+
+
+def test_all_samples_of_a_fit_have_the_key_that_the_engine_was_told_before_rows_were_read() -> None:
+    ledger = own_ledger()
+    listening = Listening(ledger)
+    curator = Curator.open(listening, PLAN, ledger, "table")
+    (key,) = listening.expected
+    curator.sample(1)
+    curator.measure("count", Count())
+    curator.sample(1)
+    curator.sample(3)
+    assert listening.keys == [key] * 3
+    assert listening.expected == [key]
+
+
+def test_a_resumed_fit_has_a_key_of_its_own() -> None:
+    """Its table may have changed meanwhile. False alarm: two uniform keys are equal, 1e-77."""
+    ledger = own_ledger()
+    keys: list[bytes] = []
+    Curator.open(Listening(ledger, keys), PLAN, ledger, "table").sample(1)
+    (run,) = ledger.runs("table")
+    resumed = Curator.open(Listening(ledger, keys), PLAN, ledger, "table", resume=run.name)
+    resumed.sample(1)
+    assert keys[0] != keys[1]
 
 
 def test_a_key_does_not_follow_from_public_seeds() -> None:
@@ -275,6 +313,7 @@ def test_a_key_is_in_no_release_and_not_in_the_ledger() -> None:
     sample = curator.sample(1)
     releases = ask_everything(sample)
     (key,) = listening.keys
+    assert listening.expected == [key]
     for release in releases:
         held = [getattr(release, item.name) for item in fields(release)]
         assert not any(isinstance(value, bytes) for value in held)

@@ -8,6 +8,7 @@ import pickle
 import struct
 import weakref
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ PARAMETERS = {
     "radius",
     "scale",
     "n_rows",
+    "unit",
+    "unit_rows",
     "ledger",
     "dataset",
     "random_state",
@@ -148,3 +151,5 @@ def test_the_key_of_a_sample_ends_with_the_fit(monkeypatch: pytest.MonkeyPatch) 
         assert form not in shown + str(statement)
     gc.collect()
     assert [reference() for reference in samples] == [None]
+    holders = [held for held in gc.get_referrers(key) if not isinstance(held, FrameType)]
+    assert holders == [keys]

@@ -41,10 +41,10 @@ CATALOGUE = (
     Mutation(
         "swapped split",
         "privacy/curator.py",
-        "scale = _sigma(query.bounds, charge)",
+        "scale = _sigma(self._bounds(query), charge)",
         "others = self.plan.slots\n"
         "            other = others[-1 - others.index(slot)]\n"
-        "            scale = _sigma(query.bounds, self.plan.price(other))",
+        "            scale = _sigma(self._bounds(query), self.plan.price(other))",
     ),
     Mutation(
         "shared noise",
@@ -151,6 +151,34 @@ CATALOGUE = (
         "privacy/noise.py",
         "return secrets.token_bytes(32)",
         'return b"0123456789abcdef" * 2',
+    ),
+    Mutation(
+        "unit clipped in pieces",
+        "engines/units.py",
+        "    blocks, values, of_unit = _sums_of_units(query, parcel)\n",
+        "    if len(parcel.rows) > PARCEL_ROWS:\n"
+        "        pieces = [Parcel(p.rows, parcel.starts) for p in parcels(parcel.rows, None)]\n"
+        "        return np.sum([parcel_sum(query, unit, piece) for piece in pieces], axis=0)\n"
+        "    blocks, values, of_unit = _sums_of_units(query, parcel)\n",
+    ),
+    Mutation(
+        "noise for one row of a unit",
+        "privacy/curator.py",
+        "return self._engine.unit.bounds(query)",
+        "return replace(query.bounds, changed=self._engine.unit.bounds(query).changed)",
+    ),
+    Mutation(
+        "a coin by place, not by id",
+        "engines/numpy.py",
+        "chosen = heads(unit_words(key, self.ids), halvings)",
+        "chosen = heads(row_words(key, 0, len(self.starts)), halvings)",
+    ),
+    Mutation(
+        "a sample drawn again by its coins",
+        "engines/sampling.py",
+        "return self._capacity is not None and self._seen > self._capacity << self.halvings",
+        "held = sum(len(words) for words, _ in self._parts)\n"
+        "        return self._capacity is not None and held > self._capacity",
     ),
     Mutation(
         "amplification claimed",

@@ -71,6 +71,7 @@ class Transcript:
         self, engine: Engine, noise: NoiseSource, replay: list[IntArray] | None = None
     ) -> None:
         self.n_columns = engine.n_columns
+        self.unit = engine.unit
         self.questions: list[Question] = []
         self.answers: list[IntArray] = []
         self._engine = engine
@@ -91,6 +92,10 @@ class Transcript:
     def sample(self, halvings: int, key: bytes) -> Engine:
         """Return a sample of the engine behind, listened to as well."""
         return _Sample(self, self._engine.sample(halvings, key))
+
+    def expect_sample(self, key: bytes) -> None:
+        """Tell the engine behind."""
+        self._engine.expect_sample(key)
 
     def key(self) -> bytes:
         """Return the same key for both tables: the rows they share toss the same coins."""
@@ -117,7 +122,8 @@ class Transcript:
             raise AssertionError("noise was drawn without a question to the engine")
         query, exact = self._asked
         self._asked = None
-        self.questions.append(Question(digest(query), query.bounds, exact, mechanism, scale))
+        bounds = self.unit.bounds(query)
+        self.questions.append(Question(digest(query), bounds, exact, mechanism, scale))
         answer = draw() if self._replay is None else self._replay[len(self.answers)]
         self.answers.append(answer)
         return answer
@@ -128,12 +134,17 @@ class _Sample:
 
     def __init__(self, transcript: Transcript, engine: Engine) -> None:
         self.n_columns = engine.n_columns
+        self.unit = engine.unit
         self._transcript = transcript
         self._engine = engine
 
     def aggregate(self, query: Query) -> list[int]:
         """Ask the sample, and remember the question and the exact answer."""
         return self._transcript.listen(self._engine, query)
+
+    def expect_sample(self, key: bytes) -> None:
+        """Tell the sample."""
+        self._engine.expect_sample(key)
 
     def sample(self, halvings: int, key: bytes) -> Engine:
         """Return a sample of the sample, listened to as well."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -18,6 +19,52 @@ Result = TypeVar("Result")
 
 _LARGEST_EXACT_SQUARE = 2.0**62
 
+COORDINATES_MAX = 2**20
+"""Coordinates of an answer, all of which a unit with many rows may change."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whose data one promise protects.
+
+    Attributes
+    ----------
+    column : str or None
+        The column of ids; None if every row is a unit of its own.
+    rows : int
+        A unit counts as so many rows at most.
+    """
+
+    column: str | None = None
+    rows: int = 1
+
+    @property
+    def name(self) -> str:
+        """What ledgers and statements call it."""
+        return "row" if self.column is None else self.column
+
+    @property
+    def changed(self) -> int:
+        """Coordinates of an answer that one unit may change, whatever the query; 0 for rows."""
+        return 0 if self.column is None else COORDINATES_MAX
+
+    def bounds(self, query: Query) -> Bounds:
+        """Return the most one unit can add to the answer."""
+        one = query.bounds
+        if self.column is None:
+            return one
+        return Bounds(
+            l1=one.l1 * self.rows,
+            l2_squared=one.l2_squared * self.rows**2,
+            linf=one.linf * self.rows,
+            changed=query.size,
+            monotone=one.monotone,
+        )
+
+
+ROW = Unit()
+"""Every row is a unit of its own."""
+
 
 class Engine(Protocol):
     """Sums a query over rows and returns the exact whole numbers, to the Curator only."""
@@ -26,13 +73,23 @@ class Engine(Protocol):
     def n_columns(self) -> int:
         """Columns of the table, which are public."""
 
+    @property
+    def unit(self) -> Unit:
+        """Whose rows count as one."""
+
     def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of the query's contributions over all rows, as Python integers."""
+        """Return the sum of what all units contribute to the query, as Python integers.
+
+        No unit contributes more than ``unit.bounds(query)``.
+        """
+
+    def expect_sample(self, key: bytes) -> None:
+        """Be told that a sample with this key may be wanted, before rows are read."""
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return an engine over some of the rows, each in or out by a coin that `key` decides.
+        """Return an engine over some of the units, each in or out by a coin that `key` decides.
 
-        A row is in with probability 2^-halvings. Rows are not read before `aggregate`.
+        A unit is in with probability 2^-halvings. Rows are not read before `aggregate`.
         """
 
 
@@ -103,11 +160,10 @@ def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
     row moves the result by no more than the query declares. Sums are exact for up to 2^20 rows a
     call.
     """
-    blocks, values = contribution.blocks, contribution.values.astype(np.int64, copy=False)
+    kept = kept_rows(query, contribution)
+    blocks, values = contribution.blocks[kept], contribution.values[kept]
     width = values.shape[2]
     n_blocks = query.size // width
-    kept = _within_bounds(query.bounds, n_blocks, blocks, values)
-    blocks, values = blocks[kept], values[kept]
     total = np.zeros((n_blocks, width), dtype=np.int64)
     for touched in range(blocks.shape[1]):
         for column in range(width):
@@ -117,9 +173,11 @@ def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
     return total.ravel()
 
 
-def _within_bounds(
-    bounds: Bounds, n_blocks: int, blocks: IntArray, values: IntArray
-) -> NDArray[np.bool_]:
+def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
+    """Tell for each row whether it keeps the bounds that the query declares."""
+    bounds, blocks = query.bounds, contribution.blocks
+    values = contribution.values.astype(np.int64, copy=False)
+    n_blocks = query.size // values.shape[2]
     sizes = np.abs(values)
     lengths = sizes.astype(np.float64)
     kept: NDArray[np.bool_] = sizes.max(axis=(1, 2), initial=0) <= min(bounds.linf, 2**31)

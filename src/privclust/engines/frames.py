@@ -1,111 +1,133 @@
 """Tables in memory: NumPy arrays, and pandas, Polars or Arrow frames read through Arrow.
 
 A frame's schema is public and is read by each library's own means; its cells are converted inside
-an engine only, to float64, whatever they hold.
+an engine only, whatever they hold.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from privclust.geometry.grid import FloatArray
+from privclust.engines.cells import Kind, ids, kind_of, numbers
+from privclust.engines.schema import Schema
 
-
-@dataclass(frozen=True)
-class Schema:
-    """What is public about a table: its columns."""
-
-    names: tuple[str, ...] | None
-    n_columns: int
+_KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
 
 
 def schema_of(table: Any) -> Schema:
-    """Return the columns of an array or frame, or refuse what is not a table of numbers.
+    """Return the columns of an array or frame, or refuse what is not a table.
 
     Examples
     --------
     >>> schema_of(np.zeros((5, 2)))
-    Schema(names=None, n_columns=2)
+    Schema(names=None, kinds=('number', 'number'))
     """
     library = type(table).__module__.split(".")[0]
     if isinstance(table, np.ndarray):
-        if table.ndim != 2:
-            raise ValueError(
-                f"X must be two-dimensional, got {table.ndim} dimension(s). Reshape your data: "
-                "one row per unit, one column per feature, for instance X.reshape(-1, 1)."
-            )
-        if table.dtype.kind == "c":
-            raise ValueError("Complex data not supported. Give real numbers.")
-        kinds = [(f"all, of type {table.dtype}", table.dtype.kind in "biuf")]
-        schema = Schema(None, int(table.shape[1]))
-    elif library == "pandas" and hasattr(table, "dtypes") and hasattr(table, "columns"):
-        kinds = [(str(name), dtype.kind in "biuf") for name, dtype in table.dtypes.items()]
-        schema = _named(table.columns)
-    elif library == "polars" and not hasattr(table, "collect") and hasattr(table, "schema"):
-        kinds = [
-            (name, dtype.is_numeric() or str(dtype) == "Boolean")
-            for name, dtype in table.schema.items()
-        ]
-        schema = _named(table.columns)
-    elif library == "pyarrow" and hasattr(table, "schema"):
-        kinds = [(field.name, _arrow_number(field.type)) for field in table.schema]
-        schema = _named(table.schema.names)
-    else:
-        raise TypeError(
-            f"X must be a NumPy array or a pandas, Polars or Arrow table, got {type(table)!r}. "
-            "Convert it yourself, for instance with numpy.asarray(X, dtype=float): guessing types "
-            "from values would reveal them."
-        )
-    refused = [name for name, is_number in kinds if not is_number]
-    if refused:
-        raise TypeError(
-            f"columns that do not hold numbers: {', '.join(refused)}. Convert them to a numeric "
-            "type or leave them out."
-        )
-    if len({name for name, _ in kinds}) < len(kinds):
-        raise ValueError("columns must have names that differ. Rename those that share one.")
-    if schema.n_columns == 0:
-        raise ValueError("X has 0 feature(s) while a minimum of 1 is required. Give it columns.")
-    return schema
+        return _array_schema(table)
+    if library == "pandas" and hasattr(table, "dtypes") and hasattr(table, "columns"):
+        return _named(table.columns, [_pandas_kind(dtype) for dtype in table.dtypes])
+    if library == "polars" and not hasattr(table, "collect") and hasattr(table, "schema"):
+        return polars_schema(table.schema)
+    if library == "pyarrow" and hasattr(table, "schema") and hasattr(table, "slice"):
+        return arrow_schema(table.schema)
+    raise TypeError(
+        "X must be a NumPy array, a pandas, Polars or Arrow table, the path of Parquet or CSV "
+        "files, a pyarrow dataset, a Polars LazyFrame, a DuckDB relation, or a function that "
+        f"returns an Arrow stream; got {type(table)!r}. Convert it yourself, for instance with "
+        "numpy.asarray(X, dtype=float): guessing types from values would reveal them."
+    )
 
 
-def read_rows(table: Any, start: int, stop: int) -> Any:
-    """Return some rows as an array; only an engine's `aggregate`, or the holder, calls this."""
+def arrow_schema(schema: Any) -> Schema:
+    """Return an Arrow schema's columns."""
+    return _named(schema.names, [kind_of(field.type) for field in schema])
+
+
+def polars_schema(schema: Any) -> Schema:
+    """Return a Polars schema's columns."""
+    return _named(schema.names(), [_polars_kind(dtype) for dtype in schema.dtypes()])
+
+
+def read_rows(table: Any, start: int, stop: int, unit: str | None = None) -> Any:
+    """Return some rows as an array, without the column of ids; only an engine calls this."""
     if isinstance(table, np.ndarray):
         return table[start:stop]
-    return _through_arrow(table, start, stop)
+    part = _through_arrow(table, start, stop, unit)
+    return np.column_stack([numbers(column) for column in part.columns])
 
 
-def _through_arrow(table: Any, start: int, stop: int) -> FloatArray:
+def read_ids(table: Any, unit: str) -> Any:
+    """Return the ids of all rows."""
+    if hasattr(table, "iloc"):
+        column = table[unit]
+        if column.dtype.kind == "O" and not hasattr(column, "cat"):
+            column = column.map(_text, na_action="ignore")
+        table = column.to_frame()
+    return ids(_through_arrow(table, 0, len(table), None).column(unit))
+
+
+def _text(value: object) -> bytes:
+    # Whatever Python allows in a text, an id must not be what makes a fit fail.
+    return str(value).encode("utf-8", "surrogatepass")
+
+
+def _array_schema(table: Any) -> Schema:
+    if table.ndim != 2:
+        raise ValueError(
+            f"X must be two-dimensional, got {table.ndim} dimension(s). Reshape your data: "
+            "one row per unit, one column per feature, for instance X.reshape(-1, 1)."
+        )
+    if table.dtype.kind == "c":
+        raise ValueError("Complex data not supported. Give real numbers.")
+    if table.dtype.kind not in _KINDS:
+        raise TypeError(
+            f"columns that do not hold numbers: all, of type {table.dtype}. Convert them to a "
+            "numeric type or leave them out."
+        )
+    return Schema(None, (_KINDS[table.dtype.kind],) * int(table.shape[1]))
+
+
+def _pandas_kind(dtype: Any) -> Kind:
+    if hasattr(dtype, "categories"):
+        inner = _pandas_kind(dtype.categories.dtype)
+        return inner if inner in ("integer", "text") else "other"
+    if dtype.kind == "O" or str(dtype).startswith("str"):
+        return "text"
+    return _KINDS.get(dtype.kind, "other")
+
+
+def _polars_kind(dtype: Any) -> Kind:
+    if str(dtype).endswith("128"):
+        return "other"  # Arrow has no such numbers
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_numeric() or str(dtype) in ("Boolean", "Null"):
+        return "number"
+    text = ("String", "Binary", "Categorical", "Enum")
+    return "text" if str(dtype).startswith(text) else "other"
+
+
+def _through_arrow(table: Any, start: int, stop: int, without: str | None) -> Any:
+    """Return some rows, without one column, which is not converted: its cells may be anything."""
     import pyarrow as pa
 
     if hasattr(table, "iloc"):
+        part = table.iloc[start:stop]
+        part = part if without is None else part.drop(columns=without)
         # Unless told not to, pandas hands its index over as one more column.
-        part = pa.Table.from_pandas(table.iloc[start:stop], preserve_index=False)
-    else:
-        part = pa.table(table.slice(start, stop - start))
-    return np.column_stack(
-        [column.cast(pa.float64(), safe=False).to_numpy() for column in part.columns]
-    )
+        return pa.Table.from_pandas(part, preserve_index=False)
+    part = table.slice(start, stop - start)
+    if without is not None:
+        part = part.drop([without])
+    return pa.table(part)
 
 
-def _named(names: Any) -> Schema:
+def _named(names: Iterable[Any], kinds: list[Kind]) -> Schema:
     labels = tuple(names)
-    if not all(isinstance(name, str) for name in labels):
-        return Schema(None, len(labels))
-    return Schema(labels, len(labels))
-
-
-def _arrow_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    types = pa.types
-    return bool(
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-    )
+    schema = Schema(tuple(map(str, labels)), tuple(kinds))
+    return schema if all(isinstance(name, str) for name in labels) else replace(schema, names=None)

@@ -1,30 +1,47 @@
-"""Rows in memory: an array or a frame."""
+"""Rows in memory: an array or a frame, and samples drawn from larger tables."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from privclust.domain import Domain, to_unit_grid
-from privclust.engines.base import bounded_sum, guarded
-from privclust.engines.frames import read_rows
-from privclust.engines.sampling import heads
+from privclust.engines.base import ROW, Unit, guarded
+from privclust.engines.cells import by_unit
+from privclust.engines.frames import read_ids, read_rows
+from privclust.engines.sampling import heads, row_words, unit_words
+from privclust.engines.summing import on_all_cores
+from privclust.engines.units import PARCEL_ROWS, GridRows, Parcel, parcel_sum, parcels
 from privclust.geometry.grid import IntArray
 from privclust.queries import Query
 
-CHUNK_ROWS = 8192
 
-GridRows = NDArray[np.int32]
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Rows on the grid, in the order of their units: where each unit starts, and its id."""
+
+    rows: GridRows
+    starts: IntArray | None = None
+    ids: Any = None
+
+    def drawn(self, halvings: int, key: bytes) -> Held:
+        """Return the rows whose units' coins show heads."""
+        if self.starts is None:
+            return Held(self.rows[heads(row_words(key, 0, len(self.rows)), halvings)])
+        chosen = heads(unit_words(key, self.ids), halvings)
+        counts = np.diff(np.append(self.starts, len(self.rows)))
+        kept = counts[chosen]
+        rows = self.rows[np.repeat(chosen, counts)]
+        return Held(rows, np.cumsum(kept) - kept, self.ids.filter(chosen))
 
 
 class NumpyEngine:
-    """Sums queries over the rows of an array.
+    """Sums queries over the rows of an array or frame.
 
     Rows are mapped to the grid on first use, inside `aggregate`, and kept as 32-bit whole numbers.
 
@@ -36,6 +53,8 @@ class NumpyEngine:
         What the user promises about the values.
     threads : int, optional
         Worker threads; by default one per core. The answer does not depend on it.
+    unit : Unit
+        Whose rows count as one; with a column of ids, `rows` has that column too.
 
     Examples
     --------
@@ -46,59 +65,60 @@ class NumpyEngine:
     5
     """
 
-    def __init__(self, rows: Any, domain: Domain, threads: int | None = None) -> None:
+    def __init__(
+        self, rows: Any, domain: Domain, threads: int | None = None, unit: Unit = ROW
+    ) -> None:
         self.n_columns = domain.center.size
-        self._rows = rows
-        self._domain = domain
+        self.unit = unit
         self._threads = threads or os.cpu_count() or 1
-        self._blas = ThreadpoolController().select(user_api="blas")
-        self._load: Callable[[], list[GridRows]] = self._mapped
-        self._chunks: list[GridRows] | None = None
+        self._load: Callable[[], Held] = partial(_read, rows, domain, unit)
+        self._held: Held | None = None
+
+    @classmethod
+    def holding(
+        cls, load: Callable[[], Held], n_columns: int, unit: Unit, threads: int
+    ) -> NumpyEngine:
+        """Return an engine over rows that `load` brings from elsewhere on first use."""
+        engine = cls.__new__(cls)
+        engine.n_columns, engine.unit, engine._threads = n_columns, unit, threads
+        engine._load, engine._held = load, None
+        return engine
 
     @guarded
     def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of the query's contributions over all rows, as Python integers."""
+        """Return the sum of what all units contribute to the query, as Python integers."""
+        held = self._loaded()
 
-        def partial(chunk: GridRows) -> IntArray:
-            with np.errstate(all="ignore"):
-                return bounded_sum(query, query.contribute(chunk.astype(np.float64)))
+        def work(parcel: Parcel) -> IntArray:
+            return parcel_sum(query, self.unit, parcel)
 
-        total = np.zeros(query.size, dtype=object)
-        # One BLAS thread each: the pool already keeps every core busy.
-        with self._blas.limit(limits=1), ThreadPoolExecutor(self._threads) as pool:
-            for sums in pool.map(partial, self._loaded()):
-                total += sums
-        return [int(value) for value in total]
+        found = np.zeros(query.size, dtype=object)
+        for sums in on_all_cores(work, parcels(held.rows, held.starts), self._threads):
+            found += sums
+        return [int(value) for value in found]
+
+    def expect_sample(self, key: bytes) -> None:
+        """Nothing to prepare: rows are in memory."""
 
     def sample(self, halvings: int, key: bytes) -> NumpyEngine:
-        """Return an engine over some of the rows, each in or out by a coin that `key` decides."""
+        """Return an engine over some of the units, each in or out by a coin that `key` decides."""
+        return NumpyEngine.holding(
+            lambda: self._loaded().drawn(halvings, key), self.n_columns, self.unit, self._threads
+        )
 
-        def drawn() -> list[GridRows]:
-            parts = [
-                chunk[heads(key, block, len(chunk), halvings)]
-                for block, chunk in enumerate(self._loaded())
-            ]
-            rows = np.concatenate(parts)
-            return [rows[start : start + CHUNK_ROWS] for start in _starts(rows)]
-
-        some = NumpyEngine(self._rows, self._domain, self._threads)
-        some._load = drawn
-        return some
-
-    def _loaded(self) -> list[GridRows]:
-        if self._chunks is None:
-            self._chunks = self._load()
-        return self._chunks
-
-    def _mapped(self) -> list[GridRows]:
-        return [
-            to_unit_grid(self._domain, read_rows(self._rows, start, start + CHUNK_ROWS)).astype(
-                np.int32
-            )
-            for start in _starts(self._rows)
-        ]
+    def _loaded(self) -> Held:
+        if self._held is None:
+            self._held = self._load()
+        return self._held
 
 
-def _starts(rows: Any) -> range:
-    # At least one chunk, so that a table of the wrong shape fails whether or not it has rows.
-    return range(0, max(1, len(rows)), CHUNK_ROWS)
+def _read(table: Any, domain: Domain, unit: Unit) -> Held:
+    rows = np.empty((len(table), domain.center.size), dtype=np.int32)
+    # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
+    for start in range(0, max(1, len(table)), PARCEL_ROWS):
+        stop = start + PARCEL_ROWS
+        rows[start:stop] = to_unit_grid(domain, read_rows(table, start, stop, unit.column))
+    if unit.column is None:
+        return Held(rows)
+    order, unit_starts, ids = by_unit(read_ids(table, unit.column))
+    return Held(rows[order], unit_starts, ids)

@@ -1,26 +1,131 @@
-"""Secret coins that decide which rows belong to a sample."""
+"""Secret coins that decide which rows, or which units, belong to a sample."""
 
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 HALVINGS_MAX = 32
+_BLOCK_ROWS = 8192
+
+Words = NDArray[np.uint32]
 
 
-def heads(key: bytes, block: int, n_rows: int, halvings: int) -> NDArray[np.bool_]:
-    """Toss a coin for each row of a block; heads come with probability 2^-halvings.
+def row_words(key: bytes, start: int, n_rows: int) -> Words:
+    """Return the secret words of `n_rows` rows, the first of which has the address `start`.
 
-    A coin depends on the key and on the row's address, that is its block and its place in the
-    block, and on nothing else.
+    A word depends on the key and on the row's address and on nothing else.
 
     Examples
     --------
-    >>> heads(b"secret", 0, 6, 1).tolist()
+    >>> words = row_words(b"secret", 0, 6)
+    >>> bool((row_words(b"secret", 2, 4) == words[2:]).all())
+    True
+    """
+    first, last = start // _BLOCK_ROWS, (start + n_rows + _BLOCK_ROWS - 1) // _BLOCK_ROWS
+    streams = [
+        hashlib.shake_256(key + block.to_bytes(8, "little")).digest(4 * _BLOCK_ROWS)
+        for block in range(first, last)
+    ]
+    words = np.frombuffer(b"".join(streams), dtype="<u4")
+    offset = start - first * _BLOCK_ROWS
+    return words[offset : offset + n_rows]
+
+
+def unit_words(key: bytes, ids: Any) -> Words:
+    """Return the secret words of units: a function of the key and of the unit's id alone.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> words = unit_words(b"secret", pa.array([b"ann", None, b"bob"]))
+    >>> bool(unit_words(b"secret", pa.array([b"bob"]))[0] == words[2])
+    True
+    """
+    words = np.empty(len(ids), dtype="<u4")
+    for start in range(0, len(ids), _BLOCK_ROWS):
+        digests = b"".join(
+            hashlib.blake2b(
+                id_ or b"", digest_size=4, key=key, person=b"no id" if id_ is None else b"id"
+            ).digest()
+            for id_ in ids.slice(start, _BLOCK_ROWS).to_pylist()
+        )
+        words[start : start + _BLOCK_ROWS] = np.frombuffer(digests, dtype="<u4")
+    return words
+
+
+def heads(words: Words, halvings: int) -> NDArray[np.bool_]:
+    """Tell whose coin shows heads, which comes with probability 2^-halvings.
+
+    Examples
+    --------
+    >>> heads(row_words(b"secret", 0, 6), 1).tolist()
     [False, False, True, True, True, False]
     """
-    stream = hashlib.shake_256(key + block.to_bytes(8, "little")).digest(4 * n_rows)
-    coins = np.frombuffer(stream, dtype="<u4")
-    return np.asarray(coins < 2 ** (HALVINGS_MAX - halvings))
+    return np.asarray(words < 2 ** (HALVINGS_MAX - halvings))
+
+
+def later_key(key: bytes, turn: int) -> bytes:
+    """Return the key for reading a table again, in which rows may have other addresses.
+
+    Examples
+    --------
+    >>> later_key(b"secret", 0) == b"secret", later_key(b"secret", 1) == later_key(b"secret", 2)
+    (True, False)
+    """
+    if turn == 0:
+        return key
+    return hashlib.blake2b(turn.to_bytes(8, "little"), digest_size=32, key=key).digest()
+
+
+class Reserve:
+    """Rows that may belong to a sample, set aside before it is known how often to halve.
+
+    It starts with rows of all coins and halves them, by their own coins, each time the rows read
+    have doubled: after reading it holds exactly the rows whose coins show heads at `halvings`, in
+    order. How often it halves follows from how many rows there are and never from coins, or the
+    sample would not be as likely as any other (docs/proofs/sampling.md).
+
+    Parameters
+    ----------
+    key : bytes
+        Secret that decides the coins.
+    halvings : int
+        Where to start.
+    n_columns : int
+        Of the rows.
+    capacity : int or None
+        About the most rows to hold; None for any number.
+    """
+
+    def __init__(self, key: bytes, halvings: int, n_columns: int, capacity: int | None) -> None:
+        self.key = key
+        self.halvings = halvings
+        self._capacity = capacity
+        self._seen = 0
+        self._parts = [(np.empty(0, np.uint32), np.empty((0, n_columns), np.int32))]
+
+    def add(self, n_read: int, words: Words, rows: NDArray[np.int32]) -> None:
+        """Of `n_read` rows that were read, set aside those whose coins show heads."""
+        self._seen += n_read
+        self._parts.append(_chosen(words, rows, self.halvings))
+        while self._is_full() and self.halvings < HALVINGS_MAX:
+            self.halvings += 1
+            self._parts = [_chosen(*part, self.halvings) for part in self._parts]
+
+    def drawn(self, halvings: int) -> NDArray[np.int32]:
+        """Return the rows of a sample; `halvings` must not be below the reserve's."""
+        return np.concatenate([_chosen(*part, halvings)[1] for part in self._parts])
+
+    def _is_full(self) -> bool:
+        return self._capacity is not None and self._seen > self._capacity << self.halvings
+
+
+def _chosen(
+    words: Words, rows: NDArray[np.int32], halvings: int
+) -> tuple[Words, NDArray[np.int32]]:
+    show_heads = heads(words, halvings)
+    return words[show_heads], rows[show_heads]

@@ -18,6 +18,7 @@ from privclust import fitting
 from privclust.algorithms import hdpe_means
 from privclust.bounds import Bounds
 from privclust.geometry.grid import FloatArray
+from privclust.tables import open_table
 
 
 class HDPEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,6 +48,12 @@ class HDPEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     n_rows : int, optional
         A number of rows you type because it is public; without it a noisy count is measured.
         If it is exact, the promise is for replacing one row instead, at up to twice mu.
+    unit : str, optional
+        Column of ids, such as "patient_id": all rows with one id are protected together, rows
+        without an id as one. By default every row is protected alone.
+    unit_rows : int, default=1
+        How many rows of one id count; more are scaled down together. Sizes and `n_rows` are counted
+        so, too.
     ledger : str, optional
         Path or URL of the ledger that pays for the fit (docs/ledger.md); without one the fit is
         unrecorded.
@@ -95,6 +102,8 @@ class HDPEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         radius: float | None = None,
         scale: str | None = None,
         n_rows: int | None = None,
+        unit: str | None = None,
+        unit_rows: int = 1,
         ledger: str | None = None,
         dataset: str | None = None,
         random_state: int | None = None,
@@ -106,17 +115,22 @@ class HDPEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.radius = radius
         self.scale = scale
         self.n_rows = n_rows
+        self.unit = unit
+        self.unit_rows = unit_rows
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
 
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
-        """Find noisy centres of the rows of `X`: an array, or a pandas, Polars or Arrow table.
+        """Find noisy centres of the rows of `X`.
+
+        `X` is an array, a pandas, Polars or Arrow table, or something larger than memory: paths of
+        Parquet or CSV files, a Polars LazyFrame, a DuckDB relation (docs/scale.md).
 
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
-        table = fitting.open_table(self, X)
+        table = open_table(self, X)
         del X
         fitting.fit(self, table, hdpe_means.plan, hdpe_means.run, resume)
         return self

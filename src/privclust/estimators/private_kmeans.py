@@ -19,6 +19,8 @@ from privclust import fitting
 from privclust.algorithms import private_kmeans
 from privclust.bounds import Bounds
 from privclust.geometry.grid import FloatArray
+from privclust.parameters import whole_number
+from privclust.tables import open_table
 
 
 class PrivateKMeans(
@@ -54,6 +56,12 @@ class PrivateKMeans(
     n_rows : int, optional
         A number of rows you type because it is public; without it a noisy count is measured.
         If it is exact, the promise is for replacing one row instead, at up to twice mu.
+    unit : str, optional
+        Column of ids, such as "patient_id": all rows with one id are protected together, rows
+        without an id as one. By default every row is protected alone.
+    unit_rows : int, default=1
+        How many rows of one id count; more are scaled down together. Sizes and `n_rows` are counted
+        so, too.
     max_clusters : int, optional
         The largest number of clusters you may later ask `refit` for; default max(32, 2·n_clusters).
         Where rows and budget do not suffice for that many, the coreset has fewer points.
@@ -113,6 +121,8 @@ class PrivateKMeans(
         radius: float | None = None,
         scale: str | None = None,
         n_rows: int | None = None,
+        unit: str | None = None,
+        unit_rows: int = 1,
         max_clusters: int | None = None,
         ledger: str | None = None,
         dataset: str | None = None,
@@ -125,22 +135,27 @@ class PrivateKMeans(
         self.radius = radius
         self.scale = scale
         self.n_rows = n_rows
+        self.unit = unit
+        self.unit_rows = unit_rows
         self.max_clusters = max_clusters
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
 
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
-        """Find noisy centres of the rows of `X`: an array, or a pandas, Polars or Arrow table.
+        """Find noisy centres of the rows of `X`.
+
+        `X` is an array, a pandas, Polars or Arrow table, or something larger than memory: paths of
+        Parquet or CSV files, a Polars LazyFrame, a DuckDB relation (docs/scale.md).
 
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
-        table = fitting.open_table(self, X)
+        table = open_table(self, X)
         del X
         cells = self.max_clusters
         if cells is not None:
-            cells = fitting.whole_number("max_clusters", cells)
+            cells = whole_number("max_clusters", cells)
         plan = partial(private_kmeans.plan, max_clusters=cells)
         fitting.fit(self, table, plan, private_kmeans.run, resume)
         return self

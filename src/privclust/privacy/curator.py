@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -23,7 +23,7 @@ from privclust.privacy.digest import written_out
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
 from privclust.privacy.noise import NoiseSource, NoNoise, noise_source
-from privclust.privacy.plan import Mechanism, Plan, Slot
+from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
 from privclust.queries import Bounds, Query
 
 _CLAMP = 2**62
@@ -113,6 +113,9 @@ class Curator:
     ) -> None:
         self.halvings = 0
         self._samples = samples
+        self._key = noise.key()
+        if samples:
+            engine.expect_sample(self._key)
         self._engine = engine
         self._progress = _Progress(plan)
         self._ledger = ledger
@@ -158,6 +161,7 @@ class Curator:
         if ledger is None:
             ledger = Ledger.in_memory()
             ledger.add(label, plan.budget.epsilon, plan.budget.delta)
+        plan = make_plan(plan.budget, _widened(plan.slots, engine)) if engine.unit.changed else plan
         if resume is None:
             run = ledger.reserve(label, plan.reserve, facts or {})
         else:
@@ -194,12 +198,12 @@ class Curator:
     def refine(self, slots: Iterable[Slot]) -> None:
         """Replace all slots not asked yet by `slots`, within what was reserved."""
         asked = (release.slot for release in self.releases)
-        self._progress.plan = self.plan.refined(asked, slots)
+        self._progress.plan = self.plan.refined(asked, _widened(slots, self._engine))
 
     def sample(self, halvings: int) -> Curator:
         """Return a Curator of the same fit that asks some rows only, drawn once and secretly.
 
-        Each row is in with probability 2^-halvings; more than 32 count as 32. Answers are scaled
+        Each unit is in with probability 2^-halvings; more than 32 count as 32. Answers are scaled
         to all rows, and so is their noise; they cost as much as if all rows had been asked
         (docs/proofs/sampling.md).
         """
@@ -212,7 +216,7 @@ class Curator:
             return self
         some = copy(self)
         some.halvings = min(halvings, HALVINGS_MAX)
-        some._engine = self._engine.sample(some.halvings, self._noise.key())
+        some._engine = self._engine.sample(some.halvings, self._key)
         return some
 
     def measure(self, name: str, query: Query) -> Release:
@@ -220,11 +224,11 @@ class Curator:
         slot = self._planned(name, query, ("gaussian", "laplace"))
         charge = self.plan.price(slot)
         if slot.mechanism == "gaussian":
-            scale = _sigma(query.bounds, charge)
+            scale = _sigma(self._bounds(query), charge)
             return self._release(
                 slot, query, charge, scale, lambda exact: self._noise.gaussian(exact, scale)
             )
-        scale = _round_up(query.bounds.l1 / charge.epsilon)
+        scale = _round_up(self._bounds(query).l1 / charge.epsilon)
         return self._release(
             slot, query, charge, scale, lambda exact: self._noise.laplace(exact, scale)
         )
@@ -233,8 +237,9 @@ class Curator:
         """Return the index of a coordinate whose sum over all rows is nearly the largest."""
         slot = self._planned(name, query, ("select",))
         charge = self.plan.price(slot)
-        moves = 1 if query.bounds.monotone else 2
-        scale = _round_up(moves * query.bounds.linf / charge.epsilon)
+        bounds = self._bounds(query)
+        moves = 1 if bounds.monotone else 2
+        scale = _round_up(moves * bounds.linf / charge.epsilon)
 
         def choose(exact: IntArray) -> IntArray:
             return np.array([self._noise.permute_and_flip(exact, scale)], dtype=np.int64)
@@ -247,15 +252,20 @@ class Curator:
             raise ValueError(f"slot {name!r} was asked already; each slot is answered once.")
         if slot.mechanism not in mechanisms:
             raise ValueError(f"slot {name!r} is planned as {slot.mechanism!r}, not {mechanisms}.")
-        if query.bounds.changed > slot.changed or query.bounds.l2_squared < UNIT**2:
+        bounds = self._bounds(query)
+        if bounds.changed > slot.changed or bounds.l2_squared < UNIT**2:
             raise ValueError(
-                f"the query for slot {name!r} can change {query.bounds.changed} coordinates, the "
+                f"the query for slot {name!r} can change {bounds.changed} coordinates, the "
                 f"plan allows {slot.changed}; its l2 bound must be at least one vote."
             )
         # A rehearsal on a made-up row: what is wrong with a query shows here, in its own words,
         # and not only if there are rows to trip over.
         query.contribute(np.zeros((1, self._engine.n_columns)))
         return slot
+
+    def _bounds(self, query: Query) -> Bounds:
+        """Return the most that one unit can add to the answer, which the engine sees to."""
+        return self._engine.unit.bounds(query)
 
     def _store(self, slot: str, scale: float, noisy: IntArray) -> Answer:
         answer = Answer(tuple(noisy.tolist()), scale, self._noise.name)
@@ -311,6 +321,11 @@ def _stored_answer(
         return store(noisy)
     except LedgerError as error:
         return str(error)
+
+
+def _widened(slots: Iterable[Slot], engine: Engine) -> list[Slot]:
+    """Return slots that allow for a unit of many rows, which may change every coordinate."""
+    return [replace(slot, changed=max(slot.changed, engine.unit.changed)) for slot in slots]
 
 
 def _sigma(bounds: Bounds, charge: Spend) -> float:

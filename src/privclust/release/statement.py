@@ -7,7 +7,6 @@ import math
 from dataclasses import asdict, dataclass
 
 NOT_COVERED = (
-    "people with several rows, who are protected less than one row is",
     "names, number and types of the columns",
     "labels and distances that predict and transform compute for protected rows",
     "bounds chosen after looking at the rows",
@@ -29,9 +28,9 @@ class Record:
 
 @dataclass(frozen=True)
 class ReleaseLine:
-    """One answer: what was asked, the most one row adds, the noise, and its part of the budget.
+    """One answer: what was asked, the most one unit adds, the noise, and its part of the budget.
 
-    `one_row_in` is 1 if all rows were asked, 2^h if a secret sample was; sensitivity and noise are
+    `one_row_in` is 1 if all units were asked, 2^h if a secret sample was; sensitivity and noise are
     those of the sample's own sum.
     """
 
@@ -91,7 +90,7 @@ class Statement:
     record: Record | None
     releases: tuple[ReleaseLine, ...]
     version: str
-    not_covered: tuple[str, ...] = NOT_COVERED
+    not_covered: tuple[str, ...]
 
     def to_json(self) -> str:
         """Return the statement as JSON; an infinite number becomes null."""
@@ -117,6 +116,10 @@ class Statement:
         ]
         return "\n".join(lines)
 
+    @property
+    def _one(self) -> str:
+        return self.unit if self.unit == "row" else f"{self.unit!r} with all its rows"
+
     def _promise(self) -> str:
         if not self.private:
             return (
@@ -124,7 +127,7 @@ class Statement:
                 "public rows only."
             )
         return (
-            f"Promise: adding or removing any one {self.unit} makes no outcome more than "
+            f"Promise: adding or removing any one {self._one} makes no outcome more than "
             f"{math.exp(self.epsilon):.3g} times as likely, up to a remainder of delta: "
             f"epsilon = {self.epsilon:g}, delta = {self.delta:g} (accounted as "
             f"{self.mu:.4g}-Gaussian DP)."
@@ -144,18 +147,19 @@ class Statement:
     def _line(self, release: ReleaseLine) -> str:
         asked = f"  {release.slot}: {release.query}, {release.coordinates} number(s)"
         if release.one_row_in > 1:
-            asked += f", of one row in {release.one_row_in} at random"
+            asked += f", of one {self.unit} in {release.one_row_in} at random"
         if release.sigma == 0:
             return f"{asked}, no noise"
         return (
-            f"{asked}, {release.mechanism} noise of standard deviation {release.sigma:.4g} for a "
-            f"row that adds at most {release.sensitivity:.4g}, {release.share:.2%} of this fit"
+            f"{asked}, {release.mechanism} noise of standard deviation {release.sigma:.4g} where "
+            f"one {self.unit} adds at most {release.sensitivity:.4g}, {release.share:.2%} of this "
+            "fit"
         )
 
     def _sampled(self) -> list[str]:
         if all(release.one_row_in == 1 for release in self.releases):
             return []
         return [
-            "Rows asked at random are a secret sample, for speed; no credit is taken for it: all "
-            "rows are protected alike."
+            "Those asked at random are a secret sample, for speed; no credit is taken for it: all "
+            "are protected alike."
         ]

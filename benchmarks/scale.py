@@ -1,0 +1,133 @@
+"""Tables larger than memory: what reading them costs, and a fit of a hundred million rows.
+
+CPU seconds are those of all threads of one process; imports and making the files do not count.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import loss
+from privclust import PrivateKMeans
+from privclust.domain import Ball, to_unit_grid
+from privclust.engines.arrow import ArrowEngine
+from privclust.engines.base import ROW
+from privclust.engines.sources import source_of
+from privclust.engines.summing import total
+from privclust.engines.units import parcels
+from privclust.queries import NearestVotes
+
+CANDIDATES, WIDE = 2000, 16
+CLUSTERS, NARROW, RADIUS = 16, 8, 40.0
+FILE_ROWS = 1_000_000
+GIGABYTES, PER_ROW, LOSS, THROUGHPUT = 2.0, 1.1, 1.02, 0.75
+
+
+def main(quick: bool) -> None:
+    """Print the throughput of the Arrow engine, then fits of ever larger tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        _throughput(Path(folder), 20_000 if quick else 2_000_000)
+        sizes = (100_000, 200_000) if quick else (10_000_000, 100_000_000)
+        seconds = [_fit_apart(Path(folder), n_rows) for n_rows in sizes]
+    if not quick:
+        per_row = seconds[1] / sizes[1] / (seconds[0] / sizes[0])
+        _verdict(
+            "CPU per row, of that at a tenth of the rows", per_row, per_row <= PER_ROW, PER_ROW
+        )
+
+
+def _throughput(folder: Path, n_rows: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(0.0, 0.2, (n_rows, WIDE))
+    names = [f"x{column}" for column in range(WIDE)]
+    pq.write_table(pa.table(dict(zip(names, rows.T, strict=True))), folder / "wide.parquet")
+    query, domain = (
+        NearestVotes(rng.normal(0.0, 0.2, (CANDIDATES, WIDE))),
+        Ball(np.zeros(WIDE), 1.0),
+    )
+    in_memory = parcels(to_unit_grid(domain, rows), None)
+    source = source_of(folder / "wide.parquet")
+    assert source is not None
+    engine = ArrowEngine(source, names, domain)
+    turns = []
+    for _ in range(3):
+        start = time.process_time()
+        with threadpool_limits(1, "blas"):  # more than one would spin while idle
+            expected = total(query, ROW, in_memory)
+        middle = time.process_time()
+        assert engine.aggregate(query) == expected.tolist()
+        turns.append((middle - start, time.process_time() - middle))
+    kernel, arrow = np.median(turns, axis=0)
+    print(f"votes of {n_rows:,} rows: kernel {kernel:.2f} CPU s, from Parquet {arrow:.2f} CPU s")
+    ratio = kernel / arrow
+    _verdict("throughput, of the kernel's own", ratio, ratio >= THROUGHPUT, THROUGHPUT)
+
+
+def _fit_apart(folder: Path, n_rows: int) -> float:
+    """Make a table and fit it in a process of its own, so that the peak of memory is the fit's."""
+    lake = folder / f"lake_{n_rows}"
+    lake.mkdir()
+    for number, start in enumerate(range(0, n_rows, FILE_ROWS)):
+        part = blobs(number, min(FILE_ROWS, n_rows - start))
+        columns = {f"x{column}": part[:, column] for column in range(NARROW)}
+        file = lake / f"{number:04}.parquet"
+        pq.write_table(pa.table(columns), file, compression="none", use_dictionary=False)
+    command = [sys.executable, "-m", "benchmarks.scale", str(lake), str(min(FILE_ROWS, n_rows))]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    seconds, gigabytes, ratio = map(float, said.split())
+    print(f"{n_rows:,} rows: {seconds:.1f} CPU s, {seconds / n_rows * 1e6:.2f} s per million rows")
+    _verdict("peak of memory, GB", gigabytes, gigabytes <= GIGABYTES, GIGABYTES)
+    _verdict("loss, of k-means on a sample of a million", ratio, ratio <= LOSS, LOSS)
+    return seconds
+
+
+def _fit(lake: str, n_sample: int) -> None:
+    """Fit all files of a folder; print CPU seconds, the peak of memory, and the ratio of losses."""
+    columns = {f"x{column}": (-RADIUS, RADIUS) for column in range(NARROW)}
+    PrivateKMeans(2, delta=1e-9, radius=RADIUS).fit(np.zeros((10, 1)))  # what it imports
+    start = time.process_time()
+    model = PrivateKMeans(CLUSTERS, delta=1e-9, bounds=columns, random_state=0).fit(lake)
+    seconds = time.process_time() - start
+    gigabytes = _peak()
+    plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(blobs(0, n_sample))
+    held_out = blobs(10**6, n_sample).astype(np.float64)
+    ratio = loss(held_out, model.cluster_centers_) / loss(held_out, plain.cluster_centers_)
+    print(seconds, gigabytes, ratio)
+
+
+def blobs(number: int, n_rows: int) -> NDArray[np.float32]:
+    """Return one file's rows: overlapping blobs around the same centres in all files."""
+    centers = np.random.default_rng(1).uniform(-10, 10, (CLUSTERS, NARROW))
+    rng = np.random.default_rng([2, number])
+    rows = rng.standard_normal((n_rows, NARROW), dtype=np.float32) * np.float32(2.0)
+    rows += centers[rng.integers(0, CLUSTERS, n_rows)].astype(np.float32)
+    return rows
+
+
+def _peak() -> float:
+    """Return the most memory this process has held, in GB (Linux).
+
+    `resource` would count what the process that started this one held.
+    """
+    status = Path("/proc/self/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024 / 1e9
+
+
+def _verdict(what: str, figure: float, met: bool, bar: float) -> None:
+    print(f"scale: {what}: {figure:.3f}, bar {bar:g}: {'PASS' if met else 'MISS'}")
+
+
+if __name__ == "__main__":
+    _fit(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,130 @@
+"""What a cell says: a number or an id, by a public rule that looks at the cell alone.
+
+Types are declared, never guessed from values. A text that is not a number is a missing number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from privclust.geometry.grid import FloatArray, IntArray
+
+Kind = Literal["integer", "number", "text", "cell", "other"]
+"""What a column's type allows: ids and numbers ("integer", and "cell", a text to be read as what is
+declared), numbers only, ids only, or neither."""
+
+NUMBERS: tuple[Kind, ...] = ("integer", "number", "cell")
+IDS: tuple[Kind, ...] = ("integer", "text", "cell")
+
+_NUMBER = (
+    r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
+)
+
+
+def kind_of(declared: pa.DataType) -> Kind:
+    """Tell what a column of an Arrow type can be used for.
+
+    Examples
+    --------
+    >>> kind_of(pa.int32()), kind_of(pa.float64()), kind_of(pa.string()), kind_of(pa.date32())
+    ('integer', 'number', 'text', 'other')
+    """
+    types = pa.types
+    if types.is_dictionary(declared):
+        inner = kind_of(declared.value_type)
+        return inner if inner in IDS else "other"
+    if types.is_integer(declared):
+        return "integer"
+    if any(
+        is_it(declared)
+        for is_it in (types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    ):
+        return "number"
+    if any(
+        is_it(declared)
+        for is_it in (
+            types.is_string,
+            types.is_large_string,
+            types.is_string_view,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_binary_view,
+            types.is_fixed_size_binary,
+        )
+    ):
+        return "text"
+    return "other"
+
+
+def numbers(column: Any) -> FloatArray:
+    """Return a column as float64, NaN where a number is missing.
+
+    Examples
+    --------
+    >>> numbers(pa.array([b"1e3", b" +7.5", b"seven", b"", None], pa.binary())).tolist()
+    [1000.0, 7.5, nan, nan, nan]
+    """
+    column = _plain(column)
+    if kind_of(column.type) == "text":
+        column = _parsed(column)
+    found: FloatArray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def ids(column: Any) -> Any:
+    """Return a column of ids as bytes, whole numbers in decimal.
+
+    Examples
+    --------
+    >>> ids(pa.array(["ann", None])).to_pylist(), ids(pa.array([7])).to_pylist()
+    ([b'ann', None], [b'7'])
+    """
+    if isinstance(column, pa.ChunkedArray):
+        parts = [pa.array([], pa.large_binary()), *map(ids, column.chunks)]
+        return pa.concat_arrays(parts)
+    column = _plain(column)
+    if pa.types.is_integer(column.type):
+        column = column.cast(pa.large_string())
+    return column.cast(pa.large_binary())
+
+
+def by_unit(found: Any) -> tuple[IntArray, IntArray, Any]:
+    """Return the order that brings units together, where each starts, and their ids.
+
+    Missing ids form one unit.
+
+    Examples
+    --------
+    >>> order, starts, distinct = by_unit(ids(pa.array([7, None, 7, 5, None])))
+    >>> order.tolist(), starts.tolist(), distinct.to_pylist()
+    ([0, 2, 1, 4, 3], [0, 2, 4], [b'7', None, b'5'])
+    """
+    encoded = found.dictionary_encode(null_encoding="encode")
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    counts = np.bincount(codes, minlength=len(encoded.dictionary))
+    order = np.argsort(codes, kind="stable")
+    return order, np.cumsum(counts) - counts, encoded.dictionary
+
+
+def _plain(column: Any) -> Any:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        return column
+    values = column.dictionary
+    # Some forms of text cannot be taken apart by Arrow.
+    values = values.cast(pa.large_binary()) if kind_of(values.type) == "text" else values
+    return values.take(column.indices)
+
+
+def _parsed(column: Any) -> Any:
+    texts = column.cast(pa.binary())
+    trimmed = pc.replace_substring_regex(texts, r"^[ \t]+|[ \t]+$", "")
+    is_number = pc.match_substring_regex(trimmed, _NUMBER)
+    # Arrow reads no sign of plus.
+    unsigned = pc.replace_substring_regex(trimmed, r"^\+", "")
+    return pc.if_else(is_number, unsigned, None).cast(pa.string())

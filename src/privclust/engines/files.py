@@ -1,0 +1,218 @@
+"""Parquet, CSV and Arrow files, alone, many, or in folders partitioned by key=value."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from privclust.engines.cells import Kind
+from privclust.engines.frames import arrow_schema
+from privclust.engines.schema import Schema
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+}
+_BATCH_ROWS = 2**17
+_CSV_BYTES = 2**23
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def is_path(table: object) -> bool:
+    """Tell whether `table` names files."""
+    paths = table if isinstance(table, list | tuple) else [table]
+    return bool(paths) and all(isinstance(path, str | os.PathLike) for path in paths)
+
+
+def open_files(
+    paths: Any,
+) -> tuple[Schema, Callable[[Sequence[str]], Iterator[Any]]]:
+    """Return the columns of files, and how to read them; nothing is read but names and types.
+
+    Columns are those of the first file and the keys of the folders it lies in. A file that lacks
+    one has missing values there. Cells of CSV files and values of keys are texts, to be read as
+    what is declared.
+    """
+    given = paths if isinstance(paths, list | tuple) else [paths]
+    files = _distinct([file for path in given for file in _found(os.fspath(path))])
+    first = files[0]
+    schema = _schema(first.path)
+    own = schema.names or ()
+    keys = tuple(key for key in first.keys if key not in own)
+
+    def batches(columns: Sequence[str]) -> Iterator[Any]:
+        for file in files:
+            yield from _batches(file, columns)
+
+    return Schema((*own, *keys), (*schema.kinds, *_texts(len(keys)))), batches
+
+
+class _File(NamedTuple):
+    """A file, and what the folders say that it lies in, below the path that was given."""
+
+    path: Path
+    keys: dict[str, str | None]
+
+
+def _found(given: str) -> list[_File]:
+    """Return the files a path names, in the order of their names."""
+    exists = os.path.exists(given)
+    named = [Path(given)] if exists else [Path(place) for place in glob.glob(given)]
+    root = Path(given) if exists else _fixed_part(Path(given))
+    paths = sorted(
+        path
+        for place in named
+        for path in (place.rglob("*") if place.is_dir() else [place])
+        if path.is_file() and (path == place or _is_data(path, place))
+    )
+    if not paths:
+        raise FileNotFoundError(
+            f"no Parquet, CSV or Arrow files at {given!r}. Give a file, a folder or a pattern such "
+            "as 'visits/*.parquet'; for storage elsewhere give a pyarrow dataset."
+        )
+    for path in paths:
+        _format(path)
+    return [_File(path, _keys(path.relative_to(root).parts[:-1])) for path in paths]
+
+
+def _fixed_part(pattern: Path) -> Path:
+    fixed = takewhile(lambda part: not glob.has_magic(part), pattern.parts)
+    return Path(*fixed)
+
+
+def _distinct(files: list[_File]) -> list[_File]:
+    """Leave out files that were named before, in whatever way: their rows would count twice."""
+    found: dict[tuple[int, int], _File] = {}
+    for file in files:
+        status = file.path.stat()
+        found.setdefault((status.st_dev, status.st_ino), file)
+    return list(found.values())
+
+
+def _is_data(file: Path, folder: Path) -> bool:
+    parts = file.relative_to(folder).parts
+    return not any(part.startswith(("_", ".")) and "=" not in part for part in parts)
+
+
+def _format(file: Path) -> str:
+    for ending, kind in FORMATS.items():
+        if file.name.lower().endswith(ending):
+            return kind
+    raise ValueError(
+        f"the file {file.name!r} has none of the endings {', '.join(FORMATS)}. Rename it, or give "
+        "a pyarrow dataset."
+    )
+
+
+def _keys(folders: Sequence[str]) -> dict[str, str | None]:
+    parts = [folder.partition("=") for folder in folders if "=" in folder]
+    return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in parts}
+
+
+def _schema(file: Path) -> Schema:
+    if _format(file) == "csv":
+        names = _header(file)
+        return Schema(names, _texts(len(names)))
+    return arrow_schema(_fragment(file).physical_schema)
+
+
+def _texts(count: int) -> tuple[Kind, ...]:
+    return tuple("cell" for _ in range(count))
+
+
+def _header(file: Path) -> tuple[str, ...]:
+    # One line only, so that no traceback could show a row.
+    with _text_of(file) as stream:
+        line = stream.readline()
+    return tuple(next(csv.reader([line]), []))
+
+
+def _has_rows(file: Path) -> bool:
+    with _text_of(file) as stream:
+        stream.readline()
+        return bool(stream.read(1))
+
+
+def _text_of(file: Path) -> Any:
+    opened: Any = gzip.open if _is_gzip(file) else open
+    return opened(file, "rt", encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _is_gzip(file: Path) -> bool:
+    return file.name.lower().endswith(".gz")
+
+
+def _fragment(file: Path) -> Any:
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    kind = ds.ParquetFileFormat() if _format(file) == "parquet" else ds.IpcFileFormat()
+    return kind.make_fragment(os.fspath(file), LocalFileSystem())
+
+
+def _batches(file: _File, columns: Sequence[str]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if _format(file.path) == "csv":
+        present = set(_header(file.path))
+        # Without names all columns would be read, and their types be guessed.
+        wanted = [name for name in columns if name in present] or [*present][:1]
+        read = _csv_batches(file.path, wanted)
+    else:
+        fragment = _fragment(file.path)
+        present = set(fragment.physical_schema.names)
+        # Each file with its own types: casting to common ones could fail on a value.
+        read = fragment.to_batches(
+            schema=fragment.physical_schema,
+            columns=[name for name in columns if name in present],
+            batch_size=_BATCH_ROWS,
+            batch_readahead=4,
+        )
+    for batch in read:
+        arrays = [
+            batch.column(name)
+            if name in present
+            else pa.repeat(pa.scalar(file.keys.get(name), pa.string()), batch.num_rows)
+            for name in columns
+        ]
+        yield pa.record_batch(arrays, names=list(columns))
+
+
+def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if not _has_rows(file):
+        return
+    with (
+        pa.input_stream(os.fspath(file), "gzip" if _is_gzip(file) else None) as stream,
+        arrow_csv.open_csv(
+            stream,
+            read_options=arrow_csv.ReadOptions(block_size=_CSV_BYTES),
+            parse_options=arrow_csv.ParseOptions(
+                newlines_in_values=True,
+                ignore_empty_lines=False,  # where there is one column, they are missing values
+                invalid_row_handler=lambda row: "skip",
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                check_utf8=False,
+                column_types={name: pa.binary() for name in columns},
+                include_columns=columns,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        ) as reader,
+    ):
+        yield from reader

@@ -1,0 +1,127 @@
+"""Tables that are read again and again as Arrow batches, because they do not fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privclust.engines.base import guarded
+from privclust.engines.files import is_path, open_files
+from privclust.engines.frames import arrow_schema, polars_schema
+from privclust.engines.schema import Schema
+
+BATCH_ROWS = 2**17
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table elsewhere.
+
+    Attributes
+    ----------
+    schema : Schema
+        Its columns, which are public.
+    batches : callable
+        Reads it once more: from names of columns to Arrow batches that have them.
+    """
+
+    schema: Schema
+    batches: Callable[[Sequence[str]], Iterator[Any]]
+
+
+def source_of(table: Any) -> Source | None:
+    """Return how to read `table` again and again, or None if it is in memory.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> source = source_of(lambda: pa.table({"age": [40, 50]}))
+    >>> source.schema.names, sum(batch.num_rows for batch in source.batches(["age"]))
+    (('age',), 2)
+    """
+    library = type(table).__module__.split(".")[0]
+    if is_path(table):
+        return Source(*open_files(table))
+    if library == "pyarrow" and hasattr(table, "scanner"):
+        _check_types(table)
+        return Source(arrow_schema(table.schema), lambda columns: _scanned(table, columns))
+    if library == "polars" and hasattr(table, "collect_schema") and hasattr(table, "collect"):
+        return Source(
+            polars_schema(table.collect_schema()), lambda columns: _collected(table, columns)
+        )
+    if library in ("duckdb", "_duckdb") and hasattr(table, "to_arrow_reader"):
+        # Without rows: only what types they would have.
+        schema = table.limit(0).to_arrow_table().schema
+        return Source(arrow_schema(schema), lambda columns: _queried(table, columns))
+    if callable(table) and not hasattr(table, "__array__"):
+        return Source(_first_schema(table), lambda columns: _streamed(table, columns))
+    return None
+
+
+def _check_types(dataset: Any) -> None:
+    """Refuse files that differ in their types: casting to common ones could fail on a value."""
+    for child in getattr(dataset, "children", ()):
+        _check_types(child)
+    for path in getattr(dataset, "files", ()):
+        for field in dataset.format.make_fragment(path, dataset.filesystem).physical_schema:
+            place = dataset.schema.get_field_index(field.name)
+            if place >= 0 and dataset.schema.field(place).type != field.type:
+                raise TypeError(
+                    f"column {field.name!r} of the dataset is {dataset.schema.field(place).type}, "
+                    f"but {field.type} in one of its files. Give the paths of the files instead, "
+                    "which are then read with their own types, or a dataset with one type."
+                )
+
+
+def _scanned(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
+    scanner = dataset.scanner(
+        columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=2
+    )
+    yield from scanner.to_batches()
+
+
+def _collected(frame: Any, columns: Sequence[str]) -> Iterator[Any]:
+    from polars import selectors
+
+    chosen = frame.select(selectors.by_name(*columns))  # a plain text may be a pattern
+    for part in chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
+        yield from part.to_arrow().to_batches()
+
+
+def _queried(relation: Any, columns: Sequence[str]) -> Iterator[Any]:
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+    # A projection is a new relation, so that the query is asked anew.
+    yield from relation.project(quoted).to_arrow_reader(BATCH_ROWS)
+
+
+def _streamed(factory: Callable[[], Any], columns: Sequence[str]) -> Iterator[Any]:
+    for batch in _reader(factory()):
+        yield batch.select(list(columns))
+
+
+def _first_schema(factory: Callable[[], Any]) -> Schema:
+    stream = _called(factory)
+    if not hasattr(stream, "__arrow_c_stream__"):
+        raise TypeError(
+            "the function given as X must return an Arrow stream, that is something with "
+            f"__arrow_c_stream__, each time it is called; got {type(stream)!r}."
+        )
+    return _schema_of(stream)
+
+
+@guarded
+def _called(factory: Callable[[], Any]) -> Any:
+    # Guarded, because the function may read rows and fail on one.
+    return factory()
+
+
+@guarded
+def _schema_of(stream: Any) -> Schema:
+    return arrow_schema(_reader(stream).schema)
+
+
+def _reader(stream: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_stream(stream)

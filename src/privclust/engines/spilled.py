@@ -1,0 +1,171 @@
+"""Units elsewhere: rows brought together by id in temporary files without a name."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from privclust.domain import Domain, to_unit_grid
+from privclust.engines.arrow import cells_to_rows
+from privclust.engines.base import Unit, guarded
+from privclust.engines.cells import by_unit, ids
+from privclust.engines.numpy import Held, NumpyEngine
+from privclust.engines.sources import BATCH_ROWS, Source
+from privclust.engines.summing import on_all_cores, total
+from privclust.engines.units import PARCEL_ROWS, parcels
+from privclust.queries import Query
+
+PARTITIONS = 64
+
+
+class SpilledEngine:
+    """Sums queries over all rows of each id together, wherever in the table they lie.
+
+    On first use the table is read once and written, on the grid, into temporary files, all rows
+    of a unit into the same one. The files have no name in any folder, so that they end with the
+    process, however it ends; they lie where ``TMPDIR`` says.
+
+    Parameters
+    ----------
+    source : Source
+        How to read the table.
+    columns : sequence of str
+        The columns to cluster, in the order of the domain.
+    domain : Domain
+        What the user promises about the values.
+    unit : Unit
+        Whose rows count as one.
+    threads : int, optional
+        Worker threads; by default one per core. The answer does not depend on it.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        columns: Sequence[str],
+        domain: Domain,
+        unit: Unit,
+        threads: int | None = None,
+    ) -> None:
+        self.n_columns = domain.center.size
+        self.unit = unit
+        self._source = source
+        self._columns = list(columns)
+        self._domain = domain
+        self._threads = threads or os.cpu_count() or 1
+        self._files: list[Any] = []
+
+    @guarded
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of what all units contribute to the query, as Python integers."""
+
+        def work(file: Any) -> NDArray[np.object_]:
+            held = self._read(file)
+            return total(query, self.unit, parcels(held.rows, held.starts))
+
+        found = np.zeros(query.size, dtype=object)
+        for sums in on_all_cores(work, self._spilled(), self._threads):
+            found += sums
+        return [int(value) for value in found]
+
+    def expect_sample(self, key: bytes) -> None:
+        """Nothing to prepare: a unit's coin follows from its id."""
+
+    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+        """Return an engine over some of the units, each in or out by a coin that `key` decides."""
+
+        def drawn() -> Held:
+            files = self._spilled()
+            parts = on_all_cores(
+                lambda file: self._read(file).drawn(halvings, key), files, self._threads
+            )
+            return _together(list(parts))
+
+        return NumpyEngine.holding(drawn, self.n_columns, self.unit, self._threads)
+
+    def _spilled(self) -> list[Any]:
+        if not self._files:
+            self._files = self._written()
+            weakref.finalize(self, _close, self._files)
+        return self._files
+
+    def _written(self) -> list[Any]:
+        """Read the table once and write each row into the file of its unit."""
+        files = [tempfile.TemporaryFile(buffering=2**18) for _ in range(PARTITIONS)]  # noqa: SIM115
+        schema = pa.schema([("id", pa.large_binary()), ("row", pa.binary(4 * self.n_columns))])
+        writers = [pa.ipc.new_stream(file, schema) for file in files]
+        for parts in on_all_cores(self._sorted_out, self._batches(), self._threads):
+            for place, part in parts:
+                writers[place].write_batch(pa.record_batch(part, schema=schema))
+        for writer, file in zip(writers, files, strict=True):
+            writer.close()
+            file.flush()
+        return files
+
+    def _batches(self) -> Iterator[Any]:
+        for arrived in self._source.batches([*self._columns, str(self.unit.column)]):
+            for begin in range(0, arrived.num_rows, BATCH_ROWS):
+                yield arrived.slice(begin, BATCH_ROWS)
+
+    def _sorted_out(self, cells: Any) -> list[tuple[int, list[Any]]]:
+        """Return for each file the ids and rows of a batch that belong into it."""
+        rows = np.empty((cells.num_rows, self.n_columns), dtype=np.int32)
+        for begin in range(0, cells.num_rows, PARCEL_ROWS):
+            part = cells_to_rows(cells.slice(begin, PARCEL_ROWS), self._columns)
+            rows[begin : begin + PARCEL_ROWS] = to_unit_grid(self._domain, part)
+        found = ids(cells.column(self.unit.column))
+        encoded = found.dictionary_encode(null_encoding="encode")
+        hashes = [zlib.crc32(id_ or b"") % PARTITIONS for id_ in encoded.dictionary.to_pylist()]
+        places = np.array(hashes, dtype=np.int8)[encoded.indices.to_numpy()]
+        order = np.argsort(places, kind="stable")
+        cuts = np.searchsorted(places[order], np.arange(PARTITIONS + 1))
+        parts = []
+        for place, (begin, end) in enumerate(pairwise(cuts.tolist())):
+            if begin < end:
+                chosen = order[begin:end]
+                parts.append((place, [found.take(pa.array(chosen)), _as_column(rows[chosen])]))
+        return parts
+
+    def _read(self, file: Any) -> Held:
+        """Return the rows of one file, unit by unit."""
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        table = pa.ipc.open_stream(pa.py_buffer(content)).read_all()
+        order, starts, distinct = by_unit(_one(table.column("id")))
+        packed = _one(table.column("row"))
+        rows = np.frombuffer(packed.buffers()[1] or b"", dtype=np.int32)
+        return Held(rows.reshape(-1, self.n_columns)[order], starts, distinct)
+
+
+def _close(files: list[Any]) -> None:
+    for file in files:
+        file.close()
+
+
+def _as_column(rows: NDArray[np.int32]) -> Any:
+    kind = pa.binary(4 * rows.shape[1])
+    return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(rows)])
+
+
+def _one(column: Any) -> Any:
+    combined = column.combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def _together(parts: list[Held]) -> Held:
+    sizes = np.cumsum([0, *(len(part.rows) for part in parts)])
+    starts = [part.starts + size for part, size in zip(parts, sizes, strict=False)]
+    return Held(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate(starts),
+        pa.concat_arrays([part.ids for part in parts]),
+    )

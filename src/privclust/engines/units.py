@@ -1,0 +1,151 @@
+"""Whose rows count as one: every row alone, or all rows that share an id.
+
+All rows of a unit are added up first, exactly; then the sum is clipped to `unit_rows` times what
+the query allows one row. The result is a function of the unit's own rows, bit for bit
+(docs/proofs/units.md).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.engines.base import ROW, Unit, bounded_sum, kept_rows
+from privclust.geometry.grid import FloatArray, IntArray
+from privclust.queries import Bounds, Query
+
+GridRows = NDArray[np.int32] | NDArray[np.float64]
+
+PARCEL_ROWS = 8192
+UNIT_ROWS_MAX = 1024
+"""Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
+_HALF = 20
+_CLAMP = 2**62
+_MARGIN = 1 - 2.0**-38
+"""Covers rounding, also where its square root is taken."""
+
+
+class Parcel(NamedTuple):
+    """Rows of whole units on the grid; `starts` has each unit's first row, None for row units.
+
+    A parcel has at most `PARCEL_ROWS` rows, or one unit.
+    """
+
+    rows: GridRows
+    starts: IntArray | None
+
+
+def parcels(rows: GridRows, starts: IntArray | None) -> list[Parcel]:
+    """Cut rows, sorted by unit, into parcels; an empty table is one empty parcel.
+
+    Examples
+    --------
+    >>> [len(parcel.rows) for parcel in parcels(np.zeros((20_000, 2)), np.array([0, 5000, 9000]))]
+    [5000, 4000, 11000]
+    """
+    if starts is None:
+        cuts = list(range(0, max(1, len(rows)), PARCEL_ROWS))
+        return [Parcel(rows[cut : cut + PARCEL_ROWS], None) for cut in cuts]
+    ends = np.append(starts[1:], len(rows))
+    found, first = [], 0
+    while first < len(starts):
+        fitting = int(np.searchsorted(ends, starts[first] + PARCEL_ROWS, side="right"))
+        last = max(fitting, first + 1)
+        begin, end = int(starts[first]), int(ends[last - 1])
+        found.append(Parcel(rows[begin:end], starts[first:last] - begin))
+        first = last
+    return found or [Parcel(rows, starts)]
+
+
+def parcel_sum(query: Query, unit: Unit, parcel: Parcel) -> IntArray:
+    """Add up what the units of a parcel contribute, each within its bounds."""
+    if parcel.starts is None:
+        return bounded_sum(query, query.contribute(parcel.rows.astype(np.float64, copy=False)))
+    blocks, values, of_unit = _sums_of_units(query, parcel)
+    clipped = _clipped(values, of_unit, unit.bounds(query))
+    total = np.zeros((query.size // values.shape[1], values.shape[1]), dtype=np.int64)
+    np.add.at(total, blocks, clipped)
+    return total.ravel()
+
+
+def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, IntArray]:
+    """Return blocks, values and unit of each block that a unit touches, sorted by unit."""
+    assert parcel.starts is not None
+    if len(parcel.rows) > PARCEL_ROWS:
+        sums = np.zeros(query.size, dtype=object)
+        for piece in parcels(parcel.rows, None):
+            sums += parcel_sum(query, ROW, piece)
+        dense = np.clip(sums, -_CLAMP, _CLAMP).astype(np.int64).reshape(-1, _width(query, parcel))
+        n_blocks = len(dense)
+        return np.arange(n_blocks), dense, np.zeros(n_blocks, dtype=np.int64)
+    contribution = query.contribute(parcel.rows.astype(np.float64, copy=False))
+    width = contribution.values.shape[2]
+    n_blocks = query.size // width
+    kept = kept_rows(query, contribution)
+    counts = np.diff(np.append(parcel.starts, len(parcel.rows)))
+    unit_of_row = np.repeat(np.arange(len(counts)), counts)[kept]
+    blocks, values = contribution.blocks[kept], contribution.values[kept]
+    places = (unit_of_row[:, None] * n_blocks + blocks).ravel()
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    touched = places[first]
+    flat = values.astype(np.int64, copy=False).reshape(-1, width)
+    sums_of_blocks = np.add.reduceat(flat[order], first, axis=0) if len(first) else flat[:0]
+    return touched % n_blocks, sums_of_blocks, touched // n_blocks
+
+
+def _width(query: Query, parcel: Parcel) -> int:
+    return int(query.contribute(parcel.rows[:1].astype(np.float64)).values.shape[2])
+
+
+def _clipped(values: IntArray, of_unit: IntArray, bounds: Bounds) -> IntArray:
+    """Shrink each unit's vector until it keeps the bounds; one that still does not becomes 0."""
+    if len(values) == 0:
+        return values
+    first = np.flatnonzero(np.diff(of_unit, prepend=-1))
+    counts = np.diff(np.append(first, len(values)))
+    linf = min(bounds.linf, UNIT_ROWS_MAX * 2**31)
+    largest = np.maximum.reduceat(np.abs(values).max(axis=1), first)
+    values = _shrunk(values, _factor(linf, largest), counts)
+    l1, squared = _lengths(values, first)
+    factor = np.minimum(_factor(bounds.l1, l1), np.sqrt(_factor(bounds.l2_squared, squared)))
+    values = _shrunk(values, factor, counts)
+    l1, squared = _lengths(values, first)
+    largest = np.maximum.reduceat(np.abs(values).max(axis=1), first)
+    within = (l1 <= bounds.l1) & (squared <= bounds.l2_squared) & (largest <= linf)
+    values[~np.repeat(within, counts)] = 0
+    return values
+
+
+def _factor(allowed: int, lengths: IntArray | NDArray[np.object_]) -> FloatArray:
+    """Return what each length must be multiplied by, 1 where it is allowed as it is."""
+    exceeding = lengths > allowed
+    ratio = float(allowed) / np.maximum(lengths, 1).astype(np.float64)
+    return np.where(exceeding, np.minimum(ratio, 1.0) * _MARGIN, 1.0)
+
+
+def _shrunk(values: IntArray, factor: FloatArray, counts: IntArray) -> IntArray:
+    of_value = np.repeat(factor, counts)
+    shrunk = values.copy()
+    less = of_value < 1
+    shrunk[less] = np.trunc(values[less] * of_value[less, None]).astype(np.int64)
+    return shrunk
+
+
+def _lengths(values: IntArray, first: IntArray) -> tuple[IntArray, NDArray[np.object_]]:
+    """Return the sum of each unit's absolute values, and of their squares as Python integers."""
+    sizes = np.abs(values)
+    high, low = sizes >> _HALF, sizes & (2**_HALF - 1)
+
+    def summed(products: IntArray) -> NDArray[np.object_]:
+        return np.add.reduceat(products, first).astype(object)
+
+    squared = (
+        (summed(np.einsum("ij,ij->i", high, high)) << (2 * _HALF))
+        + (summed(np.einsum("ij,ij->i", high, low)) << (_HALF + 1))
+        + summed(np.einsum("ij,ij->i", low, low))
+    )
+    return np.add.reduceat(sizes.sum(axis=1), first), squared

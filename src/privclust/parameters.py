@@ -1,0 +1,93 @@
+"""What a user sets on every estimator: all of it public, checked before anything is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privclust.bounds import Bounds
+from privclust.engines.base import ROW, Unit
+from privclust.engines.units import UNIT_ROWS_MAX
+from privclust.errors import shown
+from privclust.privacy.budget import Budget
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a user may set on every estimator; all of it public."""
+
+    n_clusters: int
+    epsilon: float
+    delta: float | None
+    bounds: Bounds | None
+    radius: float | None
+    scale: str | None
+    n_rows: int | None
+    unit: str | None
+    unit_rows: int
+    ledger: str | None
+    dataset: str | None
+    random_state: int | None
+
+
+def parameters_of(model: Any) -> Parameters:
+    """Return an estimator's parameters as they are now."""
+    return Parameters(**{name: getattr(model, name) for name in Parameters.__dataclass_fields__})
+
+
+def budget_of(given: Parameters) -> Budget:
+    """Return the promise that was asked for."""
+    epsilon = number("epsilon", given.epsilon)
+    if epsilon == math.inf:
+        return Budget(64.0, 1e-6)
+    if given.delta is None:
+        raise ValueError(
+            "delta is missing. It is the probability with which the promise may fail: type a "
+            "value well below one over the number of rows, such as delta=1e-6."
+        )
+    return Budget(epsilon, number("delta", given.delta))
+
+
+def unit_of(given: Parameters) -> Unit:
+    """Return whose rows count as one."""
+    rows = whole_number("unit_rows", given.unit_rows)
+    if given.unit is None and rows == 1:
+        return ROW
+    if not isinstance(given.unit, str) or given.unit == ROW.name or rows > UNIT_ROWS_MAX:
+        raise ValueError(
+            f"unit must be the name of a column of ids other than {ROW.name!r}, and unit_rows, how "
+            f"many rows of one id count, between 1 and {UNIT_ROWS_MAX}; got unit="
+            f"{shown(given.unit)} and unit_rows={rows}. Leave both out to protect single rows."
+        )
+    return Unit(given.unit, rows)
+
+
+def number(name: str, value: object) -> float:
+    """Return a parameter as a float, or say what it should be."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        kind = type(value).__name__
+        remedy = "Type it without quotes." if isinstance(value, str) else "Type a number."
+        raise TypeError(f"{name} must be a number, got {shown(value)} ({kind}). {remedy}")
+    return float(value)
+
+
+def whole_number(name: str, value: object) -> int:
+    """Return a parameter as an int, or say what it should be."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{name} must be a whole number of at least 1, got {shown(value)}. Type one such as 8."
+        )
+    return int(value)
+
+
+def seed_of(value: object) -> int | None:
+    """Return the seed of public choices, or None to draw one."""
+    if value is None or (isinstance(value, int | np.integer) and value >= 0):
+        return None if value is None else int(value)
+    raise ValueError(
+        f"random_state must be None or a whole number from 0 up, got {shown(value)}. It seeds "
+        "public choices only; generators are refused because two fits would share their state."
+    )

@@ -1,0 +1,122 @@
+"""Tables as users give them, put behind an engine; nothing is read but names and types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privclust.bounds import UNSTATED, bounded_columns, read_bounds
+from privclust.domain import Ball, Box, Domain, to_unit_grid
+from privclust.engines.arrow import ArrowEngine, cells_to_rows
+from privclust.engines.base import Engine, Unit, guarded
+from privclust.engines.frames import read_rows, schema_of
+from privclust.engines.numpy import NumpyEngine
+from privclust.engines.schema import Schema
+from privclust.engines.sources import Source, source_of
+from privclust.engines.spilled import SpilledEngine
+from privclust.errors import shown
+from privclust.geometry.grid import FloatArray
+from privclust.parameters import Parameters, number, parameters_of, unit_of
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTable:
+    """A table behind its engine, and what is public about it."""
+
+    engine: Engine
+    schema: Schema
+    domain: Domain
+    bounds_origin: str
+
+
+def open_table(model: Any, X: Any) -> OpenTable:
+    """Put a table behind an engine.
+
+    Of a table in memory all columns are clustered but that of ids; of one elsewhere those that
+    bounds name, if they are given by name. The caller then deletes its own reference, so that once
+    parameters are checked no frame of ours shows rows, should a debugger print the variables of a
+    traceback.
+    """
+    given = parameters_of(model)
+    unit, source = unit_of(given), source_of(X)
+    if source is None:
+        schema = schema_of(X).features(unit.column)
+    else:
+        schema = source.schema.features(unit.column, bounded_columns(given.bounds))
+    domain, origin = _domain(given, schema)
+    if source is None:
+        return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
+    return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
+
+
+def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
+    """Apply `work` to the rows of a table on the grid, part by part, and put results together.
+
+    For the holder of the rows: `predict` and `transform`.
+    """
+    source, unit = source_of(X), model.unit
+    names = getattr(model, "feature_names_in_", None)
+    schema = schema_of(X) if source is None else source.schema
+    if schema.names is None or unit not in schema.names:
+        unit = None
+    only = None if source is None or names is None else set(names)
+    schema = schema.features(unit, only)
+    if schema.n_columns != model.n_features_in_:
+        raise ValueError(
+            f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input."
+        )
+    if schema.names and names is not None and schema.names != tuple(names):
+        raise ValueError(
+            "The feature names should match those that were passed during fit, in the same order."
+        )
+
+    def parts() -> Iterator[FloatArray]:
+        if source is None:
+            yield read_rows(X, 0, len(X), unit)
+            return
+        columns = schema.names or ()
+        yield np.empty((0, len(columns)))
+        for cells in source.batches(columns):
+            yield cells_to_rows(cells, columns)
+
+    return _applied(work, model.domain_, parts())
+
+
+@guarded
+def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[FloatArray]) -> Any:
+    return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
+
+
+def _elsewhere(source: Source, schema: Schema, domain: Domain, unit: Unit) -> Engine:
+    columns = schema.names
+    if columns is None:
+        raise TypeError("the columns of a table that is read from elsewhere need names.")
+    if unit.column is None:
+        return ArrowEngine(source, columns, domain)
+    return SpilledEngine(source, columns, domain, unit)
+
+
+def _domain(given: Parameters, schema: Schema) -> tuple[Domain, str]:
+    if (given.bounds is None) == (given.radius is None):
+        cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
+        raise ValueError(
+            f"{cause}. Give one of bounds, such as {{'age': (0, 120)}}, with a lower and an upper "
+            "value per column, and radius, the largest distance from the origin. Take them from "
+            "knowledge of the field, not from the rows."
+        )
+    if given.scale not in (None, "bounds", "none"):
+        raise ValueError(f"scale must be 'bounds', 'none' or None, got {shown(given.scale)}.")
+    if given.radius is not None:
+        radius = number("radius", given.radius)
+        if given.scale == "bounds":
+            raise ValueError("scale='bounds' needs bounds per column; with a radius use 'none'.")
+        return Ball(np.zeros(schema.n_columns), radius), UNSTATED
+    assert given.bounds is not None
+    read = read_bounds(given.bounds, schema.names, schema.n_columns)
+    if given.scale == "none":
+        return Box(read.box.lower, read.box.upper, weights=read.box.reach), read.origin
+    return read.box, read.origin

@@ -1,0 +1,264 @@
+"""Units of many rows: summed exactly, clipped as a whole, each a matter of its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from privclust.engines import units
+from privclust.engines.base import Unit
+from privclust.engines.summing import total
+from privclust.engines.units import UNIT_ROWS_MAX, parcels
+from privclust.geometry.grid import UNIT, FloatArray, IntArray
+from privclust.queries import Bounds, ClusterSums, Contribution, Query
+
+Units = Sequence[Sequence[int]]
+MARGIN = Fraction(2**38 - 1, 2**38)
+LARGEST = 2**31 - 1
+cheap = settings(deadline=None, derandomize=True, database=None, max_examples=150)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A query that looks contributions up in a list: each row is a number in it."""
+
+    bounds: Bounds
+    blocks: IntArray
+    values: IntArray
+    n_blocks: int = 3
+
+    @property
+    def size(self) -> int:
+        return self.n_blocks * int(self.values.shape[2])
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        number = rows[:, 0].astype(np.int64)
+        return Contribution(self.blocks[number], self.values[number])
+
+
+def answer(query: Query, unit: Unit, members: Units, parcel_rows: int = 8192) -> list[int]:
+    """Sum over units, given by the numbers of their rows, in parcels of some size."""
+    rows = np.array([row for one in members for row in one], dtype=np.int32)[:, None]
+    counts = np.array([len(one) for one in members], dtype=np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(units, "PARCEL_ROWS", parcel_rows)
+        found = total(query, unit, parcels(rows, np.cumsum(counts) - counts))
+    return [int(value) for value in found]
+
+
+# A referee in Python's integers and fractions ----------------------------------------------------
+
+
+def keeps(vector: list[int], bounds: Bounds) -> bool:
+    return (
+        sum(map(abs, vector)) <= bounds.l1
+        and sum(cell * cell for cell in vector) <= bounds.l2_squared
+        and max(map(abs, vector)) <= bounds.linf
+        and sum(cell != 0 for cell in vector) <= bounds.changed
+        and (not bounds.monotone or min(vector) >= 0)
+    )
+
+
+def summed(query: Listed, members: Sequence[int]) -> list[int]:
+    """Add up a unit's rows, those that break the bounds of a row left out."""
+    found, width = [0] * query.size, query.values.shape[2]
+    for number in members:
+        cells = query.values[number].ravel().tolist()
+        if keeps(cells, query.bounds) and sum(cell * cell for cell in cells) < 2**62:
+            for place, cell in enumerate(cells):
+                block = int(query.blocks[number, place // width])
+                found[block * width + place % width] += cell
+    return found
+
+
+def shrunk(vector: list[int], factor: Fraction) -> list[int]:
+    return [int(cell * factor) for cell in vector]
+
+
+def clipped(vector: list[int], bounds: Bounds) -> list[int]:
+    """Shrink to linf, then to l1 and l2, each with the margin if it is needed at all."""
+    largest = max(map(abs, vector))
+    if largest > bounds.linf:
+        vector = shrunk(vector, MARGIN * Fraction(bounds.linf, largest))
+    factor, l1, squared = Fraction(1), sum(map(abs, vector)), sum(cell * cell for cell in vector)
+    if l1 > bounds.l1:
+        factor = min(factor, MARGIN * Fraction(bounds.l1, l1))
+    if squared > bounds.l2_squared:
+        scaled = MARGIN * Fraction(bounds.l2_squared, squared) * 4**80
+        factor = min(factor, Fraction(isqrt(int(scaled)), 2**80))
+    return vector if factor == 1 else shrunk(vector, factor)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Listed, Unit, list[list[int]]]:
+    """A query near its limits, and units with few or many rows that keep or break them."""
+    touched, width = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    n_rows, monotone = draw(st.integers(1, 6)), draw(st.booleans())
+    size = draw(st.sampled_from([1, 3, 1000, UNIT, 16 * UNIT, LARGEST]))
+    cell = st.one_of(st.integers(-size, size), st.sampled_from([-size, size, 0]))
+    values = draw(arrays(np.int64, (n_rows, touched, width), elements=cell))
+    order = np.random.default_rng(draw(st.integers(0, 99)))
+    blocks = order.permuted(np.tile(np.arange(3), (n_rows, 1)), axis=1)[:, :touched]
+    l1 = draw(st.integers(size, touched * width * size))
+    l2_squared = draw(st.integers(size**2, touched * width * size**2))
+    linf = min(size * draw(st.sampled_from([1, 9])), 2**31)
+    bounds = Bounds(l1, l2_squared, linf, touched * width, monotone)
+    values = np.abs(values) if monotone else values
+    unit = Unit("who", draw(st.sampled_from([1, 2, 7, UNIT_ROWS_MAX])))
+    some = st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=8)
+    repeats = st.sampled_from([1, 2, 60, 400])
+    members = [draw(some) * draw(repeats) for _ in range(draw(st.integers(1, 3)))]
+    return Listed(bounds, blocks, values), unit, members
+
+
+@pytest.mark.attack
+@cheap
+@given(cases(), st.sampled_from([100, 1000, 8192]))
+def test_no_unit_moves_the_sum_by_more_than_its_bounds(
+    case: tuple[Listed, Unit, list[list[int]]], parcel_rows: int
+) -> None:
+    query, unit, members = case
+    everyone = answer(query, unit, members, parcel_rows)
+    for place in range(len(members)):
+        others = answer(query, unit, members[:place] + members[place + 1 :], parcel_rows)
+        moved = [a - b for a, b in zip(everyone, others, strict=True)]
+        assert keeps(moved, unit.bounds(query))
+        assert moved == answer(query, unit, [members[place]])
+
+
+@cheap
+@given(cases())
+def test_clipping_agrees_with_fractions(case: tuple[Listed, Unit, list[list[int]]]) -> None:
+    query, unit, members = case
+    bounds = unit.bounds(query)
+    for one in members:
+        whole, found = summed(query, one), answer(query, unit, [one])
+        if keeps(whole, bounds):
+            assert found == whole
+        # Floats may fall on the other side of a whole number, once for each time it is shrunk.
+        pairs = zip(found, clipped(whole, bounds), strict=True)
+        assert max(abs(a - b) for a, b in pairs) <= 2
+        assert all(abs(a) <= abs(b) and a * b >= 0 for a, b in zip(found, whole, strict=True))
+
+
+@cheap
+@given(cases(), st.integers(0, 99), st.sampled_from([20, 300, 8192]))
+def test_the_order_of_rows_and_the_size_of_parcels_change_nothing(
+    case: tuple[Listed, Unit, list[list[int]]], seed: int, parcel_rows: int
+) -> None:
+    """Below 8192 many of these units are larger than a parcel, which is another way to sum."""
+    query, unit, members = case
+    rng = np.random.default_rng(seed)
+    mixed = [rng.permutation(one).tolist() for one in rng.permutation(np.array(members, object))]
+    assert answer(query, unit, mixed, parcel_rows) == answer(query, unit, members)
+
+
+# At the limits -----------------------------------------------------------------------------------
+
+
+def one_row(values: list[int], bounds: Bounds) -> Listed:
+    return Listed(bounds, np.array([[1]]), np.array([[values]]))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("rows", [1, 3, UNIT_ROWS_MAX])
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        pytest.param([5, -4, 3], Bounds(12, 99, 9, 3, False), id="l1"),
+        pytest.param(
+            [UNIT, -UNIT, 1], Bounds(2 * UNIT + 1, 4**30, UNIT * 2, 3, False), id="l1 2^26"
+        ),
+        pytest.param([5, -4, 3], Bounds(99, 50, 9, 3, False), id="l2"),
+        pytest.param(
+            [16 * UNIT, UNIT, 0], Bounds(2**31, 257 * UNIT**2, 2**31, 3, False), id="l2 2^30"
+        ),
+        pytest.param([5, -4, 3], Bounds(99, 99, 5, 3, False), id="linf"),
+        pytest.param([-LARGEST, 0, 0], Bounds(2**40, 2**62, LARGEST, 3, False), id="linf 2^31"),
+        pytest.param(
+            [LARGEST, 0, 0], Bounds(LARGEST, LARGEST**2, LARGEST, 1, True), id="all three"
+        ),
+    ],
+)
+def test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not(
+    values: list[int], bounds: Bounds, rows: int
+) -> None:
+    query, unit = one_row(values, bounds), Unit("who", rows)
+    assert answer(query, unit, [[0] * rows])[3:6] == [rows * value for value in values]
+    beyond = answer(query, unit, [[0] * (rows + 1)])
+    assert keeps(beyond, unit.bounds(query))
+    # Less by the margin, and by what truncation takes.
+    for found, value in zip(beyond[3:6], values, strict=True):
+        assert rows * abs(value) * MARGIN - 2 <= abs(found) <= rows * abs(value)
+
+
+@pytest.mark.parametrize("n_rows", [1024, 1025, 8192, 8193, 100_000])
+def test_a_thousand_rows_of_weight_sixteen(n_rows: int) -> None:
+    query = ClusterSums(np.zeros((1, 2)), np.zeros((1, 2)), radius=2**-20, weight=16.0)
+    unit = Unit("who", UNIT_ROWS_MAX)
+    rows, starts = np.full((n_rows, 2), 2**24, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    found = [int(value) for value in total(query, unit, parcels(rows, starts))]
+    assert keeps(found, unit.bounds(query))
+    assert found[2] == 2**40 if n_rows == 1024 else 2**40 - 2**6 < found[2] < 2**40
+
+
+@pytest.mark.parametrize("rows", [1, UNIT_ROWS_MAX])
+def test_a_hundred_thousand_rows_in_one_unit_are_clipped_once(rows: int) -> None:
+    """They are summed in pieces; the pieces must not be clipped, nor a row be lost or kept."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(-LARGEST, LARGEST, (100, 2, 2)) >> rng.integers(0, 31, (100, 2, 2))
+    blocks = rng.permuted(np.tile(np.arange(3), (100, 1)), axis=1)[:, :2]
+    query = Listed(Bounds(2**31, 2**61, 2**30, 4, False), blocks, values)
+    unit, members = Unit("who", rows), rng.integers(0, 100, 100_000).tolist()
+    whole = summed(query, members)
+    assert not keeps(whole, unit.bounds(query))
+    found = answer(query, unit, [members])
+    assert found == answer(query, unit, [members], parcel_rows=2**17)
+    assert keeps(found, unit.bounds(query))
+    assert max(map(abs, found)) > rows * 2**28
+    expected = clipped(whole, unit.bounds(query))
+    assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) <= 2
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        pytest.param(Bounds(7, 999, 99, 3, False), id="l1"),
+        pytest.param(Bounds(99, 25, 99, 3, False), id="l2"),
+        pytest.param(Bounds(99, 999, 4, 3, False), id="linf"),
+    ],
+)
+def test_a_unit_that_shrinking_did_not_help_becomes_zero(
+    bounds: Bounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "_MARGIN", 4.0)
+    found = answer(one_row([3, 4, 0], bounds), Unit("who", 1), [[0], [0, 0], [0]])
+    assert found == [0, 0, 0, 6, 8, 0, 0, 0, 0]
+
+
+def test_sums_of_all_coordinates_are_exact_where_they_are_largest() -> None:
+    """2^20 coordinates of 2^41 each: the widest and loudest unit there can be."""
+    values = np.full((2**20, 1), 2**41, dtype=np.int64)
+    l1, squared = units._lengths(values, np.zeros(1, dtype=np.int64))
+    assert (int(l1[0]), squared[0]) == (2**61, 2**102)
+    l1, squared = units._lengths(1 - values, np.zeros(1, dtype=np.int64))
+    assert (int(l1[0]), squared[0]) == (2**61 - 2**20, 2**20 * (2**41 - 1) ** 2)
+
+
+def test_64_parcels_of_the_loudest_units_add_up_exactly() -> None:
+    bounds = Bounds(LARGEST, LARGEST**2, LARGEST, 1, True)
+    query = Listed(bounds, np.zeros((1, 1), int), np.full((1, 1, 1), LARGEST), n_blocks=1)
+    one = units.Parcel(np.zeros((8192, 1), np.int32), np.arange(8192))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(units, "_clipped", lambda values, *_: values * UNIT_ROWS_MAX)
+        found = total(query, Unit("who", UNIT_ROWS_MAX), [one] * 65)
+    assert found[0] == 65 * 8192 * UNIT_ROWS_MAX * LARGEST > 2**59
