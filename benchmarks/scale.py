@@ -31,11 +31,13 @@ from privclust.queries import NearestVotes
 CANDIDATES, WIDE = 2000, 16
 CLUSTERS, NARROW, RADIUS = 16, 8, 40.0
 FILE_ROWS = 1_000_000
-GIGABYTES, PER_ROW, LOSS, THROUGHPUT = 2.0, 1.1, 1.02, 0.75
+USER_ROWS = 10
+GIGABYTES, PER_ROW, LOSS, THROUGHPUT, USERS = 2.0, 1.1, 1.02, 0.75, 1.1
 
 
 def main(quick: bool) -> None:
     """Print the throughput of the Arrow engine, then fits of ever larger tables."""
+    _users(5_000 if quick else 100_000)
     with tempfile.TemporaryDirectory() as folder:
         _throughput(Path(folder), 20_000 if quick else 2_000_000)
         sizes = (100_000, 200_000) if quick else (10_000_000, 100_000_000)
@@ -74,6 +76,23 @@ def _throughput(folder: Path, n_rows: int) -> None:
     _verdict("throughput, of the kernel's own", ratio, ratio >= THROUGHPUT, THROUGHPUT)
 
 
+def _users(n_users: int) -> None:
+    """Protect all ten rows of each user together; half of them lie anywhere."""
+    rng = np.random.default_rng(3)
+    home = rng.integers(0, CLUSTERS, (n_users, 1))
+    away = rng.integers(0, CLUSTERS, (n_users, USER_ROWS))
+    cluster = np.where(rng.random(away.shape) < 0.5, away, home).ravel()
+    rows = _centers()[cluster] + rng.normal(0.0, 2.0, (len(cluster), NARROW))
+    names = [f"x{column}" for column in range(NARROW)]
+    table = pa.table(dict(zip(names, rows.T, strict=True)))
+    table = table.append_column("who", pa.array(np.repeat(np.arange(n_users), USER_ROWS)))
+    bounds = dict.fromkeys(names, (-RADIUS, RADIUS))
+    model = PrivateKMeans(CLUSTERS, delta=1e-6, bounds=bounds, unit="who").fit(lambda: table)
+    plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(rows[:100_000])
+    ratio = loss(rows, model.cluster_centers_) / loss(rows, plain.cluster_centers_)
+    _verdict(f"loss with {n_users:,} users, of k-means", ratio, ratio <= USERS, USERS)
+
+
 def _fit_apart(folder: Path, n_rows: int) -> float:
     """Make a table and fit it in a process of its own, so that the peak of memory is the fit's."""
     lake = folder / f"lake_{n_rows}"
@@ -108,11 +127,14 @@ def _fit(lake: str, n_sample: int) -> None:
 
 def blobs(number: int, n_rows: int) -> NDArray[np.float32]:
     """Return one file's rows: overlapping blobs around the same centres in all files."""
-    centers = np.random.default_rng(1).uniform(-10, 10, (CLUSTERS, NARROW))
     rng = np.random.default_rng([2, number])
     rows = rng.standard_normal((n_rows, NARROW), dtype=np.float32) * np.float32(2.0)
-    rows += centers[rng.integers(0, CLUSTERS, n_rows)].astype(np.float32)
+    rows += _centers()[rng.integers(0, CLUSTERS, n_rows)].astype(np.float32)
     return rows
+
+
+def _centers() -> NDArray[np.float64]:
+    return np.random.default_rng(1).uniform(-10, 10, (CLUSTERS, NARROW))
 
 
 def _peak() -> float:

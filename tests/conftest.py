@@ -27,8 +27,10 @@ EXPECTED_SUITES = (
     "tests/test_queries_answers.py",
     "tests/test_recording.py",
     "tests/test_resume.py",
+    "tests/test_resume_large.py",
     "tests/test_shared_budget.py",
     "tests/test_sklearn_contract.py",
+    "tests/test_tables.py",
 )
 
 

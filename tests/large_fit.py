@@ -29,7 +29,7 @@ def killed_in_pass(number: int) -> Callable[[], pa.RecordBatchReader]:
     def stream() -> pa.RecordBatchReader:
         nonlocal opened
         opened += 1
-        dies = opened == number + 1  # it is opened once for its schema
+        dies = opened == number + 2  # it is opened twice for its schema
 
         def batches() -> Iterator[pa.RecordBatch]:
             for place, batch in enumerate(rows.to_batches(BATCH)):

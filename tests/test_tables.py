@@ -110,7 +110,6 @@ def exact(kind: Any, unit: str | None = None, unit_rows: int = 1) -> Any:
 # Fits --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.attack
 @every_table
 def test_a_table_elsewhere_is_fitted_like_one_in_memory(table: str, tmp_path: Path) -> None:
     model = fitted(PrivateKMeans, TABLES[table](tmp_path))
@@ -208,9 +207,9 @@ def test_no_rows_have_no_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["age", "ward"], "X has 1 features, but PrivateKMeans is expecting 2"),
+        (["age", "ward"], "does not have these columns: income"),
         (["income", "age"], "names should match those that were passed during fit"),
-        (["ward"], r"X has 0 feature\(s\)"),
+        (["ward"], "does not have these columns: "),
     ],
 )
 def test_labels_of_other_columns_are_refused(
@@ -233,15 +232,14 @@ def unreadable(folder: Path) -> Path:
     return file
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
         ({"bounds": None, "radius": 9.0}, TypeError, "do not hold numbers: ward. Convert them"),
         ({"bounds": BOUNDS | {"ward": (0, 1)}}, TypeError, "do not hold numbers: ward"),
-        ({"bounds": BOUNDS | {"weight": (0, 1)}}, ValueError, r"without a column: \['weight'\]"),
-        ({"bounds": {"weight": (0, 1)}}, ValueError, r"0 feature\(s\)"),
-        ({"unit": "patient"}, ValueError, "unit='patient' is no column of the table; it has 'per"),
+        ({"bounds": BOUNDS | {"weight": (0, 1)}}, ValueError, "not have these columns: weight"),
+        ({"bounds": {"weight": (0, 1)}}, ValueError, "not have these columns: weight"),
+        ({"unit": "patient"}, ValueError, "unit='patient' is no column of the table. It has 'per"),
         ({"unit": "income", "bounds": {"age": (0, 1)}}, TypeError, "neither whole numbers nor tex"),
         ({"unit": "person", "unit_rows": 0}, ValueError, "unit_rows must be a whole number"),
         ({"unit": "person", "unit_rows": 1025}, ValueError, "between 1 and 1024; got"),
@@ -283,7 +281,6 @@ def failing_stream() -> Any:
     return pa.RecordBatchReader.from_batches(pa.schema(kinds), batches())
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("unit", [None, "who"])
 @pytest.mark.parametrize("verb", ["fit", "fit_predict", "predict", "transform"])
 def test_a_canary_in_a_table_that_fails_appears_nowhere(

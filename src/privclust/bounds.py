@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privclust.domain import Box
-from privclust.errors import shown
+from privclust.errors import BoundsError, ColumnError, shown
 
 Bounds: TypeAlias = (
     Mapping[str, tuple[float, float]] | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]
@@ -64,7 +64,7 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
         *(np.broadcast_to(side, n_columns) if np.ndim(side) == 0 else side for side in bounds)
     )
     if box.lower.size != n_columns:
-        raise ValueError(
+        raise BoundsError(
             f"bounds are given for {box.lower.size} columns, X has {n_columns}. "
             "Give one lower and one upper value per column."
         )
@@ -94,10 +94,10 @@ def _content(file: Path) -> dict[str, Any]:
             f"the bounds file {file.name!r} cannot be read. Check its path and your rights to it."
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"the bounds file {file.name!r} is not valid TOML: {error}.") from None
+        raise BoundsError(f"the bounds file {file.name!r} is not valid TOML: {error}.") from None
     origin = content.get("bounds_origin")
     if origin not in ORIGINS:
-        raise ValueError(
+        raise BoundsError(
             f"the bounds file {file.name!r} must say where its bounds come from: "
             f"bounds_origin = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
         )
@@ -113,7 +113,7 @@ def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
 
 def _number_column(name: str, column: dict[str, Any]) -> tuple[float, float, float]:
     if column.get("type") != "number":
-        raise ValueError(
+        raise BoundsError(
             f"column {name!r} of the bounds file has type {column.get('type')!r}; only "
             "type = 'number' can be clustered so far. Leave the column out of file and table."
         )
@@ -130,7 +130,7 @@ def _ordered(given: list[str], names: Sequence[str] | None) -> Sequence[str]:
     missing = [name for name in names if name not in given]
     unknown = [name for name in given if name not in names]
     if missing or unknown:
-        raise ValueError(
+        raise ColumnError(
             f"columns without bounds: {missing or 'none'}; bounds without a column: "
             f"{unknown or 'none'}. Give bounds for each column of the table and no others."
         )
@@ -139,13 +139,13 @@ def _ordered(given: list[str], names: Sequence[str] | None) -> Sequence[str]:
 
 def _pair(name: str, pair: object) -> tuple[float, float]:
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ValueError(
+        raise BoundsError(
             f"bounds of column {name!r} must be a pair (lower, upper), got {shown(pair)}. Type "
             "two numbers, such as (0, 120)."
         )
     lower, upper = _number(name, "lower bound", pair[0]), _number(name, "upper bound", pair[1])
     if not -math.inf < lower < upper < math.inf:
-        raise ValueError(
+        raise BoundsError(
             f"bounds of column {name!r} must be two finite numbers, the lower below the upper; got "
             f"{lower:g} and {upper:g}. Swap them if they are exchanged; where no bound is known, "
             "type one that no value can pass."
@@ -155,7 +155,7 @@ def _pair(name: str, pair: object) -> tuple[float, float]:
 
 def _number(name: str, what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(
+        raise BoundsError(
             f"the {what} of column {name!r} must be a number, got {shown(value)}. Type one without "
             "quotes."
         )

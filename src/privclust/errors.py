@@ -1,4 +1,4 @@
-"""What error messages may show of what a user passed."""
+"""Errors that a program may want to tell apart, and what messages may show of a user's values."""
 
 from __future__ import annotations
 
@@ -19,3 +19,23 @@ def shown(value: object) -> str:
         text = repr(value)
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"a value of type {type(value).__name__}"
+
+
+class BoundsError(ValueError):
+    """Bounds are missing, or are not what bounds should be."""
+
+
+class ColumnError(ValueError):
+    """A column is named that the table does not have, or has one that is not named."""
+
+
+class ColumnTypeError(TypeError):
+    """A column's declared type is not one that can be used so."""
+
+
+class ParameterError(ValueError):
+    """A parameter is not among the values it may have."""
+
+
+class TooManyClustersError(ParameterError):
+    """More clusters are asked for than there are rows."""

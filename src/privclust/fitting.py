@@ -18,7 +18,14 @@ from privclust.domain import Domain, from_unit
 from privclust.engines.base import Unit
 from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.geometry.nearest import nearest
-from privclust.parameters import Parameters, budget_of, parameters_of, seed_of, whole_number
+from privclust.parameters import (
+    Parameters,
+    budget_of,
+    parameters_of,
+    seed_of,
+    sizes_of,
+    whole_number,
+)
 from privclust.privacy.budget import epsilon_of, mu_of
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.plan import Plan
@@ -54,11 +61,9 @@ def fit(
 ) -> None:
     """Run an algorithm on a table and keep what it releases on `model`."""
     given, schema, domain = parameters_of(model), table.schema, table.domain
-    n_rows = None if given.n_rows is None else whole_number("n_rows", given.n_rows)
+    n_clusters, n_rows = sizes_of(given)
     seed = seed_of(given.random_state)
-    planned = plan(
-        whole_number("n_clusters", given.n_clusters), schema.n_columns, budget_of(given), n_rows
-    )
+    planned = plan(n_clusters, schema.n_columns, budget_of(given), n_rows)
     noiseless = given.epsilon == math.inf
     recorded = recording(model, domain, table.engine.unit, seed, resume)
     curator = Curator.open(
@@ -263,7 +268,7 @@ def _adjacency(unit: Unit) -> str:
     return (
         f"two tables of the same columns, one of which has all rows of one {unit.column!r} more, "
         f"however many. Rows without one count as one {unit.column!r} together. None "
-        f"weighs more than {unit.rows} row(s) in any answer."
+        f"may add more to an answer than {unit.rows} row(s) may."
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from privclust.bounds import Bounds
 from privclust.engines.base import ROW, Unit
 from privclust.engines.units import UNIT_ROWS_MAX
-from privclust.errors import shown
+from privclust.errors import ParameterError, TooManyClustersError, shown
 from privclust.privacy.budget import Budget
 
 
@@ -44,11 +44,28 @@ def budget_of(given: Parameters) -> Budget:
     if epsilon == math.inf:
         return Budget(64.0, 1e-6)
     if given.delta is None:
-        raise ValueError(
+        raise ParameterError(
             "delta is missing. It is the probability with which the promise may fail: type a "
             "value well below one over the number of rows, such as delta=1e-6."
         )
-    return Budget(epsilon, number("delta", given.delta))
+    delta = number("delta", given.delta)
+    try:
+        return Budget(epsilon, delta)
+    except ValueError as error:
+        cause = str(error)
+    raise ParameterError(cause)
+
+
+def sizes_of(given: Parameters) -> tuple[int, int | None]:
+    """Return the number of clusters, and of rows if one was typed."""
+    n_clusters = whole_number("n_clusters", given.n_clusters)
+    n_rows = None if given.n_rows is None else whole_number("n_rows", given.n_rows)
+    if n_rows is not None and n_clusters > n_rows:
+        raise TooManyClustersError(
+            f"n_clusters={n_clusters} is more than n_rows={n_rows}, the number of rows you typed. "
+            "Ask for fewer clusters, many fewer if noise shall not hide them, or correct n_rows."
+        )
+    return n_clusters, n_rows
 
 
 def unit_of(given: Parameters) -> Unit:
@@ -57,7 +74,7 @@ def unit_of(given: Parameters) -> Unit:
     if given.unit is None and rows == 1:
         return ROW
     if not isinstance(given.unit, str) or given.unit == ROW.name or rows > UNIT_ROWS_MAX:
-        raise ValueError(
+        raise ParameterError(
             f"unit must be the name of a column of ids other than {ROW.name!r}, and unit_rows, how "
             f"many rows of one id count, between 1 and {UNIT_ROWS_MAX}; got unit="
             f"{shown(given.unit)} and unit_rows={rows}. Leave both out to protect single rows."
@@ -77,7 +94,7 @@ def number(name: str, value: object) -> float:
 def whole_number(name: str, value: object) -> int:
     """Return a parameter as an int, or say what it should be."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(
+        raise ParameterError(
             f"{name} must be a whole number of at least 1, got {shown(value)}. Type one such as 8."
         )
     return int(value)
@@ -87,7 +104,7 @@ def seed_of(value: object) -> int | None:
     """Return the seed of public choices, or None to draw one."""
     if value is None or (isinstance(value, int | np.integer) and value >= 0):
         return None if value is None else int(value)
-    raise ValueError(
+    raise ParameterError(
         f"random_state must be None or a whole number from 0 up, got {shown(value)}. It seeds "
         "public choices only; generators are refused because two fits would share their state."
     )

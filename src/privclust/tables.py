@@ -17,7 +17,7 @@ from privclust.engines.numpy import NumpyEngine
 from privclust.engines.schema import Schema
 from privclust.engines.sources import Source, source_of
 from privclust.engines.spilled import SpilledEngine
-from privclust.errors import shown
+from privclust.errors import BoundsError, shown
 from privclust.geometry.grid import FloatArray
 from privclust.parameters import Parameters, number, parameters_of, unit_of
 
@@ -103,17 +103,17 @@ def _elsewhere(source: Source, schema: Schema, domain: Domain, unit: Unit) -> En
 def _domain(given: Parameters, schema: Schema) -> tuple[Domain, str]:
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
-        raise ValueError(
+        raise BoundsError(
             f"{cause}. Give one of bounds, such as {{'age': (0, 120)}}, with a lower and an upper "
             "value per column, and radius, the largest distance from the origin. Take them from "
             "knowledge of the field, not from the rows."
         )
     if given.scale not in (None, "bounds", "none"):
-        raise ValueError(f"scale must be 'bounds', 'none' or None, got {shown(given.scale)}.")
+        raise BoundsError(f"scale must be 'bounds', 'none' or None, got {shown(given.scale)}.")
     if given.radius is not None:
         radius = number("radius", given.radius)
         if given.scale == "bounds":
-            raise ValueError("scale='bounds' needs bounds per column; with a radius use 'none'.")
+            raise BoundsError("scale='bounds' needs bounds per column; with a radius use 'none'.")
         return Ball(np.zeros(schema.n_columns), radius), UNSTATED
     assert given.bounds is not None
     read = read_bounds(given.bounds, schema.names, schema.n_columns)

@@ -99,7 +99,6 @@ def test_threads_batches_and_parcels_change_nothing(
     assert answers(engine.sample(1, KEY), TELLING) == answers(same, TELLING)
 
 
-@pytest.mark.attack
 def test_a_total_above_2_to_the_53_is_exact() -> None:
     value, n_batches = 2**30 + 1, 129
     zeros = pa.record_batch({"a": np.zeros(2**16)})
@@ -249,12 +248,6 @@ def vanished(folder: Path) -> Any:
     return [first, write_parquet(pa.table({"a": [CANARY]}), folder / f"{CANARY}.parquet")]
 
 
-def no_number(folder: Path) -> Any:
-    first = write_parquet(pa.table({"a": [1.0]}), folder / "1.parquet")
-    lists = pa.table({"a": [[CANARY], [CANARY]]})
-    return [first, write_parquet(lists, folder / "2.parquet")]
-
-
 def half_a_gzip(folder: Path) -> Any:
     file = folder / "x.csv.gz"
     content = gzip.compress(b"a\n" + f"{CANARY}\n".encode() * 100_000)
@@ -270,7 +263,6 @@ def column_gone(folder: Path) -> Any:
 FAILURES: dict[str, Callable[[Path], Any]] = {
     "corrupt page": corrupt_page,
     "vanished file": vanished,
-    "column of lists": no_number,
     "half a gzipped file": half_a_gzip,
     "column gone": column_gone,
 }

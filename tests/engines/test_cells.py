@@ -50,7 +50,6 @@ def texts(cells: list[bytes | None]) -> Any:
 # Numbers -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("cell", MISSING)
 def test_a_text_that_is_no_number_is_a_missing_number_and_no_error(cell: bytes) -> None:
     found = numbers(texts([b"1", cell, b"2"]))
@@ -71,6 +70,7 @@ def test_a_text_is_read_as_python_reads_it_if_it_is_a_number(cells: list[bytes |
     np.testing.assert_array_equal(numbers(texts(cells)), expected)
 
 
+@pytest.mark.attack
 @cheap
 @given(st.lists(st.binary(max_size=4)), st.lists(st.binary(max_size=4)))
 def test_a_cell_is_read_alike_alone_and_among_others(one: list[bytes], other: list[bytes]) -> None:

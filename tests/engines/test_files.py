@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from privclust.engines.base import EngineError, Unit
 from privclust.engines.cells import numbers
 from privclust.engines.files import is_path, open_files
 from privclust.engines.schema import Schema
+from privclust.errors import ColumnError, ColumnTypeError
 from privclust.geometry.grid import UNIT
 from privclust.queries import Count
 
@@ -233,9 +235,7 @@ def test_a_row_of_too_many_or_too_few_cells_is_left_out_and_raises_nothing(tmp_p
     [
         pytest.param(b"\xef\xbb\xbfa,b\r\n1,x\r\n", [(b"1", b"x")], id="from Windows"),
         pytest.param(b'"a","b"\n"1","x,y"\n', [(b"1", b"x,y")], id="quoted"),
-        pytest.param(
-            b'a,b\n1,"x\n""y"""\n2,z\n', [(b"1", b'x\n"y"'), (b"2", b"z")], id="two lines"
-        ),
+        pytest.param(b'a,b\n1,"x""y"""\n2,z\n', [(b"1", b'x"y"'), (b"2", b"z")], id="two quotes"),
         pytest.param(b"a,b\n1,x", [(b"1", b"x")], id="no line end"),
         pytest.param(b'a,b\n,\n1,""\n', [(None, None), (b"1", b"")], id="empty and missing"),
         pytest.param(b"a,b\nNA,null\n", [(b"NA", b"null")], id="words stay words"),
@@ -293,3 +293,64 @@ def test_what_cannot_be_read_as_csv_fails_without_a_word_about_it(
     found = source(csv_file(tmp_path, rows))
     with pytest.raises(EngineError, match="Why is withheld"):
         ArrowEngine(found, ["a"], ONE).aggregate(Count())
+
+
+@pytest.mark.attack
+def test_a_type_that_cannot_be_read_is_refused_in_any_file_when_they_are_opened(
+    tmp_path: Path,
+) -> None:
+    """Found only while reading, it would tell whether that file has rows."""
+    first = numbered(tmp_path / "1.parquet", 1.0)
+    odd = write_parquet(pa.table({"a": pa.array([], pa.list_(pa.float64()))}), tmp_path / "2.pq")
+    with pytest.raises(ColumnTypeError, match=r"columns a of the file '2\.pq'"):
+        open_files([first, odd])
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.parquet", "x.arrow"])
+def test_a_file_that_is_not_what_its_ending_says_shows_nothing_of_itself(
+    name: str, tmp_path: Path
+) -> None:
+    with pytest.raises((ColumnError, OSError)) as refused:
+        open_files(csv_file(tmp_path, b"4217,zoe\n", name))
+    assert "42" not in str(refused.value)
+    assert "zoe" not in str(refused.value)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "row", [b"50,\"5'11 tall\n", b'50,x"y,"z\n', b'"50\n50",x\n', b'50,"x"y"\n']
+)
+@pytest.mark.parametrize("place", [0, 500])
+def test_no_row_decides_how_many_others_there_are(row: bytes, place: int, tmp_path: Path) -> None:
+    """A quote that a line does not close would swallow the lines after it, up to the next quote."""
+    lines = [b'1,"a"\n'] * 1000
+    lines.insert(place, row)
+    found = source(csv_file(tmp_path, b"a,b\n" + b"".join(lines)))
+    try:
+        (count,) = ArrowEngine(found, ["a"], ONE).aggregate(Count())
+    except EngineError:
+        return
+    assert count // UNIT in (1000, 1001)
+
+
+@pytest.mark.attack
+def test_a_header_that_is_never_closed_shows_no_row(tmp_path: Path) -> None:
+    with pytest.raises(ColumnError) as refused:
+        open_files(csv_file(tmp_path, b'a,"b\n0,CANARY\n1,CANARY\n'))
+    assert "CANARY" not in str(refused.value)
+
+
+@pytest.mark.attack
+def test_the_first_row_of_a_file_without_a_header_is_not_shown(tmp_path: Path) -> None:
+    schema, _ = open_files(csv_file(tmp_path, b"1,CANARY\n2,bob\n"))
+    for refused in (partial(schema.features, "who"), partial(schema.features, None, ["age"])):
+        with pytest.raises(ColumnError) as error:
+            refused()
+        assert "CANARY" not in str(error.value)
+
+
+@pytest.mark.attack
+def test_the_last_row_is_read_like_any_other(tmp_path: Path) -> None:
+    rows = b'a,b\n1,x\n"5",'
+    assert cells(csv_file(tmp_path, rows), ["b"]) == cells(csv_file(tmp_path, rows + b"\n"), ["b"])

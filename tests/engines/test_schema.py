@@ -49,7 +49,7 @@ def test_a_column_cannot_hide_behind_another_of_its_name() -> None:
         Schema(("a", "b", "a"), ("number", "number", "text"))
 
 
-@pytest.mark.parametrize("only", [[], ["weight"], ["who"]])
+@pytest.mark.parametrize("only", [[], ["who"]])
 def test_a_table_without_features_is_refused(only: list[str]) -> None:
     with pytest.raises(ValueError, match=re.escape("0 feature(s) while a minimum of 1")):
         VISITS.features("who", only)
@@ -58,9 +58,9 @@ def test_a_table_without_features_is_refused(only: list[str]) -> None:
 
 
 def test_a_unit_that_is_no_column_is_named_together_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="unit='person' is no column of the table; it has 'who', "):
+    with pytest.raises(ValueError, match=re.escape("no column of the table. It has 'who', ")):
         VISITS.features("person")
-    with pytest.raises(ValueError, match="the table's columns have no names"):
+    with pytest.raises(ValueError, match="table's columns have no names"):
         Schema(None, ("number",)).features("person")
 
 

@@ -273,3 +273,36 @@ def test_a_canary_in_a_function_that_fails_when_it_is_called_appears_nowhere(
 ) -> None:
     """It may well read rows before it returns its stream, and so fail over one of them."""
     fails_in_silence(partial(source_of, partial(say_it, None)), caplog, capfd, Exception)
+
+
+def test_a_function_that_returns_the_same_reader_again_is_refused() -> None:
+    """It would be empty the second time, and every answer zero."""
+    reader = pa.table({"a": [1.0]}).to_reader()
+    with pytest.raises(TypeError, match="a new Arrow stream each time"):
+        source_of(lambda: reader)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", ["LazyFrame", "relation", "dataset", "ndjson"])
+def test_a_table_whose_types_are_guessed_from_values_is_refused(kind: str, tmp_path: Path) -> None:
+    """One row with a text would turn the ids 7 and 07 of all others from one into two."""
+    file = tmp_path / ("x.ndjson" if kind == "ndjson" else "x.csv")
+    file.write_text('{"a": 1}\n' if kind == "ndjson" else "a,who\n1,07\n2,7\n")
+    tables: dict[str, Callable[[], Any]] = {
+        "LazyFrame": lambda: pl.scan_csv(file).filter(pl.col("a") > 0),
+        "relation": lambda: duckdb.sql(f"select * from '{file}' where a > 0"),
+        "dataset": lambda: ds.dataset(file, format="csv"),
+        "ndjson": lambda: pl.scan_ndjson(file),
+    }
+    with pytest.raises(TypeError, match="types are guessed from values"):
+        source_of(tables[kind]())
+
+
+@pytest.mark.attack
+def test_the_keys_of_a_datasets_folders_are_no_columns(tmp_path: Path) -> None:
+    """Their types are guessed from the names of all folders together."""
+    for key in ("7", "07"):
+        write_parquet(pa.table({"a": [1.0]}), tmp_path / f"who={key}" / "x.parquet")
+    found = source_of(ds.dataset(tmp_path, partitioning="hive"))
+    assert found is not None
+    assert found.schema.names == ("a",)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from privclust.domain import Ball
 from privclust.engines.base import Unit
+from privclust.engines.cells import ids as as_ids
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX, heads, unit_words
 from privclust.engines.sources import source_of
@@ -149,8 +150,25 @@ def test_a_units_word_is_32_bits_of_the_key_and_the_id(key: bytes, ids: list[byt
         pytest.param(["ann", 7, None], id="numbers among texts"),
         pytest.param([7, 8, 2**70], id="a number beyond 64 bits"),
         pytest.param(["ann", "bob", "\ud800"], id="a text that UTF-8 does not have"),
+        pytest.param(["ann", "bob", np.datetime64("NaT")], id="no time"),
+        pytest.param(["ann", ("bob",), b"\xff"], id="anything"),
     ],
 )
 def test_no_id_makes_a_frame_unreadable(ids: list[object]) -> None:
     frame = table(3).assign(who=pd.Series(ids, dtype=object))
     assert in_memory(frame, Unit("who", 1)).aggregate(Count()) == [3 * UNIT]
+
+
+@pytest.mark.parametrize("ids", [[None] * 3, [np.nan] * 3, pd.Categorical(["a", 7, None])])
+def test_frames_without_ids_or_with_categories_of_them_are_read(ids: Any) -> None:
+    frame = table(3).assign(who=pd.Series(ids, dtype=None if hasattr(ids, "codes") else object))
+    n_units = 3 if hasattr(ids, "codes") else 1
+    (count,) = in_memory(frame, Unit("who", 1)).aggregate(Count())
+    assert round(count / UNIT) == n_units
+
+
+def test_whole_numbers_that_were_written_as_floats_for_a_gap_are_the_same_ids() -> None:
+    found = as_ids(pa.array([7.0, None, 2.5, np.nan, 2.0**70]))
+    assert found.to_pylist()[:2] == [b"7", None]
+    assert found.to_pylist()[2:4] == [b"2.5", None]
+    assert as_ids(pa.array([7])).to_pylist() == [b"7"]

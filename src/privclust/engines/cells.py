@@ -87,7 +87,9 @@ def ids(column: Any) -> Any:
         parts = [pa.array([], pa.large_binary()), *map(ids, column.chunks)]
         return pa.concat_arrays(parts)
     column = _plain(column)
-    if pa.types.is_integer(column.type):
+    if pa.types.is_floating(column.type):
+        column = _whole_numbers(column)
+    if kind_of(column.type) != "text":
         column = column.cast(pa.large_string())
     return column.cast(pa.large_binary())
 
@@ -108,6 +110,15 @@ def by_unit(found: Any) -> tuple[IntArray, IntArray, Any]:
     counts = np.bincount(codes, minlength=len(encoded.dictionary))
     order = np.argsort(codes, kind="stable")
     return order, np.cumsum(counts) - counts, encoded.dictionary
+
+
+def _whole_numbers(column: Any) -> Any:
+    """Return floats as texts, whole ones as whole numbers: so are ids written that had gaps."""
+    values = column.cast(pa.float64())
+    whole = pc.and_(pc.equal(pc.trunc(values), values), pc.less(pc.abs(values), 2.0**63))
+    as_integers = pc.if_else(whole, values, None).cast(pa.int64(), safe=False)
+    texts = pc.if_else(pc.is_nan(values), None, values).cast(pa.large_string())
+    return pc.coalesce(as_integers.cast(pa.large_string()), texts)
 
 
 def _plain(column: Any) -> Any:

@@ -6,6 +6,7 @@ import csv
 import glob
 import gzip
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -15,6 +16,7 @@ from urllib.parse import unquote
 from privclust.engines.cells import Kind
 from privclust.engines.frames import arrow_schema
 from privclust.engines.schema import Schema
+from privclust.errors import ColumnError, ColumnTypeError
 
 FORMATS = {
     ".parquet": "parquet",
@@ -50,6 +52,8 @@ def open_files(
     schema = _schema(first.path)
     own = schema.names or ()
     keys = tuple(key for key in first.keys if key not in own)
+    for file in files[1:]:
+        _check_types(file.path, schema)
 
     def batches(columns: Sequence[str]) -> Iterator[Any]:
         for file in files:
@@ -120,11 +124,41 @@ def _keys(folders: Sequence[str]) -> dict[str, str | None]:
     return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in parts}
 
 
+def _check_types(file: Path, first: Schema) -> None:
+    """Refuse types that cannot be read; otherwise it would depend on rows whether that matters."""
+    if _format(file) == "csv":
+        return
+    schema = _schema(file)
+    wrong = [
+        name
+        for name, kind in zip(schema.names or (), schema.kinds, strict=True)
+        if kind == "other" and name in (first.names or ()) and first.kind(name) != "other"
+    ]
+    if wrong:
+        raise ColumnTypeError(
+            f"columns {', '.join(wrong)} of the file {file.name!r} have a type that is neither a "
+            "number nor an id, other than in the first file. Convert them, or leave the file out."
+        )
+
+
 def _schema(file: Path) -> Schema:
     if _format(file) == "csv":
         names = _header(file)
         return Schema(names, _texts(len(names)))
-    return arrow_schema(_fragment(file).physical_schema)
+    return arrow_schema(_physical_schema(file))
+
+
+def _physical_schema(file: Path) -> Any:
+    import pyarrow as pa
+
+    try:
+        return _fragment(file).physical_schema
+    except pa.ArrowInvalid:
+        pass
+    raise OSError(
+        f"the file {file.name!r} cannot be read as what its ending says. Check that it is "
+        "complete, or write it anew."
+    )
 
 
 def _texts(count: int) -> tuple[Kind, ...]:
@@ -132,21 +166,26 @@ def _texts(count: int) -> tuple[Kind, ...]:
 
 
 def _header(file: Path) -> tuple[str, ...]:
-    # One line only, so that no traceback could show a row.
-    with _text_of(file) as stream:
-        line = stream.readline()
-    return tuple(next(csv.reader([line]), []))
+    try:
+        with _bytes_of(file) as stream:
+            line = stream.readline().decode("utf-8-sig", errors="replace")
+        return tuple(next(csv.reader([line], strict=True), []))
+    except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error):
+        pass
+    raise ColumnError(
+        f"the file {file.name!r} does not begin with a line of column names, or is not compressed "
+        "as its ending says. Write it anew, or give Parquet files."
+    )
 
 
 def _has_rows(file: Path) -> bool:
-    with _text_of(file) as stream:
+    with _bytes_of(file) as stream:
         stream.readline()
         return bool(stream.read(1))
 
 
-def _text_of(file: Path) -> Any:
-    opened: Any = gzip.open if _is_gzip(file) else open
-    return opened(file, "rt", encoding="utf-8-sig", errors="replace", newline="")
+def _bytes_of(file: Path) -> Any:
+    return gzip.open(file, "rb") if _is_gzip(file) else file.open("rb")
 
 
 def _is_gzip(file: Path) -> bool:
@@ -196,12 +235,11 @@ def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
     if not _has_rows(file):
         return
     with (
-        pa.input_stream(os.fspath(file), "gzip" if _is_gzip(file) else None) as stream,
+        _bytes_of(file) as stream,
         arrow_csv.open_csv(
-            stream,
+            _WholeLines(stream),
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BYTES),
             parse_options=arrow_csv.ParseOptions(
-                newlines_in_values=True,
                 ignore_empty_lines=False,  # where there is one column, they are missing values
                 invalid_row_handler=lambda row: "skip",
             ),
@@ -216,3 +254,31 @@ def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
         ) as reader,
     ):
         yield from reader
+
+
+class _WholeLines:
+    """A file in which every line is a row by itself, or reading it fails.
+
+    A quote that is still open at the end of a line would make the lines after it part of a cell:
+    one row would decide how many others there are.
+    """
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._begun = b""
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, once the lines that they end are known to be whole."""
+        found: bytes = self._stream.read(size)
+        if not found and self._begun:
+            found = b"\n"  # or the last row would be read by other rules than if it were not last
+        *lines, self._begun = (self._begun + found).replace(b"\r", b"\n").split(b"\n")
+        for line in lines:
+            if b'"' in line:
+                next(csv.reader([line.decode("latin-1")], strict=True), None)
+        return found
+
+    def close(self) -> None:
+        """Whoever opened the stream closes it."""

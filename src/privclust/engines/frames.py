@@ -63,17 +63,34 @@ def read_rows(table: Any, start: int, stop: int, unit: str | None = None) -> Any
 
 def read_ids(table: Any, unit: str) -> Any:
     """Return the ids of all rows."""
-    if hasattr(table, "iloc"):
-        column = table[unit]
-        if column.dtype.kind == "O" and not hasattr(column, "cat"):
-            column = column.map(_text, na_action="ignore")
-        table = column.to_frame()
-    return ids(_through_arrow(table, 0, len(table), None).column(unit))
+    if not hasattr(table, "iloc"):
+        return ids(_through_arrow(table, 0, len(table), None).column(unit))
+    column = table[unit]
+    if hasattr(column, "cat"):
+        return _texts(column.cat.categories).take(_places(column.cat.codes.to_numpy()))
+    if column.dtype.kind in "iu":
+        return ids(_through_arrow(column.to_frame(), 0, len(table), None).column(unit))
+    return _texts(column)
+
+
+def _texts(values: Any) -> Any:
+    """Return a pandas column of texts, or of anything, as bytes; no type is guessed from values."""
+    import pyarrow as pa
+
+    missing = values.isna()
+    texts = [None if gone else _text(value) for value, gone in zip(values, missing, strict=True)]
+    return pa.array(texts, pa.large_binary())
+
+
+def _places(codes: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array(codes.astype(np.int64), mask=codes < 0)
 
 
 def _text(value: object) -> bytes:
     # Whatever Python allows in a text, an id must not be what makes a fit fail.
-    return str(value).encode("utf-8", "surrogatepass")
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
 def _array_schema(table: Any) -> Schema:
@@ -121,10 +138,8 @@ def _through_arrow(table: Any, start: int, stop: int, without: str | None) -> An
         part = part if without is None else part.drop(columns=without)
         # Unless told not to, pandas hands its index over as one more column.
         return pa.Table.from_pandas(part, preserve_index=False)
-    part = table.slice(start, stop - start)
-    if without is not None:
-        part = part.drop([without])
-    return pa.table(part)
+    part = pa.table(table.slice(start, stop - start))
+    return part if without is None else part.drop_columns([without])
 
 
 def _named(names: Iterable[Any], kinds: list[Kind]) -> Schema:

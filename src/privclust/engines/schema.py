@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from privclust.engines.cells import IDS, NUMBERS, Kind
+from privclust.errors import ColumnError, ColumnTypeError
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,16 @@ class Schema:
 
     def __post_init__(self) -> None:
         if self.names is not None and len(set(self.names)) < len(self.names):
-            raise ValueError("columns must have names that differ. Rename those that share one.")
+            raise ColumnError("columns must have names that differ. Rename those that share one.")
 
     @property
     def n_columns(self) -> int:
         """How many there are."""
         return len(self.kinds)
+
+    def kind(self, name: str) -> Kind:
+        """Return what a column's type allows."""
+        return dict(self._columns())[name]
 
     def features(self, unit: str | None, only: Collection[str] | None = None) -> Schema:
         """Return the columns to cluster: all but that of ids, or those named in `only`.
@@ -40,6 +45,11 @@ class Schema:
         >>> Schema(("who", "age"), ("text", "integer")).features("who").names
         ('age',)
         """
+        unknown = [name for name in only or () if name not in (self.names or ())]
+        if unknown:
+            raise ColumnError(
+                f"the table does not have these columns: {', '.join(unknown)}. {self._known()}"
+            )
         if unit is not None:
             self._check_ids(unit)
         columns = [
@@ -49,12 +59,12 @@ class Schema:
         ]
         refused = [name for name, kind in columns if kind not in NUMBERS]
         if refused:
-            raise TypeError(
+            raise ColumnTypeError(
                 f"columns that do not hold numbers: {', '.join(refused)}. Convert them to a "
                 "numeric type or leave them out."
             )
         if not columns:
-            raise ValueError(
+            raise ColumnError(
                 "X has 0 feature(s) while a minimum of 1 is required. Give it columns."
             )
         kinds = tuple(kind for _, kind in columns)
@@ -66,17 +76,20 @@ class Schema:
 
     def _check_ids(self, unit: str) -> None:
         if self.names is None or unit not in self.names:
-            known = (
-                "the table's columns have no names"
-                if self.names is None
-                else (f"it has {', '.join(map(repr, self.names))}")
+            raise ColumnError(
+                f"unit={unit!r} is no column of the table. {self._known()} Name the column that "
+                "tells whose row it is."
             )
-            raise ValueError(
-                f"unit={unit!r} is no column of the table; {known}. Name the column that tells "
-                "whose row it is."
-            )
-        if self.kinds[self.names.index(unit)] not in IDS:
-            raise TypeError(
+        if self.kind(unit) not in IDS:
+            raise ColumnTypeError(
                 f"unit={unit!r} holds neither whole numbers nor text, so that equal ids could "
                 "differ. Convert it to one of them."
             )
+
+    def _known(self) -> str:
+        if self.names is None:
+            return "The table's columns have no names."
+        if set(self.kinds) <= {"cell"}:
+            # Without a header, the first row would be taken for one.
+            return "The file's first line must have the names of its columns."
+        return f"It has {', '.join(map(repr, self.names))}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ from privclust.engines.frames import arrow_schema, polars_schema
 from privclust.engines.schema import Schema
 
 BATCH_ROWS = 2**17
+_GUESSED = re.compile(r"(csv|json) scan|read_(csv|json|ndjson)", re.IGNORECASE)
+_DECLARED = ("ParquetFileFormat", "IpcFileFormat", "OrcFileFormat")
+"""Formats of files that say what types their columns have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,34 +48,66 @@ def source_of(table: Any) -> Source | None:
     if is_path(table):
         return Source(*open_files(table))
     if library == "pyarrow" and hasattr(table, "scanner"):
-        _check_types(table)
-        return Source(arrow_schema(table.schema), lambda columns: _scanned(table, columns))
+        return Source(_dataset_schema(table), lambda columns: _scanned(table, columns))
     if library == "polars" and hasattr(table, "collect_schema") and hasattr(table, "collect"):
-        return Source(
-            polars_schema(table.collect_schema()), lambda columns: _collected(table, columns)
-        )
+        _check_plan(table.explain(optimized=False))
+        return Source(_lazy_schema(table), lambda columns: _collected(table, columns))
     if library in ("duckdb", "_duckdb") and hasattr(table, "to_arrow_reader"):
-        # Without rows: only what types they would have.
-        schema = table.limit(0).to_arrow_table().schema
-        return Source(arrow_schema(schema), lambda columns: _queried(table, columns))
+        _check_plan(table.explain())
+        return Source(_relation_schema(table), lambda columns: _queried(table, columns))
     if callable(table) and not hasattr(table, "__array__"):
         return Source(_first_schema(table), lambda columns: _streamed(table, columns))
     return None
 
 
-def _check_types(dataset: Any) -> None:
-    """Refuse files that differ in their types: casting to common ones could fail on a value."""
+def _check_plan(plan: str) -> None:
+    if _GUESSED.search(plan):
+        raise TypeError(
+            "X reads CSV or JSON, whose types are guessed from values, so that one row could "
+            "change them for all. Give the paths of CSV files instead, or convert them to Parquet."
+        )
+
+
+@guarded
+def _lazy_schema(frame: Any) -> Schema:
+    return polars_schema(frame.collect_schema())
+
+
+@guarded
+def _relation_schema(relation: Any) -> Schema:
+    # Without rows: only what types they would have.
+    return arrow_schema(relation.limit(0).to_arrow_table().schema)
+
+
+def _dataset_schema(dataset: Any) -> Schema:
+    """Return the columns that all files declare; keys of folders have guessed types."""
+    kept = arrow_schema(dataset.schema)
+    declared = _declared(dataset)
+    columns = zip(kept.names or (), kept.kinds, strict=True)
+    some = [(name, kind) for name, kind in columns if declared is None or name in declared]
+    return Schema(tuple(name for name, _ in some), tuple(kind for _, kind in some))
+
+
+def _declared(dataset: Any) -> set[str] | None:
+    """Return the columns that files have, all with the dataset's own types; None without files."""
+    names: set[str] | None = None
     for child in getattr(dataset, "children", ()):
-        _check_types(child)
+        names = (names or set()) | (_declared(child) or set(child.schema.names))
     for path in getattr(dataset, "files", ()):
+        if type(dataset.format).__name__ not in _DECLARED:
+            _check_plan("csv scan")
+        names = names or set()
         for field in dataset.format.make_fragment(path, dataset.filesystem).physical_schema:
+            names.add(field.name)
             place = dataset.schema.get_field_index(field.name)
             if place >= 0 and dataset.schema.field(place).type != field.type:
+                # Casting to a common type could fail on a value.
                 raise TypeError(
                     f"column {field.name!r} of the dataset is {dataset.schema.field(place).type}, "
                     f"but {field.type} in one of its files. Give the paths of the files instead, "
                     "which are then read with their own types, or a dataset with one type."
                 )
+    return names
 
 
 def _scanned(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
@@ -102,12 +138,20 @@ def _streamed(factory: Callable[[], Any], columns: Sequence[str]) -> Iterator[An
 
 def _first_schema(factory: Callable[[], Any]) -> Schema:
     stream = _called(factory)
-    if not hasattr(stream, "__arrow_c_stream__"):
+    kind, is_stream = type(stream), hasattr(stream, "__arrow_c_stream__")
+    same = hasattr(stream, "read_next_batch") and stream is _called(factory)
+    if is_stream and not same:
+        return _schema_of(stream)
+    del stream  # so that no traceback shows what it holds
+    if same:
         raise TypeError(
-            "the function given as X must return an Arrow stream, that is something with "
-            f"__arrow_c_stream__, each time it is called; got {type(stream)!r}."
+            "the function given as X must return a new Arrow stream each time it is called; this "
+            "one returns the same reader, which would be empty the second time."
         )
-    return _schema_of(stream)
+    raise TypeError(
+        "the function given as X must return an Arrow stream, that is something with "
+        f"__arrow_c_stream__, each time it is called; got {kind!r}."
+    )
 
 
 @guarded

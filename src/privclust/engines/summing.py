@@ -47,6 +47,7 @@ def on_all_cores(
     ):
         for item in items:
             waiting.append(pool.submit(quietly, item))
+            del item  # rows, which no frame should hold when something fails
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
