@@ -31,7 +31,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privclust.domain import Ball, Box
-from privclust.engines import arrow
+from privclust.engines import arrow, sources
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import EngineError
 from privclust.engines.numpy import NumpyEngine
@@ -89,7 +89,7 @@ class Recited:
 def test_threads_batches_and_parcels_change_nothing(
     threads: int, batch: int, parcel: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrow, "BATCH_ROWS", batch)
+    monkeypatch.setattr(sources, "BATCH_ROWS", batch)
     monkeypatch.setattr(arrow, "PARCEL_ROWS", parcel)
     table = people(150)
     engine = elsewhere(lambda: table, threads=threads)

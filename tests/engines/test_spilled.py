@@ -35,7 +35,7 @@ from hypothesis import strategies as st
 from processes import other_process
 
 from privclust.domain import Ball, Box
-from privclust.engines import spilled
+from privclust.engines import sources, spilled
 from privclust.engines.base import Engine, EngineError, Unit
 from privclust.engines.sources import Source
 from privclust.engines.spilled import SpilledEngine
@@ -90,7 +90,7 @@ def test_all_files_together_give_the_numpy_engines_integers(unit: str, threads: 
 def test_the_size_of_batches_and_the_number_of_files_change_nothing(
     batch: int, parcel: int, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spilled, "BATCH_ROWS", batch)
+    monkeypatch.setattr(sources, "BATCH_ROWS", batch)
     monkeypatch.setattr(spilled, "PARCEL_ROWS", parcel)
     monkeypatch.setattr(spilled, "PARTITIONS", files)
     table = people(150)

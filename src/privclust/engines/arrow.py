@@ -14,7 +14,7 @@ from privclust.engines.base import ROW, guarded
 from privclust.engines.cells import numbers
 from privclust.engines.numpy import Held, NumpyEngine
 from privclust.engines.sampling import Reserve, heads, later_key, row_words
-from privclust.engines.sources import BATCH_ROWS, Source
+from privclust.engines.sources import Source
 from privclust.engines.summing import on_all_cores, total
 from privclust.engines.units import PARCEL_ROWS, Parcel
 from privclust.geometry.grid import FloatArray
@@ -135,11 +135,9 @@ class ArrowEngine:
 
     def _batches(self, reserve: Reserve | None) -> Iterator[tuple[Any, int, int]]:
         start = 0
-        for arrived in self._source.batches(self._columns):
-            for begin in range(0, arrived.num_rows, BATCH_ROWS):
-                cells = arrived.slice(begin, BATCH_ROWS)
-                yield cells, start, 0 if reserve is None else reserve.halvings
-                start += cells.num_rows
+        for cells in self._source.batches(self._columns):
+            yield cells, start, 0 if reserve is None else reserve.halvings
+            start += cells.num_rows
 
     def _on_grid(self, cells: Any) -> FloatArray:
         return to_unit_grid(self._domain, cells_to_rows(cells, self._columns))

@@ -26,7 +26,7 @@ FORMATS = {
     ".csv": "csv",
     ".csv.gz": "csv",
 }
-_BATCH_ROWS = 2**17
+BATCH_ROWS = 2**17
 _CSV_BYTES = 2**23
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -215,7 +215,7 @@ def _batches(file: _File, columns: Sequence[str]) -> Iterator[Any]:
         read = fragment.to_batches(
             schema=fragment.physical_schema,
             columns=[name for name in columns if name in present],
-            batch_size=_BATCH_ROWS,
+            batch_size=BATCH_ROWS,
             batch_readahead=4,
         )
     for batch in read:

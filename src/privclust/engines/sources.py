@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from privclust.engines.base import guarded
-from privclust.engines.files import is_path, open_files
+from privclust.engines.files import BATCH_ROWS, is_path, open_files
 from privclust.engines.frames import arrow_schema, polars_schema
 from privclust.engines.schema import Schema
 
-BATCH_ROWS = 2**17
 _GUESSED = re.compile(r"(csv|json) scan|read_(csv|json|ndjson)", re.IGNORECASE)
+_TYPES_GUESSED = (
+    "X reads CSV or JSON, whose types are guessed from values, so that one row could change them "
+    "for all. Give the paths of CSV files instead, or convert them to Parquet."
+)
 _DECLARED = ("ParquetFileFormat", "IpcFileFormat", "OrcFileFormat")
 """Formats of files that say what types their columns have."""
 
@@ -26,12 +29,18 @@ class Source:
     ----------
     schema : Schema
         Its columns, which are public.
-    batches : callable
-        Reads it once more: from names of columns to Arrow batches that have them.
+    stream : callable
+        Reads it once more: from names of columns to Arrow batches of any size that have them.
     """
 
     schema: Schema
-    batches: Callable[[Sequence[str]], Iterator[Any]]
+    stream: Callable[[Sequence[str]], Iterator[Any]]
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Read some columns of all rows once more, a limited number of rows at a time."""
+        for arrived in self.stream(columns):
+            for begin in range(0, arrived.num_rows, BATCH_ROWS):
+                yield arrived.slice(begin, BATCH_ROWS)
 
 
 def source_of(table: Any) -> Source | None:
@@ -62,10 +71,7 @@ def source_of(table: Any) -> Source | None:
 
 def _check_plan(plan: str) -> None:
     if _GUESSED.search(plan):
-        raise TypeError(
-            "X reads CSV or JSON, whose types are guessed from values, so that one row could "
-            "change them for all. Give the paths of CSV files instead, or convert them to Parquet."
-        )
+        raise TypeError(_TYPES_GUESSED)
 
 
 @guarded
@@ -95,7 +101,7 @@ def _declared(dataset: Any) -> set[str] | None:
         names = (names or set()) | (_declared(child) or set(child.schema.names))
     for path in getattr(dataset, "files", ()):
         if type(dataset.format).__name__ not in _DECLARED:
-            _check_plan("csv scan")
+            raise TypeError(_TYPES_GUESSED)
         names = names or set()
         for field in dataset.format.make_fragment(path, dataset.filesystem).physical_schema:
             names.add(field.name)

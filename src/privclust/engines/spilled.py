@@ -7,7 +7,7 @@ import os
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from privclust.engines.arrow import cells_to_rows
 from privclust.engines.base import Unit, guarded
 from privclust.engines.cells import by_unit, ids
 from privclust.engines.numpy import Held, NumpyEngine
-from privclust.engines.sources import BATCH_ROWS, Source
+from privclust.engines.sources import Source
 from privclust.engines.summing import on_all_cores, total
 from privclust.engines.units import PARCEL_ROWS, parcels
 from privclust.queries import Query
@@ -104,18 +104,14 @@ class SpilledEngine:
         files = [tempfile.TemporaryFile(buffering=2**18) for _ in range(PARTITIONS)]  # noqa: SIM115
         schema = pa.schema([("id", pa.large_binary()), ("row", pa.binary(4 * self.n_columns))])
         writers = [pa.ipc.new_stream(file, schema) for file in files]
-        for parts in on_all_cores(self._sorted_out, self._batches(), self._threads):
+        batches = self._source.batches([*self._columns, str(self.unit.column)])
+        for parts in on_all_cores(self._sorted_out, batches, self._threads):
             for place, part in parts:
                 writers[place].write_batch(pa.record_batch(part, schema=schema))
         for writer, file in zip(writers, files, strict=True):
             writer.close()
             file.flush()
         return files
-
-    def _batches(self) -> Iterator[Any]:
-        for arrived in self._source.batches([*self._columns, str(self.unit.column)]):
-            for begin in range(0, arrived.num_rows, BATCH_ROWS):
-                yield arrived.slice(begin, BATCH_ROWS)
 
     def _sorted_out(self, cells: Any) -> list[tuple[int, list[Any]]]:
         """Return for each file the ids and rows of a batch that belong into it."""

@@ -41,10 +41,7 @@ def on_all_cores(
             return work(item)
 
     # One BLAS thread each: the pool already keeps every core busy.
-    with (
-        ThreadpoolController().limit(limits=1, user_api="blas"),
-        ThreadPoolExecutor(threads) as pool,
-    ):
+    with _blas().limit(limits=1), ThreadPoolExecutor(threads) as pool:
         for item in items:
             waiting.append(pool.submit(quietly, item))
             del item  # rows, which no frame should hold when something fails
