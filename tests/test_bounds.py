@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privclust.bounds import UNSTATED, read_bounds
+from privclust.errors import BoundsError
 
 NAMES = ("age", "income")
 FILE = """
@@ -68,7 +69,7 @@ def test_a_faulty_file_is_refused_in_words(
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    with pytest.raises(FileNotFoundError, match=r"'none.toml' cannot be read"):
+    with pytest.raises(BoundsError, match=r"'none.toml' cannot be read"):
         read_bounds("none.toml", NAMES, 2)
 
 

@@ -39,7 +39,7 @@ def model(place: Path) -> PrivateKMeans:
 
 def test_a_data_set_is_created_once(place: Path) -> None:
     again = privclust("ledger", "create", place, "wards", "--epsilon", 9, "--delta", 1e-6)
-    assert again.exit_code == 1
+    assert again.exit_code == 3
     assert again.stderr == (
         "privclust: the ledger has a data set 'wards' already; a budget never grows.\n"
     )
@@ -111,20 +111,24 @@ def test_draw_writes_a_picture(place: Path, model: PrivateKMeans, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("words", "cause"),
+    ("words", "code", "cause"),
     [
-        (("remaining", "nowhere.db"), "nowhere.db. Its owner makes one"),
-        (("runs", "{place}", "streets"), "knows no data set 'streets'"),
-        (("close", "{place}", "0123"), "knows no run '0123'"),
-        (("create", "{place}", "x", "--epsilon", "0", "--delta", "1e-6"), "epsilon must lie"),
-        (("verify", "{place}", "--model", "nowhere.json"), "nowhere.json"),
+        (("remaining", "nowhere.db"), 9, "nowhere.db. Its owner makes one"),
+        (("runs", "{place}", "streets"), 9, "knows no data set 'streets'"),
+        (("close", "{place}", "0123"), 9, "knows no run '0123'"),
+        (("create", "{place}", "x", "--epsilon", "0", "--delta", "1e-6"), 3, "epsilon must lie"),
+        (("verify", "{place}", "--model", "nowhere.json"), 12, "nowhere.json"),
+        (("verify", "{place}", "--model", "{place}"), 12, "is no model file and no statement"),
+        (("export", "{place}", "--output", "nowhere/x.jsonl"), 10, "x.jsonl could not be written"),
+        (("draw", "{place}", "wards", "nowhere/x.png"), 10, "x.png could not be written"),
     ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_fails_is_said_in_one_sentence(
-    place: Path, words: tuple[str, ...], cause: str
+    place: Path, words: tuple[str, ...], code: int, cause: str
 ) -> None:
     failed = privclust("ledger", *(word.format(place=place) for word in words))
-    assert failed.exit_code == 1
+    assert failed.exit_code == code
     assert failed.stderr.startswith("privclust: ")
     assert cause in failed.stderr
     assert "Traceback" not in failed.output
@@ -137,4 +141,4 @@ def test_it_is_a_module_too_and_says_which_extra_it_needs() -> None:
     code = "import sys; sys.modules['typer'] = None; from privclust.__main__ import main; main()"
     refused = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert 'pip install "privclust[cli]"' in refused.stderr
-    assert refused.returncode == 1
+    assert refused.returncode == 13

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from privclust.estimators import HDPEMeans, PEMeans, PrivateKMeans
+    from privclust.planning import plan, simulate
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
+    from privclust.saving import load, save
 
 __all__ = [
     "BudgetExceededError",
@@ -17,20 +20,30 @@ __all__ = [
     "PEMeans",
     "PrivateKMeans",
     "__version__",
+    "load",
+    "plan",
+    "save",
+    "simulate",
 ]
 __version__ = "0.1.0.dev0"
+_ROOMS = {
+    "BudgetExceededError": "privacy.ledger",
+    "HDPEMeans": "estimators",
+    "Ledger": "privacy.ledger",
+    "LedgerError": "privacy.journal",
+    "PEMeans": "estimators",
+    "PrivateKMeans": "estimators",
+    "load": "saving",
+    "plan": "planning",
+    "save": "saving",
+    "simulate": "planning",
+}
 
 
 def __getattr__(name: str) -> object:
     # Estimators load scikit-learn; a federated client that only needs queries should not.
-    if name in ("BudgetExceededError", "Ledger", "LedgerError"):
-        from privclust.privacy import ledger
-
-        return getattr(ledger, name)
-    if name in __all__:
-        from privclust import estimators
-
-        return getattr(estimators, name)
+    if name in _ROOMS:
+        return getattr(import_module(f"privclust.{_ROOMS[name]}"), name)
     raise AttributeError(f"module 'privclust' has no attribute {name!r}")
 
 

@@ -53,14 +53,14 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
         return _from_file(Path(bounds), names)
     if isinstance(bounds, Mapping):
         pairs = [_pair(name, bounds[name]) for name in _ordered(list(bounds), names)]
-        return GivenBounds(Box(*zip(*pairs, strict=True)), UNSTATED)
+        return GivenBounds(_box(*zip(*pairs, strict=True)), UNSTATED)
     if not isinstance(bounds, tuple) or len(bounds) != 2:  # type: ignore[redundant-expr]
         raise TypeError(
             "bounds must be a mapping from column name to (lower, upper), a tuple of two arrays "
             "(all lower values, all upper values) and not one pair per column, or the path of a "
             "bounds file."
         )
-    box = Box(
+    box = _box(
         *(np.broadcast_to(side, n_columns) if np.ndim(side) == 0 else side for side in bounds)
     )
     if box.lower.size != n_columns:
@@ -88,11 +88,13 @@ def bounded_columns(bounds: Bounds | None) -> tuple[str, ...] | None:
 
 def _content(file: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(file.read_text())
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError:
-        raise FileNotFoundError(
+        raise BoundsError(
             f"the bounds file {file.name!r} cannot be read. Check its path and your rights to it."
         ) from None
+    except UnicodeDecodeError:
+        raise BoundsError(f"the bounds file {file.name!r} is not written in UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
         raise BoundsError(f"the bounds file {file.name!r} is not valid TOML: {error}.") from None
     origin = content.get("bounds_origin")
@@ -101,6 +103,12 @@ def _content(file: Path) -> dict[str, Any]:
             f"the bounds file {file.name!r} must say where its bounds come from: "
             f"bounds_origin = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
         )
+    columns = content.get("columns", {})
+    if not (isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values())):
+        raise BoundsError(
+            f"in the bounds file {file.name!r} each column needs a part of its own, such as "
+            "[columns.'age'] with type, lower and upper."
+        )
     return content
 
 
@@ -108,7 +116,7 @@ def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
     content = _content(file)
     columns: dict[str, dict[str, Any]] = content.get("columns", {})
     rows = [_number_column(name, columns[name]) for name in _ordered(list(columns), names)]
-    return GivenBounds(Box(*zip(*rows, strict=True)), content["bounds_origin"])
+    return GivenBounds(_box(*zip(*rows, strict=True)), content["bounds_origin"])
 
 
 def _number_column(name: str, column: dict[str, Any]) -> tuple[float, float, float]:
@@ -135,6 +143,14 @@ def _ordered(given: list[str], names: Sequence[str] | None) -> Sequence[str]:
             f"{unknown or 'none'}. Give bounds for each column of the table and no others."
         )
     return names
+
+
+def _box(*sides: ArrayLike) -> Box:
+    try:
+        return Box(*sides)
+    except ValueError as error:
+        cause = str(error)
+    raise BoundsError(cause)
 
 
 def _pair(name: str, pair: object) -> tuple[float, float]:

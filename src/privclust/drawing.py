@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from privclust.canvas import plain_texts
+from privclust.planning import FOUND, Forecast, plan
 from privclust.privacy.accounts import Run
 from privclust.privacy.budget import Spend
 from privclust.privacy.ledger import Ledger
 
+TOP = 3.0
+"""Of forecasts; beyond, it does not matter."""
 SHOWN = 12
 """Fits drawn one by one; those before are drawn together."""
 SET_ASIDE = "set aside, not asked"
@@ -29,6 +34,7 @@ PALETTE = (
 )
 
 
+@plain_texts()
 def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
     """Draw where a data set's budget went: all of it, fit by fit, and each fit by its questions."""
     dataset = ledger.dataset(label)
@@ -62,7 +68,37 @@ def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
         figure.legend(
             handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8
         )
-    figure.savefig(picture, dpi=150)
+    figure.savefig(picture, format="png", dpi=150)
+
+
+def draw_forecast(forecast: Forecast, picture: Path) -> None:
+    """Draw the loss to expect against epsilon, with the one that was asked for."""
+    given = (forecast.n_rows, forecast.n_columns, forecast.n_clusters)
+    tried = np.geomspace(0.01, 32, 200)
+    ratios = np.array([plan(*given, epsilon=float(e), delta=forecast.delta).ratio for e in tried])
+    seen = (ratios <= TOP) | (tried >= forecast.epsilon)
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.plot(tried[seen], ratios[seen], color=PALETTE[0])
+    here = (forecast.epsilon, min(forecast.ratio, TOP))
+    axes.plot(*here, "o", color=PALETTE[1])
+    text = f"epsilon {forecast.epsilon:g}: {forecast.ratio:.3f}"
+    axes.annotate(text, here, xytext=(0, 10), textcoords="offset points", ha="center")
+    axes.axhspan(FOUND, TOP, color="#f3f4f6")
+    axes.text(0.99, 0.95, "clusters are not found", transform=axes.transAxes, ha="right", va="top")
+    axes.set_xscale("log")
+    axes.set_ylim(0.95, TOP)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel("epsilon (log scale); less is stronger")
+    axes.set_ylabel("loss, over that of k-means")
+    axes.set_title(
+        f"{forecast.n_clusters} clusters, {forecast.n_rows:,} rows, {forecast.n_columns} columns",
+        loc="left",
+        fontsize=11,
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(picture, format="png", dpi=150)
 
 
 def _bars(runs: tuple[Run, ...]) -> dict[str, dict[str, float]]:

@@ -39,3 +39,11 @@ class ParameterError(ValueError):
 
 class TooManyClustersError(ParameterError):
     """More clusters are asked for than there are rows."""
+
+
+class UnreadableFileError(ValueError):
+    """A file is not what the ending of its name says, or has none that is known."""
+
+
+class ModelFileError(ValueError):
+    """A file is no model file."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from privclust.algorithms.choosing import KPath, k_path
 from privclust.algorithms.merging import merge
 from privclust.domain import Domain, from_unit
 from privclust.engines.base import Unit
@@ -113,6 +114,24 @@ def keep(model: Any, found: Clustering) -> None:
     if found.coreset is not None:
         points = _within(domain, from_unit(domain, found.coreset.points))
         model.coreset_ = replace(found.coreset, points=points)
+
+
+def choices(model: Any) -> KPath:
+    """Return what other numbers of clusters would give, from the coreset alone."""
+    coreset = replace(model.coreset_, points=_in_unit(model, model.coreset_.points))
+    rng = np.random.default_rng(seed_of(model.random_state) or 0)
+    return k_path(coreset, model.max_clusters or max(32, 2 * model.n_clusters), rng)
+
+
+def label_parts(model: Any, X: Any, keep: Callable[[NDArray[np.int64]], None]) -> None:
+    """Hand labels to `keep`, part by part, so that they need not fit in memory."""
+    centers = _centers(model)
+
+    def work(rows: FloatArray) -> FloatArray:
+        keep(nearest(rows, centers))
+        return np.empty(0)
+
+    on_each_part(work, model, X)
 
 
 def labels(model: Any, X: Any) -> NDArray[np.int64]:

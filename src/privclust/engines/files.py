@@ -7,7 +7,7 @@ import glob
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from privclust.engines.cells import Kind
 from privclust.engines.frames import arrow_schema
 from privclust.engines.schema import Schema
-from privclust.errors import ColumnError, ColumnTypeError
+from privclust.errors import ColumnTypeError, UnreadableFileError
 
 FORMATS = {
     ".parquet": "parquet",
@@ -35,6 +35,11 @@ def is_path(table: object) -> bool:
     """Tell whether `table` names files."""
     paths = table if isinstance(table, list | tuple) else [table]
     return bool(paths) and all(isinstance(path, str | os.PathLike) for path in paths)
+
+
+def paths_of(tables: Iterable[str]) -> list[Path]:
+    """Return all files that paths, folders and patterns name."""
+    return [file.path for given in tables for file in _found(given)]
 
 
 def open_files(
@@ -83,7 +88,7 @@ def _found(given: str) -> list[_File]:
     if not paths:
         raise FileNotFoundError(
             f"no Parquet, CSV or Arrow files at {given!r}. Give a file, a folder or a pattern such "
-            "as 'visits/*.parquet'; for storage elsewhere give a pyarrow dataset."
+            "as 'visits/*.parquet'; in Python, a pyarrow dataset can be elsewhere."
         )
     for path in paths:
         _format(path)
@@ -113,7 +118,7 @@ def _format(file: Path) -> str:
     for ending, kind in FORMATS.items():
         if file.name.lower().endswith(ending):
             return kind
-    raise ValueError(
+    raise UnreadableFileError(
         f"the file {file.name!r} has none of the endings {', '.join(FORMATS)}. Rename it, or give "
         "a pyarrow dataset."
     )
@@ -155,7 +160,7 @@ def _physical_schema(file: Path) -> Any:
         return _fragment(file).physical_schema
     except pa.ArrowInvalid:
         pass
-    raise OSError(
+    raise UnreadableFileError(
         f"the file {file.name!r} cannot be read as what its ending says. Check that it is "
         "complete, or write it anew."
     )
@@ -172,7 +177,7 @@ def _header(file: Path) -> tuple[str, ...]:
         return tuple(next(csv.reader([line], strict=True), []))
     except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error):
         pass
-    raise ColumnError(
+    raise UnreadableFileError(
         f"the file {file.name!r} does not begin with a line of column names, or is not compressed "
         "as its ending says. Write it anew, or give Parquet files."
     )

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privclust import fitting
 from privclust.algorithms import private_kmeans
+from privclust.algorithms.choosing import KPath
 from privclust.bounds import Bounds
 from privclust.geometry.grid import FloatArray
 from privclust.parameters import whole_number
@@ -168,6 +169,15 @@ class PrivateKMeans(
         check_is_fitted(self)
         other: Self = fitting.refit(self, n_clusters)
         return other
+
+    def k_path(self) -> KPath:
+        """Return loss and silhouette for 1 up to `max_clusters` clusters, and where the elbow is.
+
+        It follows from `coreset_`: no row is read and nothing is spent. Print it for a table. To
+        choose among up to k clusters, fit with ``n_clusters=k``: the coreset is then fine enough.
+        """
+        check_is_fitted(self)
+        return fitting.choices(self)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the nearest centre of each row. Labels of protected rows are protected data."""

@@ -24,6 +24,7 @@ from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
 from privclust.privacy.noise import NoiseSource, NoNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
+from privclust.privacy.progress import Step, tell
 from privclust.queries import Bounds, Query
 
 _CLAMP = 2**62
@@ -279,6 +280,7 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
+        self._tell(slot, answered=False)
         question = written_out(query)
         if self.halvings:
             question += f" of one row in {2**self.halvings}".encode()
@@ -301,8 +303,14 @@ class Curator:
             answer.noise,
             self.halvings,
         )
+        self._tell(slot, answered=True)
         self._progress.releases.append(release)
         return release
+
+    def _tell(self, slot: Slot, answered: bool) -> None:
+        asked = len(self._progress.releases)
+        left = len(self.plan.slots) - asked - 1
+        tell(Step(slot.name, answered, asked, left, whole=self.halvings == 0))
 
 
 @guarded

@@ -1,36 +1,25 @@
-"""The command line: ``privclust ledger …``."""
+"""``privclust ledger …``: budgets of data sets, and what was spent of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from privclust.cli.telling import needing, show, told, writing
 from privclust.engines.base import ROW
+from privclust.errors import ModelFileError
 from privclust.privacy.accounts import Run
 from privclust.privacy.budget import Spend
-from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import BudgetExceededError, Ledger
+from privclust.privacy.ledger import Ledger
 
-app = typer.Typer(
-    help="Clustering of sensitive data under differential privacy.", add_completion=False
-)
 ledger_app = typer.Typer(help="Budgets of data sets, and what was spent of them.")
-app.add_typer(ledger_app, name="ledger")
 
 Place = Annotated[str, typer.Argument(help="Path of a ledger, or a postgresql:// URL.")]
 Label = Annotated[str, typer.Argument(help="Name of a data set in the ledger.")]
-
-
-@app.callback()
-def main() -> None:
-    """Clustering of sensitive data under differential privacy."""
 
 
 @ledger_app.command()
@@ -45,7 +34,7 @@ def create(
     source: Annotated[str, typer.Option(help="Where the data comes from, in words.")] = "",
 ) -> None:
     """Give a data set its budget, in a new ledger or one that exists."""
-    with _told():
+    with told():
         Ledger.create(place, label, epsilon=epsilon, delta=delta, unit=unit, source=source)
         typer.echo(f"{label}: epsilon {epsilon:g}, delta {delta:g}, for each {unit}.")
 
@@ -55,7 +44,7 @@ def remaining(
     place: Place, label: Annotated[str | None, typer.Argument(help="Only this data set.")] = None
 ) -> None:
     """Show what data sets have left."""
-    with _told():
+    with told():
         ledger = Ledger.open(place)
         datasets = ledger.datasets() if label is None else (ledger.dataset(label),)
         table = Table("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source")
@@ -70,13 +59,13 @@ def remaining(
                 f"epsilon {ledger.epsilon_left(found.label):.3g}",
                 found.source,
             )
-        _print(table)
+        show(table)
 
 
 @ledger_app.command()
 def runs(place: Place, label: Label) -> None:
     """List the fits on a data set, oldest first."""
-    with _told():
+    with told():
         ledger = Ledger.open(place)
         budget = ledger.dataset(label).budget
         table = Table("run", "fit", "state", "answers", "spent", "set aside besides")
@@ -89,13 +78,13 @@ def runs(place: Place, label: Label) -> None:
                 f"{_part(run.spent, budget.capacity):.1%}",
                 f"{_part(run.spent.left_of(run.committed), budget.capacity):.1%}",
             )
-        _print(table)
+        show(table)
 
 
 @ledger_app.command()
 def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
     """End a run: what it set aside and never asked becomes free; what was asked stays spent."""
-    with _told():
+    with told():
         Ledger.open(place).close(run)
         typer.echo(f"run {run} is {Ledger.open(place).run(run).state}.")
 
@@ -104,11 +93,12 @@ def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run
 def verify(
     place: Place,
     model: Annotated[
-        Path | None, typer.Option(help="JSON of a model's statement: its fit must be in here.")
+        Path | None,
+        typer.Option(help="A model file, or the JSON of a statement: its fit must be in here."),
     ] = None,
 ) -> None:
     """Check every entry: the chain of hashes, the sums, the questions."""
-    with _told():
+    with told():
         head = None if model is None else _head(model)
         found = Ledger.open(place).verify(head)
         for problem in found:
@@ -123,12 +113,13 @@ def export(
     place: Place, output: Annotated[Path | None, typer.Option(help="Instead of printing.")] = None
 ) -> None:
     """Write all entries as JSON, one a line."""
-    with _told():
+    with told():
         text = "".join(f"{json.dumps(entry)}\n" for entry in Ledger.open(place).export())
         if output is None:
             typer.echo(text, nl=False)
         else:
-            output.write_text(text)
+            with writing(output.name):
+                output.write_text(text)
 
 
 @ledger_app.command()
@@ -136,33 +127,24 @@ def draw(
     place: Place, label: Label, picture: Annotated[Path, typer.Argument(help="A PNG to write.")]
 ) -> None:
     """Draw where a data set's budget went."""
-    with _told():
-        try:
+    with told():
+        with needing("report"):
             from privclust.drawing import draw_budget
-        except ImportError:
-            raise ImportError('pictures need an extra: pip install "privclust[report]".') from None
-        draw_budget(Ledger.open(place), label, picture)
+        with writing(picture.name):
+            draw_budget(Ledger.open(place), label, picture)
         typer.echo(f"wrote {picture.name}.")
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Show what went wrong as one message; a traceback helps nobody at a prompt."""
-    try:
-        yield
-    except (LedgerError, BudgetExceededError, ValueError, OSError, ImportError) as error:
-        typer.echo(f"privclust: {error}", err=True)
-    else:
-        return
-    raise typer.Exit(1)
 
 
 def _head(model: Path) -> str:
     try:
-        record = json.loads(model.read_text())["record"]
-    except (json.JSONDecodeError, KeyError, TypeError):
-        raise ValueError(
-            f"{model.name} is no statement. Write one with model.privacy_statement_.to_json()."
+        content = json.loads(model.read_text())
+        record = content.get("statement", content)["record"]
+    except OSError as error:
+        raise ModelFileError(f"{model.name} cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ModelFileError(
+            f"{model.name} is no model file and no statement. Write one with 'privclust fit "
+            "--out' or privclust.save."
         ) from None
     if record is None:
         raise ValueError("the model's statement says that its fit was not recorded in a ledger.")
@@ -186,7 +168,3 @@ def _described(run: Run) -> str:
         )
         if name in facts
     )
-
-
-def _print(table: Table) -> None:
-    Console(markup=False).print(table)

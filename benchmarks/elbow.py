@@ -1,0 +1,42 @@
+"""Whether the elbow of `k_path` names the right number of clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privclust import PrivateKMeans
+from privclust.geometry.grid import FloatArray
+
+SETS, BAR = 30, 27
+N_ROWS = 20_000
+FEWEST, MOST = 3, 24
+APART = 8.0
+"""No two centres are nearer to each other, in standard deviations."""
+
+
+def main(quick: bool) -> None:
+    """Fit sets of 3 to 24 clusters at epsilon 1 as if their number were unknown."""
+    named = 0
+    for seed in range(4 if quick else SETS):
+        k, rows = table(seed)
+        bounds = (np.full(rows.shape[1], -1.0), np.full(rows.shape[1], 1.0))
+        model = PrivateKMeans(MOST, epsilon=1.0, delta=1e-6, bounds=bounds).fit(rows)
+        elbow = model.k_path().elbow
+        named += elbow == k
+        print(f"{rows.shape[1]} columns, {k} clusters: elbow {elbow}")
+    if not quick:
+        print(f"elbow {named} of {SETS}, bar {BAR}: {'PASS' if named >= BAR else 'MISS'}")
+
+
+def table(seed: int) -> tuple[int, FloatArray]:
+    """Return how many clusters there are, and their rows; sizes differ."""
+    rng = np.random.default_rng(seed)
+    k, n_columns = int(rng.integers(FEWEST, MOST + 1)), int(rng.choice([2, 4, 8]))
+    width = 0.02 if n_columns == 2 else 0.03
+    centers: list[FloatArray] = []
+    while len(centers) < k:
+        point = rng.uniform(-0.7, 0.7, n_columns)
+        if all(np.linalg.norm(point - other) > APART * width for other in centers):
+            centers.append(point)
+    cluster = rng.choice(k, N_ROWS, p=rng.dirichlet(np.full(k, 5.0)))
+    return k, np.array(centers)[cluster] + rng.normal(0.0, width, (N_ROWS, n_columns))

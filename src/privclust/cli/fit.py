@@ -1,0 +1,133 @@
+"""``privclust fit``: cluster a table in files."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from privclust.cli.output import replacing
+from privclust.cli.progress import progress
+from privclust.cli.telling import show, told, warnings_told, writing
+from privclust.engines.files import paths_of
+from privclust.errors import BoundsError, ParameterError
+from privclust.release.numbers import with_error
+
+SUMMARY = ("columns", "cluster_centers", "cluster_sizes", "size_stderr", "n_rows", "statement")
+SHOWN_CLUSTERS = 4
+"""A terminal of 80 columns has room for so many."""
+
+
+def fit(
+    table: Annotated[
+        list[str], typer.Argument(help="Parquet, CSV or Arrow files, folders or patterns.")
+    ],
+    bounds: Annotated[
+        Path | None, typer.Option(help="Bounds file; 'privclust bounds init' writes one to fill.")
+    ] = None,
+    n_clusters: Annotated[int, typer.Option("--clusters", "-k", help="How many.")] = 8,
+    epsilon: Annotated[
+        float, typer.Option(help="Strength of the promise; smaller is stronger.")
+    ] = 1.0,
+    delta: Annotated[
+        float | None, typer.Option(help="Well below one over the number of rows, such as 1e-6.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Column of ids whose rows are protected together.")
+    ] = None,
+    unit_rows: Annotated[int, typer.Option(help="How many rows of one id count.")] = 1,
+    n_rows: Annotated[
+        int | None, typer.Option("--rows", help="Number of rows, if it is public.")
+    ] = None,
+    max_clusters: Annotated[
+        int | None, typer.Option(help="The most clusters to choose from later.")
+    ] = None,
+    ledger: Annotated[str | None, typer.Option(help="Ledger that pays for the fit.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of public choices; noise has none.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Model file to write (JSON).")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Find clusters and write what may be published of them."""
+    from privclust import PrivateKMeans
+    from privclust.saving import to_json
+
+    with told():
+        if epsilon == float("inf"):
+            raise ParameterError(
+                "epsilon = inf adds no noise, and the command line writes no model that protects "
+                "nobody. Type a finite one such as 1."
+            )
+        if bounds is None:
+            raise BoundsError(
+                f"--bounds is missing. 'privclust bounds init {table[0]}' writes a file to fill in "
+                "from knowledge of the field."
+            )
+        if (ledger is None) != (dataset is None):
+            raise ParameterError(
+                "--ledger and --dataset belong together: a budget is that of a data set. Type both "
+                "or neither."
+            )
+        model = PrivateKMeans(
+            n_clusters,
+            epsilon=epsilon,
+            delta=delta,
+            bounds=str(bounds),
+            n_rows=n_rows,
+            unit=unit,
+            unit_rows=unit_rows,
+            max_clusters=max_clusters,
+            ledger=ledger,
+            dataset=dataset,
+            random_state=seed,
+        )
+        with _kept(out, [bounds, *paths_of(table)]) as file:
+            with progress(silent=quiet or as_json), warnings_told():
+                model.fit(table, resume=resume)
+            text = to_json(model)
+            if file is not None:
+                with writing(file.name):
+                    file.write_text(text, encoding="utf-8")
+        if as_json:
+            content = json.loads(text)
+            typer.echo(json.dumps({key: content[key] for key in SUMMARY}))
+        elif not quiet:
+            _show(model)
+            typer.echo(_next_step(model, out))
+
+
+def _kept(out: Path | None, reads: list[Path]) -> AbstractContextManager[Path | None]:
+    return nullcontext() if out is None else replacing(out, reads)
+
+
+def _show(model: Any) -> None:
+    """Print clusters side by side, as many as fit, and their columns below each other."""
+    shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes_))
+    table = Table("", *(f"cluster {number}" for number in range(shown)))
+    sizes = zip(model.cluster_sizes_, model.size_stderr_, strict=True)
+    table.add_row("rows", *[with_error(*size) for size in sizes][:shown])
+    columns = zip(model.cluster_centers_.T, model.center_stderr_.T, strict=True)
+    for name, (values, errors) in zip(model.feature_names_in_, columns, strict=True):
+        cells = [with_error(*cell) for cell in zip(values, errors, strict=True)]
+        table.add_row(str(name), *cells[:shown])
+    show(table)
+    if shown < len(model.cluster_sizes_):
+        typer.echo(f"and {len(model.cluster_sizes_) - shown} smaller clusters")
+
+
+def _next_step(model: Any, out: Path | None) -> str:
+    record = model.privacy_statement_.record
+    kept = (
+        "No ledger recorded this fit; further fits of the same rows add to epsilon."
+        if record is None
+        else f"Run {record.run} of data set {record.dataset!r}."
+    )
+    if out is None:
+        return f"{kept} Nothing was kept: give --out model.json to keep the model."
+    return f"{kept} Wrote {out.name}; next: privclust report {out} -o report.html"

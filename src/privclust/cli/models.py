@@ -1,0 +1,82 @@
+"""``privclust predict``, ``export`` and ``report``: what to do with a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+
+from privclust.cli.output import replacing
+from privclust.cli.telling import needing, told, writing
+from privclust.engines.files import paths_of
+from privclust.geometry.grid import IntArray
+
+Model = Annotated[Path, typer.Argument(help="A model file that 'privclust fit' wrote.")]
+
+
+def predict(
+    model: Model,
+    table: Annotated[list[str], typer.Argument(help="Files, folders or patterns to label.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
+) -> None:
+    """Label rows by their nearest centre. Labels of protected rows are protected data."""
+    from privclust.fitting import label_parts
+    from privclust.saving import load
+
+    with told():
+        fitted = load(model)
+        schema = pa.schema([("cluster", pa.int32())])
+        failures: list[OSError] = []
+        with replacing(out, [model, *paths_of(table)]) as file:
+            with pq.ParquetWriter(file, schema) as writer:
+
+                def write(labels: IntArray) -> None:
+                    column = pa.array(labels.astype(np.int32))
+                    try:
+                        writer.write_table(pa.table([column], schema=schema))
+                    except OSError as error:
+                        failures.append(error)
+
+                label_parts(fitted, table, write)
+            with writing(out.name):
+                if failures:
+                    raise failures[0]
+        typer.echo(
+            f"wrote {out.name}, one label a row, in the order of the table. These labels are not "
+            "covered by the promise: whoever may not see the rows may not see them."
+        )
+
+
+def export(
+    model: Model,
+    sql: Annotated[str, typer.Option(help="duckdb, postgres or spark.")],
+    table: Annotated[str, typer.Option(help="The table to label.")] = "your_table",
+) -> None:
+    """Print a query that labels the rows of a table in a database."""
+    from privclust.exporting import to_sql
+    from privclust.saving import load
+
+    with told():
+        typer.echo(to_sql(load(model), sql, table))  # type: ignore[arg-type]
+
+
+def report(
+    model: Model,
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
+) -> None:
+    """Write one page about a model, for whoever has to approve or to use it."""
+    from privclust.saving import load
+
+    with told():
+        with needing("report"):
+            from privclust.reporting import to_html
+        text = to_html(load(model))
+        with replacing(out, [model]) as file, writing(out.name):
+            file.write_text(text, encoding="utf-8")
+        typer.echo(f"wrote {out.name}; open it in a browser.")

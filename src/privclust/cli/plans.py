@@ -1,0 +1,85 @@
+"""``privclust plan`` and ``simulate``: what to expect, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from privclust.cli.telling import needing, show, told, warnings_told, writing
+
+Rows = Annotated[int, typer.Option("--rows", help="About how many rows there are.")]
+Columns = Annotated[int, typer.Option("--columns", help="How many columns.")]
+Clusters = Annotated[int, typer.Option("--clusters", "-k", help="How many clusters.")]
+Epsilon = Annotated[float, typer.Option(help="Strength of the promise; less is stronger.")]
+Delta = Annotated[float, typer.Option(help="Well below one over the rows, such as 1e-6.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def plan(
+    rows: Rows,
+    columns: Columns,
+    delta: Delta,
+    clusters: Clusters = 8,
+    epsilon: Epsilon = 1.0,
+    picture: Annotated[Path | None, typer.Option(help="PNG to draw: loss against epsilon.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a fit will give, from numbers you type; no table is looked at."""
+    from privclust.planning import FOUND, plan_grid
+    from privclust.planning import plan as forecast
+
+    with told():
+        expected = forecast(rows, columns, clusters, epsilon=epsilon, delta=delta)
+        if as_json:
+            typer.echo(json.dumps({**asdict(expected), "found": expected.found}))
+        else:
+            typer.echo(str(expected))
+            table = Table("epsilon", "loss / k-means", "sizes ±", "smallest cluster")
+            for other in plan_grid(expected):
+                loss = f"{other.ratio:.3f}" if other.found else f"above {FOUND}: not found"
+                table.add_row(
+                    f"{other.epsilon:g}", loss, f"{other.size_stderr:.0f}", f"{other.smallest:,}"
+                )
+            show(table)
+            typer.echo(
+                "For clusters apart and of about equal size; 'privclust simulate' measures it."
+            )
+        if picture is not None:
+            with needing("report"):
+                from privclust.drawing import draw_forecast
+            with writing(picture.name):
+                draw_forecast(expected, picture)
+
+
+def simulate(
+    rows: Rows,
+    columns: Columns,
+    delta: Delta,
+    clusters: Clusters = 8,
+    epsilon: Epsilon = 1.0,
+    public: Annotated[
+        str | None, typer.Option(help="Public rows to fit instead of made-up ones (file).")
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="How many fits.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a fit gives, on made-up rows or on public ones of yours."""
+    from privclust.planning import simulate as measure
+
+    with told():
+        given = {"epsilon": epsilon, "delta": delta, "repeats": repeats, "public": public}
+        with warnings_told():
+            measured = measure(rows, columns, clusters, **given)  # type: ignore[arg-type]
+        if as_json:
+            typer.echo(json.dumps({**asdict(measured), "ratio": measured.ratio}))
+            return
+        each = ", ".join(f"{ratio:.3g}" for ratio in measured.ratios)
+        typer.echo(
+            f"loss: {measured.ratio:.3g} times that of k-means without privacy ({each}); "
+            f"{measured.seconds:.2g} seconds a fit"
+        )

@@ -1,0 +1,90 @@
+"""A fitted model as SQL: which centre is nearest to each row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from privclust.domain import Box
+from privclust.errors import ParameterError
+
+Dialect = Literal["duckdb", "postgres", "spark"]
+_IS_NAN = {"duckdb": "isnan({})", "postgres": "{} = 'NaN'", "spark": "isnan({})"}
+_DOUBLE = {"duckdb": "DOUBLE", "postgres": "DOUBLE PRECISION", "spark": "DOUBLE"}
+
+
+def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
+    """Return a query that adds a column ``cluster`` to the rows of `table`.
+
+    It follows `predict`, up to the grid on which that compares distances: values are bounded and
+    missing ones replaced as in the fit, then the nearest centre is found. Labels of protected rows
+    are protected data. PostgreSQL makes no numbers of booleans: cast such columns to integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from privclust import PrivateKMeans
+    >>> rows = pd.DataFrame(np.zeros((1000, 1)), columns=["age"])
+    >>> model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(rows)
+    >>> print(to_sql(model, "duckdb", "patients").splitlines()[-4])
+    FROM patients AS given,
+    """
+    if dialect not in get_args(Dialect):
+        raise ParameterError(f"sql must be one of {', '.join(get_args(Dialect))}, got {dialect!r}.")
+    names = getattr(model, "feature_names_in_", None)
+    domain = model.domain_
+    if names is None or not isinstance(domain, Box):
+        raise ParameterError(
+            "only models with column names and bounds by column can be written as SQL. Fit a table "
+            "that has column names, with bounds."
+        )
+    bounded = [
+        f"{_bounded(_quoted(str(name), dialect), domain, place, dialect)} AS x{place}"
+        for place, name in enumerate(names)
+    ]
+    numbers = range(len(model.cluster_centers_))
+    distances = [
+        f"{_distance(center, domain)} AS d{number}"
+        for number, center in enumerate(model.cluster_centers_)
+    ]
+    all_of_them = ", ".join(f"apart.d{number}" for number in numbers)
+    least = f"LEAST({all_of_them})" if len(numbers) > 1 else all_of_them
+    cases = "\n".join(f"    WHEN apart.d{number} = {least} THEN {number}" for number in numbers)
+    # Tables of their own for what is computed on the way, so that no column's name is in the way.
+    return (
+        f"-- {type(model).__name__}, {len(numbers)} clusters, by privclust "
+        f"{model.privacy_statement_.version}. Labels of protected rows are protected data.\n"
+        f"SELECT given.*,\n  CASE\n{cases}\n  END AS cluster\n"
+        f"FROM {table} AS given,\n"
+        f"LATERAL (SELECT {_listed(bounded)}) AS bounded,\n"
+        f"LATERAL (SELECT {_listed(distances)}) AS apart"
+    )
+
+
+def _bounded(column: str, domain: Box, place: int, dialect: Dialect) -> str:
+    value = f"CAST(given.{column} AS {_DOUBLE[dialect]})"
+    middle, lower, upper = (
+        repr(float(side[place])) for side in (domain.center, domain.lower, domain.upper)
+    )
+    return (
+        f"CASE WHEN given.{column} IS NULL OR {_IS_NAN[dialect].format(value)} THEN {middle} "
+        f"ELSE LEAST(GREATEST({value}, {lower}), {upper}) END"
+    )
+
+
+def _distance(center: Sequence[float], domain: Box) -> str:
+    terms = [
+        f"POWER((bounded.x{place} - {float(value)!r}) / {float(domain.spread[place])!r}, 2)"
+        for place, value in enumerate(center)
+    ]
+    return " + ".join(terms).replace("- -", "+ ")
+
+
+def _quoted(name: str, dialect: Dialect) -> str:
+    mark = "`" if dialect == "spark" else '"'
+    return mark + name.replace(mark, mark * 2) + mark
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return ",\n  ".join(parts)

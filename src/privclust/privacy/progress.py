@@ -1,0 +1,65 @@
+"""How far a fit has come, for whoever waits for it: questions, never rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """A question that is about to be asked, or was answered.
+
+    Attributes
+    ----------
+    slot : str
+        Its name.
+    answered : bool
+        Whether it was.
+    asked : int
+        How many were answered before it.
+    left : int
+        How many are planned after it, as far as is known.
+    whole : bool
+        Whether all rows are asked, not a sample.
+    """
+
+    slot: str
+    answered: bool
+    asked: int
+    left: int
+    whole: bool
+
+
+Watcher = Callable[[Step], None]
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Tell `watcher` of every step of the fits inside the ``with`` block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> slots = []
+    >>> with watching(lambda step: slots.append(step.slot)):
+    ...     model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> slots[0], slots[-1]
+    ('look 1', 'sizes')
+    """
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def tell(step: Step) -> None:
+    """Tell whoever watches."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(step)

@@ -1,0 +1,81 @@
+"""One page about a model, for whoever has to approve it or to use it."""
+
+from __future__ import annotations
+
+import base64
+import math
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from privclust.algorithms.choosing import KPath
+from privclust.canvas import plain_texts
+from privclust.domain import Box
+from privclust.release.statement import Statement
+from privclust.reporting import pictures
+
+SHOWN_COLUMNS = 12
+"""Columns in the table of centres and the heat map: those that tell clusters apart most."""
+
+
+@plain_texts()
+def to_html(model: Any) -> str:
+    """Return a self-contained page: no script, no font, no picture from elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> to_html(model).startswith("<!DOCTYPE html>")
+    True
+    """
+    statement: Statement = model.privacy_statement_
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    template = environment.from_string(
+        files("privclust.reporting").joinpath("report.html.j2").read_text(encoding="utf-8")
+    )
+    table = pictures.ClusterTable.of(model, SHOWN_COLUMNS)
+    path = model.k_path() if hasattr(model, "coreset_") else None
+    shown = {
+        "sizes": pictures.sizes(table, statement.unit),
+        "heat": pictures.heat_map(table),
+        "map": pictures.map_of(model),
+        "k_path": None if path is None else pictures.path_of_k(path, len(table.sizes)),
+        "budget": pictures.shares(statement),
+    }
+    page: str = template.render(
+        title=f"{len(table.sizes)} clusters, by {type(model).__name__}",
+        statement=statement,
+        factor=f"{math.exp(statement.epsilon):.3g}" if statement.private else "any number of",
+        estimator=type(model).__name__,
+        table=table,
+        path=path,
+        other_k=_other_k(path, len(table.sizes)),
+        n_rows=f"{model.n_rows_:,}",
+        bounds=_bounds(model),
+        pictures={name: _embedded(png) for name, png in shown.items() if png is not None},
+    )
+    return page
+
+
+def _other_k(path: KPath | None, chosen: int) -> int:
+    """Return a number of clusters to try next: the elbow, or else one less."""
+    if path is not None and path.elbow not in (1, chosen):
+        return path.elbow
+    return max(1, chosen - 1)
+
+
+def _embedded(png: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+def _bounds(model: Any) -> list[tuple[str, str, str]]:
+    """Return each column with what the user promised about it."""
+    domain = model.domain_
+    names = pictures.names_of(model)
+    if isinstance(domain, Box):
+        sides = zip(names, domain.lower, domain.upper, strict=True)
+        return [(name, f"{lower:g}", f"{upper:g}") for name, lower, upper in sides]
+    return [("distance from the origin", "0", f"{domain.radius:g}")]

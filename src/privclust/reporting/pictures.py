@@ -1,0 +1,204 @@
+"""The report's pictures: of Releases, and of what follows from them."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from privclust.algorithms.choosing import KPath
+from privclust.geometry.grid import FloatArray
+from privclust.release.numbers import compact, with_error
+from privclust.release.statement import Statement
+
+BLUE, ORANGE, GREY = "#33638d", "#c2570c", "#6b7280"
+WRITTEN_CLUSTERS = 10
+"""With more, the numbers in a heat map would overlap."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterTable:
+    """Centres and sizes with their errors, of the columns that tell clusters apart most.
+
+    Attributes
+    ----------
+    names : list of str
+        Columns.
+    left_out : int
+        How many others there are.
+    centers, errors : array of shape (k, columns)
+        In the user's units; errors may be missing (NaN).
+    sizes, size_errors : array of shape (k,)
+        Rows, or units.
+    relative : array of shape (k, columns)
+        Centres between 0, the smallest of all centres in a column, and 1, the largest.
+    """
+
+    names: list[str]
+    left_out: int
+    centers: FloatArray
+    errors: FloatArray
+    sizes: FloatArray
+    size_errors: FloatArray
+    relative: FloatArray
+
+    @classmethod
+    def of(cls, model: Any, most: int) -> ClusterTable:
+        """Return the table of a model, with `most` columns at most."""
+        names, centers = names_of(model), model.cluster_centers_
+        errors = getattr(model, "center_stderr_", np.full(centers.shape, np.nan))
+        telling = np.ptp(centers, axis=0) / model.domain_.reach
+        chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
+        some = centers[:, chosen]
+        low, span = some.min(axis=0), np.ptp(some, axis=0)
+        return cls(
+            [names[place] for place in chosen],
+            len(names) - len(chosen),
+            some,
+            errors[:, chosen],
+            model.cluster_sizes_,
+            getattr(model, "size_stderr_", np.full(len(centers), np.nan)),
+            (some - low) / np.where(span > 0, span, 1.0),
+        )
+
+    def rows(self) -> list[tuple[str, list[str]]]:
+        """Return the size and the centre of each cluster as texts."""
+        clusters = zip(self.sizes, self.size_errors, self.centers, self.errors, strict=True)
+        return [
+            (
+                with_error(size, error),
+                [with_error(*cell) for cell in zip(center, errors, strict=True)],
+            )
+            for size, error, center, errors in clusters
+        ]
+
+
+def names_of(model: Any) -> list[str]:
+    """Return the columns' names, or numbers for them."""
+    names = getattr(model, "feature_names_in_", None)
+    count = int(model.n_features_in_)
+    return [f"column {place}" for place in range(count)] if names is None else list(map(str, names))
+
+
+def sizes(table: ClusterTable, unit: str) -> bytes:
+    """Draw how large clusters are, with error bars of two standard errors."""
+    k = len(table.sizes)
+    figure, axes = _figure(7, 1.2 + 0.28 * k)
+    errors = None if np.isnan(table.size_errors).any() else 2 * table.size_errors
+    axes.barh(range(k), table.sizes, xerr=errors, color=BLUE, ecolor=ORANGE, capsize=3)
+    axes.set_yticks(range(k), [f"cluster {number}" for number in range(k)])
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{unit}s" if unit == "row" else f"weight, in rows; one {unit!r} is a unit")
+    axes.set_xlim(left=0)
+    return _png(figure)
+
+
+def heat_map(table: ClusterTable) -> bytes:
+    """Draw centres, each column from its smallest to its largest centre, with their values."""
+    k, columns = table.centers.shape
+    figure, axes = _figure(7, 1.2 + 0.45 * columns)
+    axes.imshow(table.relative.T, aspect="auto", cmap="Blues", vmin=-0.15, vmax=1.3)
+    axes.grid(visible=False)
+    if k <= WRITTEN_CLUSTERS:
+        for cluster, column in np.ndindex(k, columns):
+            value = float(table.centers[cluster, column])
+            error = float(table.errors[cluster, column])
+            text = compact(value) + ("" if np.isnan(error) else f"\n± {compact(error, 2)}")
+            color = "white" if table.relative[cluster, column] > 0.75 else "black"
+            axes.text(cluster, column, text, ha="center", va="center", fontsize=8, color=color)
+    axes.set_yticks(range(columns), [_short(name) for name in table.names])
+    axes.set_xticks(range(k), [str(number) for number in range(k)], fontsize=8 if k < 40 else 5)
+    axes.set_xlabel("cluster; darker is larger within a column")
+    return _png(figure)
+
+
+def map_of(model: Any) -> bytes | None:
+    """Draw centres, and the coreset behind them, along their two main directions."""
+    if model.n_features_in_ < 2 or not hasattr(model, "coreset_"):
+        return None
+    spread = model.domain_.spread
+    coreset = model.coreset_
+    weights = np.maximum(coreset.weights, 0.0)
+    points, centers = coreset.points / spread, model.cluster_centers_ / spread
+    axes_names = names_of(model)
+    if model.n_features_in_ == 2:
+        labels = axes_names
+        flat, flat_centers = coreset.points, model.cluster_centers_
+    else:
+        middle = np.average(points, axis=0, weights=weights + 1e-9)
+        _, _, directions = np.linalg.svd((points - middle) * np.sqrt(weights)[:, None])
+        labels = [f"direction {number} (in radii of the bounds)" for number in (1, 2)]
+        flat, flat_centers = ((some - middle) @ directions[:2].T for some in (points, centers))
+    figure, axes = _figure(6.4, 5.2)
+    largest = max(float(weights.max(initial=0.0)), 1e-9)
+    axes.scatter(*flat.T, s=20 + 400 * weights / largest, color=BLUE, alpha=0.25, linewidth=0)
+    axes.scatter(*flat_centers.T, marker="x", color=ORANGE, s=60)
+    for number, point in enumerate(flat_centers):
+        beside = {"xytext": (6, 6), "textcoords": "offset points"}
+        axes.annotate(str(number), point, fontsize=10, weight="bold", **beside)
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
+    return _png(figure)
+
+
+def path_of_k(path: KPath, chosen: int) -> bytes:
+    """Draw loss and silhouette against the number of clusters."""
+    ks = [choice.n_clusters for choice in path.choices]
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    above, below = figure.subplots(2, 1, sharex=True)
+    losses, errors = zip(*((c.loss, 2 * c.stderr) for c in path.choices), strict=True)
+    above.errorbar(ks, losses, yerr=errors, color=BLUE, marker=".", capsize=2)
+    above.set_ylabel("loss, squared radii")
+    below.plot(ks, [choice.silhouette for choice in path.choices], color=BLUE, marker=".")
+    below.set_ylabel("silhouette")
+    below.set_xlabel("number of clusters k")
+    for axes in (above, below):
+        _plain(axes)
+        axes.axvline(path.elbow, color=ORANGE, linestyle="--", label=f"elbow: {path.elbow}")
+        if chosen != path.elbow:
+            axes.axvline(chosen, color=GREY, linestyle=":", label=f"this model: {chosen}")
+    above.legend(frameon=False)
+    return _png(figure)
+
+
+def shares(statement: Statement) -> bytes:
+    """Draw which questions the budget of the fit was spent on."""
+    parts: dict[str, float] = {}
+    for release in statement.releases:
+        question = release.slot.split(" ")[0]
+        parts[question] = parts.get(question, 0.0) + release.share
+    figure, axes = _figure(7, 1.0 + 0.3 * len(parts))
+    axes.barh(list(parts), list(parts.values()), color=BLUE)
+    axes.invert_yaxis()
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xlabel("share of this fit's budget")
+    return _png(figure)
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    _plain(axes)
+    return figure, axes
+
+
+def _plain(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(visible=True, color="#e5e7eb", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=130, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 18 else f"{name[:17]}…"

@@ -1,0 +1,210 @@
+"""Model files: JSON that is safe to publish and safe to load, and comes back exactly as it was."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from privclust import estimators
+from privclust.domain import Ball, Box, Domain
+from privclust.errors import ModelFileError
+from privclust.geometry.grid import FloatArray
+from privclust.json_schema import fault
+from privclust.privacy.budget import Spend
+from privclust.privacy.curator import Release
+from privclust.release.clustering import Coreset, Precision
+from privclust.release.statement import Record, ReleaseLine, Statement
+
+FORMAT = "privclust model 1"
+SHOWN_FAULT = 200
+_APART = ("bounds", "radius", "ledger", "dataset")
+"""Parameters that the domain says better, or that name places, which do not leave."""
+_ARRAYS = {
+    "center_stderr": "center_stderr_",
+    "size_stderr": "size_stderr_",
+    "cluster_radii": "cluster_radii_",
+}
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Write a fitted estimator to a JSON file (model.schema.json describes it).
+
+    It holds what was released and what is public, and no path, time or place.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from privclust import PrivateKMeans, load
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    ...     save(model, file.name)
+    ...     bool((load(file.name).cluster_centers_ == model.cluster_centers_).all())
+    True
+    """
+    Path(path).write_text(to_json(model), encoding="utf-8")
+
+
+def load(path: str | Path) -> Any:
+    """Return the fitted estimator that a model file describes; nothing in it is executed."""
+    file = Path(path)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
+        wrong = fault(content, _schema())
+        if wrong is None:
+            return _from_content(content)
+    except OSError as error:
+        cause = error.strerror or type(error).__name__
+        raise ModelFileError(f"the model file {file.name!r} cannot be read: {cause}.") from None
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        wrong = str(error)
+    raise ModelFileError(
+        f"the file {file.name!r} is no model of privclust, or of another version: "
+        f"{wrong[:SHOWN_FAULT]}. Write one with privclust.save or 'privclust fit'."
+    )
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    text = files("privclust").joinpath("model.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def to_json(model: Any) -> str:
+    """Return the text of a model file."""
+    given = model.get_params(deep=False)
+    names = getattr(model, "feature_names_in_", None)
+    content = {
+        "format": FORMAT,
+        "estimator": type(model).__name__,
+        "private": model.privacy_statement_.private,
+        "parameters": {name: _plain(value) for name, value in given.items() if name not in _APART},
+        "columns": None if names is None else [str(name) for name in names],
+        "domain": _domain_content(model.domain_),
+        "n_rows": int(model.n_rows_),
+        "cluster_centers": model.cluster_centers_.tolist(),
+        "cluster_sizes": model.cluster_sizes_.tolist(),
+        **{key: _values(getattr(model, name, None)) for key, name in _ARRAYS.items()},
+        "coreset": _coreset_content(getattr(model, "coreset_", None)),
+        "releases": [
+            {**_fields(release), "answer": release.answer.tolist()} for release in model.releases_
+        ],
+        "statement": json.loads(model.privacy_statement_.to_json()),
+    }
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
+def _from_content(content: Mapping[str, Any]) -> Any:
+    if content["private"] != content["statement"]["private"]:
+        raise ValueError("it says of itself what its statement does not")
+    domain = _domain(content["domain"])
+    parameters = dict(content["parameters"])
+    if parameters["epsilon"] is None:
+        parameters["epsilon"] = math.inf
+    model = getattr(estimators, content["estimator"])(**parameters)
+    if isinstance(domain, Ball):
+        model.set_params(radius=domain.radius)
+    elif parameters["scale"] == "none" or (domain.weights == 1).all():  # a pair has no weights
+        model.set_params(bounds=(domain.lower, domain.upper))
+    centers = _array(content["cluster_centers"], (-1, domain.center.size))
+    k = len(centers)
+    model.domain_, model.n_features_in_ = domain, domain.center.size
+    if content["columns"] is not None and len(set(content["columns"])) != domain.center.size:
+        raise ValueError("its columns have no names of their own, or are not those of its bounds")
+    if content["columns"] is not None:
+        model.feature_names_in_ = np.array(content["columns"], dtype=object)
+    model.cluster_centers_ = centers
+    model.cluster_sizes_ = _array(content["cluster_sizes"], (k,))
+    model.n_rows_ = int(content["n_rows"])
+    for key, name in _ARRAYS.items():
+        if content[key] is not None:
+            shape = centers.shape if key == "center_stderr" else (k,)
+            setattr(model, name, _array(content[key], shape))
+    if content["coreset"] is not None:
+        model.coreset_ = _coreset(content["coreset"], domain.center.size)
+    model.releases_ = tuple(_release(release) for release in content["releases"])
+    model.privacy_statement_ = _statement(content["statement"])
+    return model
+
+
+def _domain_content(domain: Domain) -> dict[str, Any]:
+    if isinstance(domain, Box):
+        sides = {"lower": domain.lower, "upper": domain.upper, "weights": domain.weights}
+        return {"box": {name: side.tolist() for name, side in sides.items()}}
+    assert isinstance(domain, Ball)
+    return {"ball": {"middle": domain.middle.tolist(), "radius": domain.radius}}
+
+
+def _domain(content: Mapping[str, Any]) -> Box | Ball:
+    return Box(**content["box"]) if "box" in content else Ball(**content["ball"])
+
+
+def _coreset_content(coreset: Coreset | None) -> dict[str, Any] | None:
+    if coreset is None:
+        return None
+    parts = {"points": coreset.points, "weights": coreset.weights, **_fields(coreset.precision)}
+    return {name: part.tolist() for name, part in parts.items()}
+
+
+def _coreset(content: Mapping[str, Any], n_columns: int) -> Coreset:
+    points = _array(content["points"], (-1, n_columns))
+    rest = {
+        name: _array(value, (len(points),)) for name, value in content.items() if name != "points"
+    }
+    return Coreset(points, rest.pop("weights"), Precision(**rest))
+
+
+def _release(content: Mapping[str, Any]) -> Release:
+    answer = np.array(content["answer"], dtype=np.int64)
+    answer.setflags(write=False)
+    return Release(**{**content, "answer": answer, "charge": Spend(**content["charge"])})
+
+
+def _statement(content: Mapping[str, Any]) -> Statement:
+    record = content["record"]
+    endless = {name: math.inf for name in ("epsilon", "mu") if content[name] is None}
+    return Statement(
+        **{
+            **content,
+            **endless,
+            "record": None if record is None else Record(**record),
+            "releases": tuple(ReleaseLine(**line) for line in content["releases"]),
+            "not_covered": tuple(content["not_covered"]),
+        }
+    )
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
+    return {name: asdict(v) if isinstance(v, Spend) else v for name, v in fields.items()}
+
+
+def _array(values: Any, shape: tuple[int, ...]) -> FloatArray:
+    array = np.array(values, dtype=np.float64)
+    fits = array.ndim == len(shape) and all(
+        wanted in (-1, found) for wanted, found in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"an array has the shape {array.shape}, not {shape}")
+    return array
+
+
+def _values(array: FloatArray | None) -> Any:
+    return None if array is None else array.tolist()
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if plain == math.inf else plain
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")

@@ -1,0 +1,206 @@
+"""What is done with a model file: labels in order, a query, a page; and nothing is lost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import assert_silent_about_cells, lay_out, privclust, told
+from numpy.typing import NDArray
+
+from privclust import PrivateKMeans, load, save
+from privclust.exporting import to_sql
+from privclust.reporting import to_html
+from privclust.testing import SeededNoise, noise_from
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables, and a model of them."""
+    place = lay_out(tmp_path_factory.mktemp("tables"))
+    model = PrivateKMeans(
+        2, delta=1e-6, bounds=str(place / "visits.toml"), max_clusters=4, random_state=0
+    )
+    with noise_from(SeededNoise(0)):
+        save(model.fit(str(place / "visits.parquet")), place / "model.json")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def labels(out: Path) -> NDArray[np.int64]:
+    table = pq.read_table(out)
+    assert table.schema == pa.schema([("cluster", pa.int32())])
+    found: NDArray[np.int64] = table["cluster"].to_numpy().astype(np.int64)
+    return found
+
+
+# Labels ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        ("visits.parquet",),
+        ("visits.csv",),
+        ("parts",),
+        ("parts/b.parquet", "parts/a.parquet"),
+        ("parts/b.parquet", "visits.csv", "parts/a.parquet"),
+    ],
+    ids=" ".join,
+)
+def test_labels_are_those_of_predict_in_the_order_of_the_files(
+    tables: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "labels.parquet"
+    done = privclust("predict", "model.json", *tables, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert "whoever may not see the rows may not see them" in done.stdout
+    assert_silent_about_cells(done.output)
+    model = load("model.json")
+    expected = np.concatenate([model.predict(table) for table in tables])
+    assert len(np.unique(expected)) == 2
+    assert labels(out).tolist() == expected.tolist()
+
+
+def test_strange_cells_are_labelled_as_predict_does(tmp_path: Path) -> None:
+    strange = [np.nan, np.inf, -np.inf, -5.0, 1e9, 60.0, None]
+    table = pa.table({"weight_": [1] * 7, "age": strange, "weight": strange[::-1]})
+    pq.write_table(table, tmp_path / "strange.parquet")
+    out = tmp_path / "labels.parquet"
+    assert (
+        privclust("predict", "model.json", tmp_path / "strange.parquet", "-o", out).exit_code == 0
+    )
+    ages = np.array([np.nan if cell is None else cell for cell in strange])
+    rows = np.column_stack([ages, ages[::-1]])
+    assert labels(out).tolist() == load("model.json").predict(rows).tolist()
+
+
+def test_a_table_without_rows_has_no_labels(tmp_path: Path) -> None:
+    pq.write_table(pq.read_table("visits.parquet").slice(0, 0), tmp_path / "none.parquet")
+    out = tmp_path / "labels.parquet"
+    assert privclust("predict", "model.json", tmp_path / "none.parquet", "-o", out).exit_code == 0
+    assert labels(out).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "cause"),
+    [
+        (("nowhere.json", "visits.parquet"), 12, "'nowhere.json' cannot be read"),
+        (("visits.toml", "visits.parquet"), 12, "'visits.toml' is no model"),
+        (("model.json", "nowhere.parquet"), 7, "no Parquet, CSV or Arrow files"),
+        (("model.json", "visits.txt"), 7, "none of the endings"),
+        (("model.json", "cut.parquet"), 7, "'cut.parquet' cannot be read"),
+        (("model.json", "smashed.parquet"), 7, "the rows could not be read"),
+        (("model.json", "ages.parquet"), 5, "weight"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_labels_that_cannot_be_made_are_said_once_and_leave_what_was_there(
+    words: tuple[str, ...], code: int, cause: str, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"age": [20.0]}), "ages.parquet")
+    out = tmp_path / "labels.parquet"
+    told(privclust("predict", *words, "-o", out), code, cause)
+    assert not out.exists()  # half of the labels would pass for all
+    out.write_text("older labels")
+    told(privclust("predict", *words, "-o", out), code, cause)
+    assert out.read_text() == "older labels"
+
+
+@pytest.mark.parametrize(
+    ("out", "cause", "remedy"),
+    [
+        ("full", "No space left on device", "Free some room"),
+        ("nowhere/labels.parquet", "No such file or directory", "Choose a place"),
+        ("empty", "Is a directory", "Choose a place"),
+    ],
+)
+def test_labels_that_cannot_be_written(out: str, cause: str, remedy: str) -> None:
+    result = privclust("predict", "model.json", "visits.parquet", "-o", out)
+    told(result, 10, f"{Path(out).name} could not be written", cause, remedy)
+
+
+@pytest.mark.parametrize("table", ["visits.parquet", "parts", "parts/*.parquet"])
+def test_labels_never_replace_the_rows(table: str, tmp_path: Path) -> None:
+    place = lay_out(tmp_path)
+    given = place / table
+    out = given if given.is_file() else place / "parts" / "b.parquet"
+    before = out.read_bytes()
+    assert privclust("predict", "model.json", given, "-o", out).exit_code != 0
+    assert out.read_bytes() == before
+
+
+def test_labels_may_lie_beside_the_rows(tmp_path: Path) -> None:
+    place = lay_out(tmp_path) / "parts"
+    out = place / "labels.parquet"
+    done = privclust("predict", "model.json", place / "*.parquet", "-o", out)
+    assert done.exit_code == 0, done.output
+    assert len(labels(out)) == 601
+
+
+# Queries -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
+def test_the_query_is_printed_and_nothing_else(dialect: str) -> None:
+    done = privclust("export", "model.json", "--sql", dialect, "--table", "visits")
+    assert done.exit_code == 0
+    assert done.stdout == to_sql(load("model.json"), dialect, "visits") + "\n"  # type: ignore[arg-type]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "cause"),
+    [
+        (("model.json", "--sql", "oracle"), 3, "one of duckdb, postgres, spark, got 'oracle'"),
+        (("visits.csv", "--sql", "duckdb"), 12, "'visits.csv' is no model"),
+    ],
+)
+def test_a_query_that_cannot_be_made(words: tuple[str, ...], code: int, cause: str) -> None:
+    told(privclust("export", *words), code, cause)
+
+
+# Pages -------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_that_of_python(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    done = privclust("report", "model.json", "-o", out)
+    assert done.stdout == "wrote page.html; open it in a browser.\n"
+    assert out.read_text() == to_html(load("model.json"))
+    assert_silent_about_cells(out.read_text())
+
+
+@pytest.mark.parametrize("out", ["full", "nowhere/page.html", "empty"])
+def test_a_page_that_cannot_be_written(out: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("privclust.reporting.to_html", lambda model: "a page")
+    told(privclust("report", "model.json", "-o", out), 10, "could not be written")
+
+
+def test_a_page_of_no_model(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    told(privclust("report", "visits.csv", "-o", out), 12, "'visits.csv' is no model")
+    assert not out.exists()
+
+
+def test_a_page_never_replaces_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("privclust.reporting.to_html", lambda model: "a page")
+    before = Path("model.json").read_text()
+    try:
+        assert privclust("report", "model.json", "-o", "model.json").exit_code != 0
+        assert Path("model.json").read_text() == before
+    finally:
+        Path("model.json").write_text(before)
+
+
+def test_a_page_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "privclust.reporting", None)
+    told(privclust("report", "model.json"), 13, 'pip install "privclust[report]"')
