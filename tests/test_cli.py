@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from privclust import Ledger, PrivateKMeans
+from privclust import Ledger, PrivateKMeans, save
 from privclust.cli import app
 from privclust.testing import SeededNoise, noise_from
 
@@ -91,7 +93,29 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
     content["record"] = None
     statement.write_text(json.dumps(content))
     unrecorded = privclust("ledger", "verify", place, "--model", statement)
-    assert "was not recorded" in unrecorded.stderr
+    assert "no statement of a fit that a ledger recorded" in unrecorded.stderr
+
+
+def test_verify_tells_a_model_that_was_changed(
+    place: Path, model: PrivateKMeans, tmp_path: Path
+) -> None:
+    file = tmp_path / "model.json"
+    save(model, file)
+    assert privclust("ledger", "verify", place, "--model", file).exit_code == 0
+    honest = file.read_text()
+    changes: list[tuple[Callable[[Any], object], str]] = [
+        (lambda content: content["statement"].update(epsilon=0.01), "its promise"),
+        (lambda content: content["statement"]["record"].update(epsilon=0.1), "its budget"),
+        (lambda content: content["statement"]["record"].update(run="feed"), "its run"),
+        (lambda content: content["releases"].pop(), "its answers"),
+    ]
+    for change, what in changes:
+        content = json.loads(honest)
+        change(content)
+        file.write_text(json.dumps(content))
+        changed = privclust("ledger", "verify", place, "--model", file)
+        assert changed.exit_code == 1
+        assert f"was changed after its fit: {what}" in changed.stderr
 
 
 def test_export_is_the_ledger_line_by_line(place: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -181,6 +182,15 @@ def test_spark_quotes_names_its_own_way() -> None:
     text = to_sql(fitted(("age", "b c"), k=2), "spark", "db.visits")
     assert "CAST(given.`b c` AS DOUBLE)" in text
     assert "FROM db.visits AS given" in text
+
+
+def test_nothing_of_a_model_file_is_text_of_the_query() -> None:
+    model = fitted(("age",), k=2)
+    statement = replace(model.privacy_statement_, version="1\nDROP TABLE t; --")
+    model.privacy_statement_ = statement
+    text = to_sql(model, "duckdb", "t")
+    assert "DROP" not in text
+    assert "-- NOT PRIVATE" in text  # its noise is that of a test
 
 
 def test_models_without_names_or_bounds_have_no_query() -> None:

@@ -285,6 +285,37 @@ def test_a_file_cannot_call_itself_private_against_its_statement(
     refused(changed(good, "private", True), tmp_path)
 
 
+def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(0.0, 0.3, (1000, COLUMNS))
+    model = PrivateKMeans(K, delta=1e-6, radius=2.0, max_clusters=4).fit(rows)
+    honest: dict[str, Any] = json.loads(to_json(model))
+    (tmp_path / "honest.json").write_text(json.dumps(honest))
+    assert load(tmp_path / "honest.json").privacy_statement_.private
+    for where, value, said in (
+        ("statement.epsilon", 0.5, "cost more than it promises"),
+        ("statement.delta", 1e-12, "cost more than it promises"),
+        ("statement.epsilon", -5, "epsilon"),
+        ("releases", [], "other answers"),
+        ("statement.releases", [], "other answers"),
+        ("releases.0.noise", "none", "of its noise"),
+    ):
+        assert said in refused(changed(honest, where, value), tmp_path)
+
+
+def test_columns_are_texts_and_as_many_as_there_are(good: dict[str, Any], tmp_path: Path) -> None:
+    for names in (["age", "age"], ["age", "age", "weight"], ["age", "\ud800"]):
+        refused(changed(good, "columns", names), tmp_path)
+
+
+def test_a_file_that_would_keep_a_machine_busy_is_refused(
+    good: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = changed(good, "cluster_centers", [[0.0, 0.0]] * 5000)
+    assert "more than 4096" in refused(many, tmp_path)
+    monkeypatch.setattr("privclust.saving.BYTES_MAX", 1000)
+    assert "bytes" in refused(good, tmp_path)
+
+
 def test_a_message_is_short_whatever_the_file_holds(good: dict[str, Any], tmp_path: Path) -> None:
     assert len(refused(changed(good, "format", "x" * 100_000), tmp_path)) < 500
     assert len(refused(changed(good, "cluster_centers", "x" * 100_000), tmp_path)) < 500

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import NoReturn
 
 MISSING_EXTRA = 13
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    """End in order, so that no half-written file of labels stays behind."""
+    sys.exit(128 + number)
 
 
 def main() -> None:
@@ -16,6 +23,7 @@ def main() -> None:
         sys.exit(MISSING_EXTRA)
     except KeyboardInterrupt:
         sys.exit(130)
+    signal.signal(signal.SIGTERM, _leave)
     app(prog_name="privclust")
 
 

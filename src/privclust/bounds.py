@@ -123,7 +123,8 @@ def _number_column(name: str, column: dict[str, Any]) -> tuple[float, float, flo
     if column.get("type") != "number":
         raise BoundsError(
             f"column {name!r} of the bounds file has type {column.get('type')!r}; only "
-            "type = 'number' can be clustered so far. Leave the column out of file and table."
+            "type = 'number' can be clustered so far. Leave the column out of "
+            "the file, and of a table in memory."
         )
     lower, upper = _pair(name, (column.get("lower"), column.get("upper")))
     return lower, upper, _number(name, "weight", column.get("weight", 1.0))

@@ -38,7 +38,7 @@ class ParameterError(ValueError):
 
 
 class TooManyClustersError(ParameterError):
-    """More clusters are asked for than there are rows."""
+    """More clusters are asked for than there are rows, or points that stand for them."""
 
 
 class UnreadableFileError(ValueError):

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from privclust.domain import Box
 from privclust.errors import ParameterError
+from privclust.fitting import VERSION
 
 Dialect = Literal["duckdb", "postgres", "spark"]
 _IS_NAN = {"duckdb": "isnan({})", "postgres": "{} = 'NaN'", "spark": "isnan({})"}
@@ -31,7 +32,10 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     FROM patients AS given,
     """
     if dialect not in get_args(Dialect):
-        raise ParameterError(f"sql must be one of {', '.join(get_args(Dialect))}, got {dialect!r}.")
+        raise ParameterError(
+            f"the dialect of SQL must be one of {', '.join(get_args(Dialect))}, got {dialect!r}. "
+            "Choose the nearest and adapt its text."
+        )
     names = getattr(model, "feature_names_in_", None)
     domain = model.domain_
     if names is None or not isinstance(domain, Box):
@@ -51,10 +55,11 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     all_of_them = ", ".join(f"apart.d{number}" for number in numbers)
     least = f"LEAST({all_of_them})" if len(numbers) > 1 else all_of_them
     cases = "\n".join(f"    WHEN apart.d{number} = {least} THEN {number}" for number in numbers)
+    warning = "" if model.privacy_statement_.private else "-- NOT PRIVATE: made without noise.\n"
     # Tables of their own for what is computed on the way, so that no column's name is in the way.
     return (
         f"-- {type(model).__name__}, {len(numbers)} clusters, by privclust "
-        f"{model.privacy_statement_.version}. Labels of protected rows are protected data.\n"
+        f"{VERSION}. Labels of protected rows are protected data.\n{warning}"
         f"SELECT given.*,\n  CASE\n{cases}\n  END AS cluster\n"
         f"FROM {table} AS given,\n"
         f"LATERAL (SELECT {_listed(bounded)}) AS bounded,\n"

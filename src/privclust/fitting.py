@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from privclust.algorithms.choosing import KPath, k_path
 from privclust.algorithms.merging import merge
 from privclust.domain import Domain, from_unit
 from privclust.engines.base import Unit
+from privclust.errors import TooManyClustersError
 from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.geometry.nearest import nearest
 from privclust.parameters import (
@@ -98,6 +100,13 @@ def fit(
         recorded.record(curator.run, head),
     )
     keep(model, found)
+    if not noiseless and model.privacy_statement_.delta * found.n_rows > 1:
+        warnings.warn(
+            f"delta={model.privacy_statement_.delta:g} is more than one over the number of rows, "
+            f"about {found.n_rows:,}: so large, it would allow to publish a row as it is. Type a "
+            "value well below, such as 1e-6.",
+            stacklevel=3,
+        )
 
 
 def keep(model: Any, found: Clustering) -> None:
@@ -158,7 +167,7 @@ def refit(model: Any, n_clusters: object) -> Any:
     coreset: Coreset = model.coreset_
     available = int(np.count_nonzero(coreset.weights > 0))
     if wanted > available:
-        raise ValueError(
+        raise TooManyClustersError(
             f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). Ask "
             f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
             "needs rows enough for as many."

@@ -90,6 +90,8 @@ class Forecast:
             if self.epsilon_needed is not None:
                 enough += f", or epsilon {_rounded_up(self.epsilon_needed):g}"
             lines.append(f"  it would take about {enough}")
+        if self.delta * self.n_rows > 1:
+            lines.append("  delta is more than one over the rows, which protects nobody; try 1e-6")
         return "\n".join(lines)
 
 
@@ -133,9 +135,7 @@ def plan(
 def _check(**numbers: Any) -> None:
     for name, value in numbers.items():
         if not isinstance(value, Integral) or value < 1:
-            raise ParameterError(
-                f"{name} must be a whole number of at least 1, got {value!r}. Type one such as 8."
-            )
+            raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}.")
 
 
 def plan_grid(forecast: Forecast) -> list[Forecast]:

@@ -18,13 +18,15 @@ from privclust.domain import Ball, Box, Domain
 from privclust.errors import ModelFileError
 from privclust.geometry.grid import FloatArray
 from privclust.json_schema import fault
-from privclust.privacy.budget import Spend
+from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Release
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.statement import Record, ReleaseLine, Statement
 
 FORMAT = "privclust model 1"
 SHOWN_FAULT = 200
+BYTES_MAX, POINTS_MAX = 2**28, 4096
+"""What a model file may hold, so that nobody's file keeps a machine busy."""
 _APART = ("bounds", "radius", "ledger", "dataset")
 """Parameters that the domain says better, or that name places, which do not leave."""
 _ARRAYS = {
@@ -56,13 +58,20 @@ def load(path: str | Path) -> Any:
     """Return the fitted estimator that a model file describes; nothing in it is executed."""
     file = Path(path)
     try:
+        if file.stat().st_size > BYTES_MAX:
+            raise ValueError(f"it has more than {BYTES_MAX:,} bytes")
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
         wrong = fault(content, _schema())
         if wrong is None:
             return _from_content(content)
     except OSError as error:
         cause = error.strerror or type(error).__name__
-        raise ModelFileError(f"the model file {file.name!r} cannot be read: {cause}.") from None
+        raise ModelFileError(
+            f"the model file {file.name!r} cannot be read: {cause}. Check its path and your rights "
+            "to it."
+        ) from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        wrong = "it is not JSON"  # nothing of the text, which may be somebody's table
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         wrong = str(error)
     raise ModelFileError(
@@ -116,11 +125,15 @@ def _from_content(content: Mapping[str, Any]) -> Any:
         model.set_params(bounds=(domain.lower, domain.upper))
     centers = _array(content["cluster_centers"], (-1, domain.center.size))
     k = len(centers)
+    if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
+        raise ValueError(f"it has more than {POINTS_MAX} centres or points")
     model.domain_, model.n_features_in_ = domain, domain.center.size
-    if content["columns"] is not None and len(set(content["columns"])) != domain.center.size:
-        raise ValueError("its columns have no names of their own, or are not those of its bounds")
-    if content["columns"] is not None:
-        model.feature_names_in_ = np.array(content["columns"], dtype=object)
+    names = content["columns"]
+    if names is not None:
+        "".join(names).encode("utf-8")  # half a letter is no text
+        if not len(names) == len(set(names)) == domain.center.size:
+            raise ValueError("its columns have no names of their own, or are not those it bounds")
+        model.feature_names_in_ = np.array(names, dtype=object)
     model.cluster_centers_ = centers
     model.cluster_sizes_ = _array(content["cluster_sizes"], (k,))
     model.n_rows_ = int(content["n_rows"])
@@ -132,7 +145,19 @@ def _from_content(content: Mapping[str, Any]) -> Any:
         model.coreset_ = _coreset(content["coreset"], domain.center.size)
     model.releases_ = tuple(_release(release) for release in content["releases"])
     model.privacy_statement_ = _statement(content["statement"])
+    _check_promise(model.privacy_statement_, model.releases_)
     return model
+
+
+def _check_promise(statement: Statement, releases: tuple[Release, ...]) -> None:
+    """Refuse a statement that its own answers contradict."""
+    if [line.slot for line in statement.releases] != [release.slot for release in releases]:
+        raise ValueError("its statement lists other answers than it holds")
+    if statement.private != ({release.noise for release in releases} == {"OpenDP"}):
+        raise ValueError("it says of its noise what its answers do not")
+    spent = sum((release.charge for release in releases), Spend())
+    if statement.private and not Budget(statement.epsilon, statement.delta).admits(spent):
+        raise ValueError("its answers cost more than it promises")
 
 
 def _domain_content(domain: Domain) -> dict[str, Any]:

@@ -187,9 +187,12 @@ def test_only_fitted_models_with_a_coreset_have_one() -> None:
 
 
 def test_a_path_is_printed_as_a_table_that_marks_the_elbow() -> None:
-    path = KPath((Choice(1, 0.5, 0.01, 0.0, True), Choice(12, 0.123456, 1e-9, 0.75, False)))
+    path = KPath((Choice(1, 0.5, 0.01, 0.0, True), Choice(12, 0.123456, 1e-9, 0.75, True)))
     assert str(path).splitlines() == [
         "  k      loss    ± stderr  silhouette",
-        "  1       0.5        0.01       0.000  <- elbow",
-        " 12    0.1235       1e-09       0.750",
+        "  1       0.5        0.01       0.000",
+        " 12    0.1235       1e-09       0.750  <- elbow",
     ]
+    shading = KPath((path.choices[0], Choice(2, 0.4, 0.01, 0.3, False)))
+    assert str(shading).splitlines()[-1].startswith("no number stands out")
+    assert "elbow" not in str(shading)

@@ -117,7 +117,7 @@ def test_a_file_that_exists_is_kept(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written() -> None:
     result = privclust("bounds", "init", "visits.parquet", "-o", "nowhere/b.toml")
-    told(result, 10, "b.toml could not be written: No such file", "Choose a place")
+    told(result, 10, "b.toml could not be written: there is no folder", "Make it")
 
 
 @pytest.mark.parametrize(

@@ -187,9 +187,9 @@ def test_rows_that_break_during_a_paid_fit_are_one_message_that_says_how_to_resu
 @pytest.mark.parametrize(
     ("out", "cause", "remedy"),
     [
-        ("nowhere/model.json", "No such file or directory", "Choose a place"),
+        ("nowhere/model.json", "there is no folder", "Make it"),
         ("empty", "Is a directory", "Choose a place"),
-        ("visits.toml/model.json", "Not a directory", "Choose a place"),
+        ("visits.toml/model.json", "there is no folder", "Make it"),
         ("full", "No space left on device", "Free some room"),
     ],
 )

@@ -119,7 +119,7 @@ def test_labels_that_cannot_be_made_are_said_once_and_leave_what_was_there(
     ("out", "cause", "remedy"),
     [
         ("full", "No space left on device", "Free some room"),
-        ("nowhere/labels.parquet", "No such file or directory", "Choose a place"),
+        ("nowhere/labels.parquet", "there is no folder", "Make it"),
         ("empty", "Is a directory", "Choose a place"),
     ],
 )

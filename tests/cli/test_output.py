@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 import typer
 
-from privclust.cli.output import replacing
+from privclust.cli.output import FOR_THE_OWNER, replacing
 from privclust.cli.telling import CANNOT_WRITE
+from privclust.errors import ParameterError
 
 SECONDS = 10
 
 
 def write(path: Path, text: str = "new", reads: tuple[Path, ...] = ()) -> None:
-    with replacing(path, reads) as file:
+    with replacing(path, "", reads) as file:
         file.write_text(text)
 
 
@@ -30,7 +31,7 @@ def refused(path: Path, reads: tuple[Path, ...] = ()) -> None:
 
 def test_a_file_appears_when_all_went_well(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with replacing(out) as file:
+    with replacing(out, "") as file:
         file.write_text("new")
         assert not out.exists()
     assert out.read_text() == "new"
@@ -43,7 +44,7 @@ def test_what_was_there_stays_if_something_fails(
 ) -> None:
     out = tmp_path / "out"
     out.write_text("old")
-    with suppress(failure), replacing(out) as file:
+    with suppress(failure), replacing(out, "") as file:
         file.write_text("half")
         raise failure
     assert out.read_text() == "old"
@@ -65,7 +66,7 @@ def test_a_disk_without_room_is_noticed_first(tmp_path: Path) -> None:
     out = tmp_path / "full"
     out.symlink_to("/dev/full")
     begun = False
-    with pytest.raises(typer.Exit), replacing(out):
+    with pytest.raises(typer.Exit), replacing(out, ""):
         begun = True
     assert not begun
     assert os.listdir(tmp_path) == ["full"]
@@ -123,3 +124,22 @@ def test_places_that_are_none(tmp_path: Path) -> None:
     for out in (tmp_path, tmp_path / "nowhere" / "out", tmp_path / "file" / "out"):
         refused(out)
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_slip_of_the_hand_replaces_no_table(tmp_path: Path) -> None:
+    table = tmp_path / "visits.parquet"
+    table.write_text("rows")
+    expected = pytest.raises(ParameterError, match=r"Name a file such as visits\.json")
+    with expected, replacing(table, ".json"):
+        pass
+    assert table.read_text() == "rows"
+
+
+def test_nothing_is_written_into_a_folder_that_is_read(tmp_path: Path) -> None:
+    refused(tmp_path / "parts" / "out", reads=(tmp_path,))
+
+
+def test_labels_are_for_their_owner(tmp_path: Path) -> None:
+    with replacing(tmp_path / "out", "", rights=FOR_THE_OWNER) as file:
+        file.write_text("labels")
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600

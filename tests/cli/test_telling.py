@@ -7,7 +7,7 @@ import warnings
 import pytest
 import typer
 
-from privclust.cli.telling import told, warnings_told
+from privclust.cli.telling import show, told, warnings_told
 from privclust.errors import ParameterError
 
 
@@ -37,3 +37,23 @@ def test_warnings_are_told_even_if_the_fit_fails(capsys: pytest.CaptureFixture[s
     with pytest.raises(typer.Exit), told(), warnings_told():
         fit()
     assert capsys.readouterr().err == "privclust: --rows is small.\nprivclust: wrong.\n"
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, MemoryError, OverflowError, KeyError, UnicodeError])
+def test_what_nobody_expected_says_nothing_of_the_data(
+    kind: type[Exception], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as ended, told():
+        raise kind("73.192")
+    assert ended.value.exit_code == 14
+    assert "73.192" not in capsys.readouterr().err
+
+
+def test_a_name_cannot_write_elsewhere_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "a\x1b[2J\x9b31m:warning:[red]ge"
+    show(["", name], [[name, "1"]])
+    with pytest.raises(typer.Exit), told():
+        raise ParameterError(f"no column {name}.")
+    printed = capsys.readouterr()
+    assert not {"\x1b", "\x9b"} & {*printed.out, *printed.err}
+    assert "a?[2J?31m:warning:[red]ge" in printed.out

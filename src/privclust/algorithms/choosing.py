@@ -11,7 +11,8 @@ from privclust.geometry.nearest import nearest
 from privclust.geometry.weighted_kmeans import weighted_kmeans
 from privclust.release.clustering import Coreset
 
-STARTS = 20
+STARTS, TRIED = 20, 640
+"""Starts of k-means, fewer where there are many centres."""
 APART = 16.0
 """Squared distance of two centres in variances along a line: four standard deviations. Halves of a
 Gaussian cluster are 2.6 to 3.7 apart, eighths 7, and up to 13 as a noisy coreset shows them."""
@@ -63,17 +64,22 @@ class KPath:
 
     @property
     def elbow(self) -> int:
-        """The most clusters that are all distinct; beyond, clusters are cut in two."""
+        """The most clusters that are all distinct; beyond, clusters are cut in two.
+
+        At 1 no number stands out: clusters shade into each other.
+        """
         return max(choice.n_clusters for choice in self.choices if choice.distinct)
 
     def __str__(self) -> str:
         lines = [f"{'k':>3}{'loss':>10}{'± stderr':>12}{'silhouette':>12}"]
         for choice in self.choices:
-            mark = "  <- elbow" if choice.n_clusters == self.elbow else ""
+            mark = "  <- elbow" if choice.n_clusters == self.elbow > 1 else ""
             lines.append(
                 f"{choice.n_clusters:>3}{choice.loss:>10.4g}{choice.stderr:>12.2g}"
                 f"{choice.silhouette:>12.3f}{mark}"
             )
+        if self.elbow == 1:
+            lines.append("no number stands out: clusters shade into each other")
         return "\n".join(lines)
 
 
@@ -88,7 +94,8 @@ def _choice(
     coreset: Coreset, weights: FloatArray, n_clusters: int, rng: np.random.Generator
 ) -> Choice:
     points, known = coreset.points, coreset.precision
-    centers = weighted_kmeans(points, weights, n_clusters, rng, STARTS).centers
+    starts = max(2, min(STARTS, TRIED // n_clusters))
+    centers = weighted_kmeans(points, weights, n_clusters, rng, starts).centers
     cluster = nearest(to_grid(points), to_grid(centers))
     squares = ((points[:, None] - centers) ** 2).sum(axis=2)
     apart = squares[np.arange(len(points)), cluster]

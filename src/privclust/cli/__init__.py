@@ -14,6 +14,7 @@ app = typer.Typer(
     help="Clustering of sensitive data under differential privacy.",
     add_completion=False,
     no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
 )
 for command in (plan, simulate, fit, report, predict, export):
     app.command()(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -34,19 +35,23 @@ def init(
     with told():
         schema, _ = open_files(table)
         names = schema.names or ()
-        if all(map(_is_number, names)):
+        if not names:
+            raise UnreadableFileError("there are no columns. Give a table that has some.")
+        if any(map(_is_number, names)):
             raise UnreadableFileError(
-                "the first line holds numbers, not names of columns. Put a line of names before it."
+                "the first line holds a number, which is no name of a column. Put a line of names "
+                "before it."
             )
         columns = zip(names, schema.kinds, strict=True)
         text = _head() + "".join(_column(name, kind in NUMBERS) for name, kind in columns)
-        with writing(out.name):
+        with writing(out):
             if out.exists():
                 raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
             out.write_text(text, encoding="utf-8")
+        then = shlex.join(["privclust", "fit", table, "--bounds", str(out)])
         typer.echo(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
-            f"that shall not be clustered, then: privclust fit {table} --bounds {out} --delta 1e-6"
+            f"that shall not be clustered, then: {then} -k 8 --delta 1e-6 --out model.json"
         )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from privclust.cli.output import replacing
 from privclust.cli.progress import progress
@@ -66,8 +66,8 @@ def fit(
             )
         if bounds is None:
             raise BoundsError(
-                f"--bounds is missing. 'privclust bounds init {table[0]}' writes a file to fill in "
-                "from knowledge of the field."
+                f"--bounds is missing. 'privclust bounds init {shlex.quote(table[0])}' writes a "
+                "file to fill in from knowledge of the field."
             )
         if (ledger is None) != (dataset is None):
             raise ParameterError(
@@ -87,12 +87,13 @@ def fit(
             dataset=dataset,
             random_state=seed,
         )
-        with _kept(out, [bounds, *paths_of(table)]) as file:
+        reads = [bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
+        with _kept(out, reads) as file:
             with progress(silent=quiet or as_json), warnings_told():
                 model.fit(table, resume=resume)
             text = to_json(model)
             if file is not None:
-                with writing(file.name):
+                with writing(out or file):
                     file.write_text(text, encoding="utf-8")
         if as_json:
             content = json.loads(text)
@@ -103,22 +104,21 @@ def fit(
 
 
 def _kept(out: Path | None, reads: list[Path]) -> AbstractContextManager[Path | None]:
-    return nullcontext() if out is None else replacing(out, reads)
+    return nullcontext() if out is None else replacing(out, ".json", reads)
 
 
 def _show(model: Any) -> None:
     """Print clusters side by side, as many as fit, and their columns below each other."""
     shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes_))
-    table = Table("", *(f"cluster {number}" for number in range(shown)))
     sizes = zip(model.cluster_sizes_, model.size_stderr_, strict=True)
-    table.add_row("rows", *[with_error(*size) for size in sizes][:shown])
+    rows = [["rows", *[with_error(*size) for size in sizes][:shown]]]
     columns = zip(model.cluster_centers_.T, model.center_stderr_.T, strict=True)
     for name, (values, errors) in zip(model.feature_names_in_, columns, strict=True):
         cells = [with_error(*cell) for cell in zip(values, errors, strict=True)]
-        table.add_row(str(name), *cells[:shown])
-    show(table)
+        rows.append([str(name), *cells[:shown]])
+    show(["", *(f"cluster {number}" for number in range(shown))], rows)
     if shown < len(model.cluster_sizes_):
-        typer.echo(f"and {len(model.cluster_sizes_) - shown} smaller clusters")
+        typer.echo(f"and {len(model.cluster_sizes_) - shown} smaller clusters, in the model file")
 
 
 def _next_step(model: Any, out: Path | None) -> str:
@@ -130,4 +130,4 @@ def _next_step(model: Any, out: Path | None) -> str:
     )
     if out is None:
         return f"{kept} Nothing was kept: give --out model.json to keep the model."
-    return f"{kept} Wrote {out.name}; next: privclust report {out} -o report.html"
+    return f"{kept} Wrote {out.name}; next: privclust report {shlex.quote(str(out))} -o report.html"

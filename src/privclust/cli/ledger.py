@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
+from privclust.cli.output import replacing
 from privclust.cli.telling import needing, show, told, writing
 from privclust.engines.base import ROW
 from privclust.errors import ModelFileError
 from privclust.privacy.accounts import Run
 from privclust.privacy.budget import Spend
+from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
 
 ledger_app = typer.Typer(help="Budgets of data sets, and what was spent of them.")
@@ -47,19 +48,19 @@ def remaining(
     with told():
         ledger = Ledger.open(place)
         datasets = ledger.datasets() if label is None else (ledger.dataset(label),)
-        table = Table("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source")
-        for found in datasets:
-            left, budget = ledger.remaining(found.label), found.budget
-            table.add_row(
+        rows = [
+            (
                 found.label,
                 found.unit,
-                f"{budget.epsilon:g}",
-                f"{budget.delta:g}",
-                f"{_part(left, budget.capacity):.1%}",
+                f"{found.budget.epsilon:g}",
+                f"{found.budget.delta:g}",
+                f"{_part(ledger.remaining(found.label), found.budget.capacity):.1%}",
                 f"epsilon {ledger.epsilon_left(found.label):.3g}",
                 found.source,
             )
-        show(table)
+            for found in datasets
+        ]
+        show(("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source"), rows)
 
 
 @ledger_app.command()
@@ -67,18 +68,19 @@ def runs(place: Place, label: Label) -> None:
     """List the fits on a data set, oldest first."""
     with told():
         ledger = Ledger.open(place)
-        budget = ledger.dataset(label).budget
-        table = Table("run", "fit", "state", "answers", "spent", "set aside besides")
-        for run in ledger.runs(label):
-            table.add_row(
+        capacity = ledger.dataset(label).budget.capacity
+        rows = [
+            (
                 run.name,
                 _described(run),
                 run.state,
                 str(len(run.charges)),
-                f"{_part(run.spent, budget.capacity):.1%}",
-                f"{_part(run.spent.left_of(run.committed), budget.capacity):.1%}",
+                f"{_part(run.spent, capacity):.1%}",
+                f"{_part(run.spent.left_of(run.committed), capacity):.1%}",
             )
-        show(table)
+            for run in ledger.runs(label)
+        ]
+        show(("run", "fit", "state", "answers", "spent", "set aside besides"), rows)
 
 
 @ledger_app.command()
@@ -99,8 +101,11 @@ def verify(
 ) -> None:
     """Check every entry: the chain of hashes, the sums, the questions."""
     with told():
-        head = None if model is None else _head(model)
-        found = Ledger.open(place).verify(head)
+        content = None if model is None else _content(model)
+        ledger = Ledger.open(place)
+        found = ledger.verify(None if content is None else _record(content)["head"])
+        if content is not None and not found:
+            found = _contradictions(ledger, content)
         for problem in found:
             typer.echo(problem, err=True)
         if found:
@@ -118,8 +123,8 @@ def export(
         if output is None:
             typer.echo(text, nl=False)
         else:
-            with writing(output.name):
-                output.write_text(text)
+            with replacing(output, ".jsonl", [Path(place)]) as file, writing(output):
+                file.write_text(text)
 
 
 @ledger_app.command()
@@ -130,25 +135,55 @@ def draw(
     with told():
         with needing("report"):
             from privclust.drawing import draw_budget
-        with writing(picture.name):
-            draw_budget(Ledger.open(place), label, picture)
+        with replacing(picture, ".png", [Path(place)]) as file, writing(picture):
+            draw_budget(Ledger.open(place), label, file)
         typer.echo(f"wrote {picture.name}.")
 
 
-def _head(model: Path) -> str:
+def _content(model: Path) -> dict[str, Any]:
+    """Return a model file's content, or a statement's as if it were in one."""
+    content: dict[str, Any]
     try:
-        content = json.loads(model.read_text())
-        record = content.get("statement", content)["record"]
+        content = json.loads(model.read_text(encoding="utf-8"))
+        content = content if "statement" in content else {"statement": content}
+        head = _record(content)["head"]
     except OSError as error:
         raise ModelFileError(f"{model.name} cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
+        head = None
+    if not isinstance(head, str):
         raise ModelFileError(
-            f"{model.name} is no model file and no statement. Write one with 'privclust fit "
-            "--out' or privclust.save."
-        ) from None
-    if record is None:
-        raise ValueError("the model's statement says that its fit was not recorded in a ledger.")
-    return str(record["head"])
+            f"{model.name} is no model file and no statement of a fit that a ledger recorded. "
+            "Write one with 'privclust fit --ledger ... --out' or privclust.save."
+        )
+    return content
+
+
+def _record(content: dict[str, Any]) -> dict[str, Any]:
+    record: dict[str, Any] = content["statement"]["record"]
+    return record
+
+
+def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
+    """Return what a model says of itself that the ledger does not."""
+    statement, record = content["statement"], _record(content)
+    try:
+        run = ledger.run(record["run"])
+        budget = ledger.dataset(run.label).budget
+        said = (record["dataset"], record["epsilon"], record["delta"])
+        found = [] if said == (run.label, budget.epsilon, budget.delta) else ["its budget"]
+        facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
+        if (statement["epsilon"], statement["delta"]) != facts:
+            found.append("its promise")
+        answers = content.get("releases")  # a statement alone has none
+        paid = {answer["slot"]: Spend(**answer["charge"]) for answer in answers or ()}
+        if answers is not None and paid != run.charges:
+            found.append("its answers")
+    except (LedgerError, LookupError, TypeError, ValueError):
+        found = ["its run"]
+    return [
+        f"the model was changed after its fit: {what} is not what is recorded" for what in found
+    ]
 
 
 def _part(spend: Spend, whole: Spend) -> float:

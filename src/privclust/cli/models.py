@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
-from privclust.cli.output import replacing
-from privclust.cli.telling import needing, told, writing
+from privclust.cli.output import FOR_THE_OWNER, replacing
+from privclust.cli.telling import at_a_terminal, clean, needing, told, writing
 from privclust.engines.files import paths_of
 from privclust.geometry.grid import IntArray
 
@@ -31,7 +31,8 @@ def predict(
         fitted = load(model)
         schema = pa.schema([("cluster", pa.int32())])
         failures: list[OSError] = []
-        with replacing(out, [model, *paths_of(table)]) as file:
+        reads = [model, *paths_of(table)]
+        with replacing(out, ".parquet", reads, FOR_THE_OWNER) as file:
             with pq.ParquetWriter(file, schema) as writer:
 
                 def write(labels: IntArray) -> None:
@@ -42,12 +43,13 @@ def predict(
                         failures.append(error)
 
                 label_parts(fitted, table, write)
-            with writing(out.name):
+            with writing(out):
                 if failures:
                     raise failures[0]
         typer.echo(
-            f"wrote {out.name}, one label a row, in the order of the table. These labels are not "
-            "covered by the promise: whoever may not see the rows may not see them."
+            f"wrote {out.name}, one label a row, in the order of the table; of a CSV file, rows "
+            "with too many or too few cells are left out. These labels are not covered by the "
+            "promise: whoever may not see the rows may not see them."
         )
 
 
@@ -61,7 +63,8 @@ def export(
     from privclust.saving import load
 
     with told():
-        typer.echo(to_sql(load(model), sql, table))  # type: ignore[arg-type]
+        text = to_sql(load(model), sql, table)  # type: ignore[arg-type]
+        typer.echo(clean(text) if at_a_terminal() else text)
 
 
 def report(
@@ -77,6 +80,6 @@ def report(
         with needing("report"):
             from privclust.reporting import to_html
         text = to_html(load(model))
-        with replacing(out, [model]) as file, writing(out.name):
+        with replacing(out, ".html", [model]) as file, writing(out):
             file.write_text(text, encoding="utf-8")
         typer.echo(f"wrote {out.name}; open it in a browser.")

@@ -12,56 +12,69 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from privclust.cli.telling import writing
+from privclust.errors import ParameterError
 
 ROOM = 2**20
 """Bytes to try to write before anything is spent."""
+FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
 
 
 @contextmanager
-def replacing(path: Path, reads: Sequence[Path] = ()) -> Iterator[Path]:
+def replacing(
+    path: Path, ending: str, reads: Sequence[Path] = (), rights: int = FOR_ALL
+) -> Iterator[Path]:
     """Give the path of a file to write, which takes the place of `path` if all goes well.
 
     Otherwise what was there stays. That there is room is tried before anything else happens. A
     file keeps its rights, a link stays a link, and a device or pipe is written to at the end.
     """
-    with writing(path.name):
-        target = path.resolve()
-        _check(target, reads)
-        streams = target.exists() and not target.is_file()
+    with writing(path):
+        target = Path(os.path.realpath(path))
+        streams = target.exists() and not target.is_file() and not target.is_dir()
+        _check(target, ending, reads, streams)
         place = None if streams else target.parent
         handle, name = tempfile.mkstemp(dir=place, prefix=f".{target.name}.")
     made = Path(name)
     try:
-        with writing(path.name):
+        with writing(path):
             with os.fdopen(handle, "wb") as file:
                 file.write(bytes(ROOM))
             made.write_bytes(b"")
         yield made
-        with writing(path.name):
+        with writing(path):
             if streams:
                 with made.open("rb") as written, target.open("wb") as stream:
                     shutil.copyfileobj(written, stream)
             else:
-                made.chmod(_rights(target))
+                made.chmod(_rights(target, rights))
                 made.replace(target)
     finally:
         with suppress(FileNotFoundError):
             made.unlink()
 
 
-def _check(target: Path, reads: Sequence[Path]) -> None:
+def _check(target: Path, ending: str, reads: Sequence[Path], streams: bool) -> None:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a directory")
-    if any(other.exists() and target.exists() and target.samefile(other) for other in reads):
-        raise OSError(errno.EINVAL, "it is what this command reads")
+    if not streams and target.suffix != ending:
+        # So that no command writes over a table or a ledger by a slip of the hand.
+        raise ParameterError(
+            f"{target.name!r} does not end in {ending}, which is what will be in it. Name a file "
+            f"such as {target.stem}{ending}."
+        )
+    for other in reads:
+        if target.exists() and other.exists() and target.samefile(other):
+            raise OSError(errno.EINVAL, "it is what this command reads")
+        if other.is_dir() and target.is_relative_to(other.resolve()):
+            raise OSError(errno.EINVAL, "it lies in a folder that this command reads")
     if target.is_char_device():
         with target.open("wb", buffering=0) as device:
             device.write(b"")  # a full one says so, and nothing appears on a terminal
 
 
-def _rights(target: Path) -> int:
+def _rights(target: Path, rights: int) -> int:
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
     os.umask(mask)
-    return 0o666 & ~mask
+    return rights & ~mask

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
+from privclust.cli.output import replacing
 from privclust.cli.telling import needing, show, told, warnings_told, writing
 
 Rows = Annotated[int, typer.Option("--rows", help="About how many rows there are.")]
@@ -39,21 +39,24 @@ def plan(
             typer.echo(json.dumps({**asdict(expected), "found": expected.found}))
         else:
             typer.echo(str(expected))
-            table = Table("epsilon", "loss / k-means", "sizes ±", "smallest cluster")
-            for other in plan_grid(expected):
-                loss = f"{other.ratio:.3f}" if other.found else f"above {FOUND}: not found"
-                table.add_row(
-                    f"{other.epsilon:g}", loss, f"{other.size_stderr:.0f}", f"{other.smallest:,}"
+            lines = [
+                (
+                    f"{other.epsilon:g}",
+                    f"{other.ratio:.3f}" if other.found else f"above {FOUND}: not found",
+                    f"{other.size_stderr:.0f}",
+                    f"{other.smallest:,}",
                 )
-            show(table)
+                for other in plan_grid(expected)
+            ]
+            show(("epsilon", "loss / k-means", "sizes ±", "smallest cluster"), lines)
             typer.echo(
                 "For clusters apart and of about equal size; 'privclust simulate' measures it."
             )
         if picture is not None:
             with needing("report"):
                 from privclust.drawing import draw_forecast
-            with writing(picture.name):
-                draw_forecast(expected, picture)
+            with replacing(picture, ".png") as file, writing(picture):
+                draw_forecast(expected, file)
 
 
 def simulate(

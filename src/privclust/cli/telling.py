@@ -1,13 +1,16 @@
-"""What the command line says: tables, progress, and one message when something is wrong."""
+"""What the command line says: tables, and one message when something is wrong."""
 
 from __future__ import annotations
 
 import errno
 import re
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+import click
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -39,12 +42,14 @@ EXIT_CODES: dict[type[BaseException], int] = {
     ImportError: 13,
     FileNotFoundError: 7,
     OSError: 7,
+    UnicodeError: 14,
     ValueError: 3,
     TypeError: 3,
     KeyboardInterrupt: 130,
+    Exception: 14,
 }
 """In this order: the first that an error is, counts. docs/command-line.md lists them."""
-CANNOT_WRITE = 10
+CANNOT_WRITE, UNEXPECTED = 10, 14
 _PYTHON_NAMES = {
     r"fit\(X, resume='(\w+)'\)": r"--resume \1",
     r"\bn_(clusters|rows|columns)\b": r"--\1",
@@ -53,6 +58,8 @@ _PYTHON_NAMES = {
     r"\b(epsilon|delta) ?= ?(?=[\d.])": r"--\1 ",
 }
 """How Python says it; at a prompt it is an option."""
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""With these, the name of a column could write anywhere on a terminal."""
 
 
 @contextmanager
@@ -60,13 +67,15 @@ def told() -> Iterator[None]:
     """Show what went wrong as one message; a traceback helps nobody at a prompt."""
     try:
         yield
+    except (typer.Exit, typer.Abort, click.ClickException):
+        raise
     except tuple(EXIT_CODES) as error:
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
         notes = [note.removeprefix("privclust: ") for note in getattr(error, "__notes__", ())]
-        message = _at_a_prompt(" ".join([_said(error), *notes]))
+        message = _at_a_prompt(" ".join([_said(error, code), *notes]))
     else:
         return
-    typer.echo(f"privclust: {message}", err=True)
+    complain(message)
     raise typer.Exit(code)
 
 
@@ -79,22 +88,26 @@ def warnings_told() -> Iterator[None]:
             yield
         finally:
             for warning in found:
-                typer.echo(f"privclust: {_at_a_prompt(str(warning.message))}", err=True)
+                complain(_at_a_prompt(str(warning.message)))
 
 
 @contextmanager
-def writing(name: str) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
     """Tell apart what cannot be written from what cannot be read."""
     try:
         yield
     except OSError as error:
         cause = error.strerror or type(error).__name__
-        remedy = (
-            "Free some room" if error.errno == errno.ENOSPC else "Choose a place you may write to"
-        )
+        remedy = "Choose a place you may write to"
+        if error.errno == errno.ENOSPC:
+            remedy = "Free some room"
+        elif error.errno == errno.EEXIST:
+            remedy = "Name another file, or delete it"
+        elif not path.parent.is_dir():
+            cause, remedy = f"there is no folder {str(path.parent)!r}", "Make it, or choose another"
     else:
         return
-    typer.echo(f"privclust: {name} could not be written: {cause}. {remedy}.", err=True)
+    complain(f"{path.name} could not be written: {cause}. {remedy}.")
     raise typer.Exit(CANNOT_WRITE)
 
 
@@ -111,9 +124,27 @@ def needing(extra: str) -> Iterator[None]:
         raise ImportError(f'this needs an extra: pip install "privclust[{extra}]".')
 
 
-def show(table: Table) -> None:
+def complain(message: str) -> None:
+    """Write a message to standard error."""
+    typer.echo(clean(f"privclust: {message}"), err=True)
+
+
+def show(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table; what is in brackets stays in brackets."""
-    Console(markup=False).print(table)
+    table = Table(*map(clean, header))
+    for row in rows:
+        table.add_row(*map(clean, row))
+    Console(markup=False, emoji=False).print(table)
+
+
+def clean(text: str) -> str:
+    """Return a text without what a terminal would obey."""
+    return _CONTROLS.sub("?", text)
+
+
+def at_a_terminal() -> bool:
+    """Tell whether somebody looks at what is printed."""
+    return sys.stdout.isatty()
 
 
 def _at_a_prompt(message: str) -> str:
@@ -122,8 +153,13 @@ def _at_a_prompt(message: str) -> str:
     return message
 
 
-def _said(error: BaseException) -> str:
+def _said(error: BaseException, code: int) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{error.filename}: "
         return f"{place}{error.strerror}. Check the path and your rights to it."
-    return "interrupted." if isinstance(error, KeyboardInterrupt) else str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted."
+    if code == UNEXPECTED:
+        # Nobody knows what its text says; it may be a cell.
+        return f"a {type(error).__name__} that nobody expected. Please report what you typed."
+    return str(error)

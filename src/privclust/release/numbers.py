@@ -17,17 +17,3 @@ def with_error(value: float, error: float) -> str:
         return f"{value:.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
     decimals = max(0, min(12, 1 - math.floor(math.log10(error))))
     return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
-
-
-def compact(value: float, digits: int = 3) -> str:
-    """Return a value in few letters, thousands as k and millions as M.
-
-    Examples
-    --------
-    >>> compact(61561.0), compact(-0.02571), compact(2_420_000.0), compact(672.0, 2)
-    ('61.6k', '-0.0257', '2.42M', '672')
-    """
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if size <= abs(value) < 1000 * size:
-            return f"{value / size:.{digits}g}{letter}"
-    return f"{value:.0f}" if 100 <= abs(value) < 1000 else f"{value:.{digits}g}"

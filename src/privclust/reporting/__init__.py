@@ -54,6 +54,7 @@ def to_html(model: Any) -> str:
         path=path,
         other_k=_other_k(path, len(table.sizes)),
         n_rows=f"{model.n_rows_:,}",
+        too_large=statement.delta * model.n_rows_ > 1,
         bounds=_bounds(model),
         pictures={name: _embedded(png) for name, png in shown.items() if png is not None},
     )

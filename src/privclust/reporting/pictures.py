@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from privclust.algorithms.choosing import KPath
 from privclust.geometry.grid import FloatArray
-from privclust.release.numbers import compact, with_error
+from privclust.release.numbers import with_error
 from privclust.release.statement import Statement
 
 BLUE, ORANGE, GREY = "#33638d", "#c2570c", "#6b7280"
@@ -104,15 +104,16 @@ def heat_map(table: ClusterTable) -> bytes:
     axes.imshow(table.relative.T, aspect="auto", cmap="Blues", vmin=-0.15, vmax=1.3)
     axes.grid(visible=False)
     if k <= WRITTEN_CLUSTERS:
+        size = 8 if k <= 6 else 6
         for cluster, column in np.ndindex(k, columns):
-            value = float(table.centers[cluster, column])
-            error = float(table.errors[cluster, column])
-            text = compact(value) + ("" if np.isnan(error) else f"\n± {compact(error, 2)}")
+            place = (cluster, column)
+            cell = with_error(float(table.centers[place]), float(table.errors[place]))
             color = "white" if table.relative[cluster, column] > 0.75 else "black"
-            axes.text(cluster, column, text, ha="center", va="center", fontsize=8, color=color)
+            text = cell.replace(" ± ", "\n± ")
+            axes.text(cluster, column, text, ha="center", va="center", fontsize=size, color=color)
     axes.set_yticks(range(columns), [_short(name) for name in table.names])
     axes.set_xticks(range(k), [str(number) for number in range(k)], fontsize=8 if k < 40 else 5)
-    axes.set_xlabel("cluster; darker is larger within a column")
+    axes.set_xlabel("cluster; the larger of a column's centres are darker")
     return _png(figure)
 
 
@@ -130,9 +131,10 @@ def map_of(model: Any) -> bytes | None:
         flat, flat_centers = coreset.points, model.cluster_centers_
     else:
         middle = np.average(points, axis=0, weights=weights + 1e-9)
-        _, _, directions = np.linalg.svd((points - middle) * np.sqrt(weights)[:, None])
+        apart = points - middle
+        _, directions = np.linalg.eigh((weights * apart.T) @ apart)
         labels = [f"direction {number} (in radii of the bounds)" for number in (1, 2)]
-        flat, flat_centers = ((some - middle) @ directions[:2].T for some in (points, centers))
+        flat, flat_centers = ((some - middle) @ directions[:, :-3:-1] for some in (points, centers))
     figure, axes = _figure(6.4, 5.2)
     largest = max(float(weights.max(initial=0.0)), 1e-9)
     axes.scatter(*flat.T, s=20 + 400 * weights / largest, color=BLUE, alpha=0.25, linewidth=0)
@@ -159,10 +161,12 @@ def path_of_k(path: KPath, chosen: int) -> bytes:
     below.set_xlabel("number of clusters k")
     for axes in (above, below):
         _plain(axes)
-        axes.axvline(path.elbow, color=ORANGE, linestyle="--", label=f"elbow: {path.elbow}")
+        if path.elbow > 1:
+            axes.axvline(path.elbow, color=ORANGE, linestyle="--", label=f"elbow: {path.elbow}")
         if chosen != path.elbow:
             axes.axvline(chosen, color=GREY, linestyle=":", label=f"this model: {chosen}")
-    above.legend(frameon=False)
+    if above.get_legend_handles_labels()[0]:
+        above.legend(frameon=False)
     return _png(figure)
 
 
