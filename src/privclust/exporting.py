@@ -28,7 +28,7 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     >>> from privclust import PrivateKMeans
     >>> rows = pd.DataFrame(np.zeros((1000, 1)), columns=["age"])
     >>> model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(rows)
-    >>> print(to_sql(model, "duckdb", "patients").splitlines()[-4])
+    >>> print(to_sql(model, "duckdb", "patients").splitlines()[-3])
     FROM patients AS given,
     """
     if dialect not in get_args(Dialect):
