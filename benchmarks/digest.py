@@ -15,11 +15,14 @@ import privclust
 
 ROOMS = (
     "privclust.algorithms",
+    "privclust.cell_queries",
+    "privclust.cube_queries",
     "privclust.domain",
     "privclust.geometry",
     "privclust.privacy.budget",
     "privclust.privacy.plan",
     "privclust.queries",
+    "privclust.relative_queries",
 )
 """What decides a figure. Engines, noise and ledgers are left out: tests hold them to exact sums,
 exact samplers and stored answers, whatever their code looks like."""

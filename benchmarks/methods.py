@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,15 @@ from sklearn.cluster import KMeans
 from benchmarks.data import Dataset, dataset, loss
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Outcome, Piece
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import (
+    BalcanKMeans,
+    DPLloyd,
+    FastLloyd,
+    HDPEMeans,
+    LSHCoreset,
+    PEMeans,
+    PrivateKMeans,
+)
 from privclust.geometry.grid import FloatArray
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -55,6 +64,11 @@ def _ball_and_rows(data: Dataset) -> dict[str, Any]:
     return {"radius": 1.0, "n_rows": len(data.rows)}
 
 
+def _cube_and_rows(data: Dataset) -> dict[str, Any]:
+    sides = np.full(data.rows.shape[1], np.abs(data.rows).max())
+    return {"bounds": (-sides, sides), "n_rows": len(data.rows)}
+
+
 def _box(factor: float) -> Callable[[Dataset], dict[str, Any]]:
     """Return bounds per column, `factor` times too wide: every second one on one side only."""
 
@@ -79,6 +93,8 @@ def _k_means(starts: int) -> Callable[[Dataset, float, int], FloatArray]:
     return fit
 
 
+_original = partial(BalcanKMeans, constants="original")
+_BALCAN = ("balcan_kmeans", "cube_partition", "local_search")
 _FLAGSHIP = ("private_kmeans", "locating", "splitting", "merging", "polishing")
 
 METHODS = {
@@ -89,6 +105,11 @@ METHODS = {
     "PrivateKMeans, 100 times": Method(_private(PrivateKMeans, _box(100.0)), _FLAGSHIP),
     "PEMeans": Method(_private(PEMeans, _ball_and_rows), ("pe_means",)),
     "HDPEMeans": Method(_private(HDPEMeans, _ball_and_rows), ("pe_means", "hdpe_means")),
+    "DPLloyd": Method(_private(DPLloyd, _ball_and_rows), ("dp_lloyd",)),
+    "FastLloyd": Method(_private(FastLloyd, _cube_and_rows), ("fast_lloyd",)),
+    "LSHCoreset": Method(_private(LSHCoreset, _ball_and_rows), ("lsh_coreset",)),
+    "BalcanKMeans": Method(_private(BalcanKMeans, _ball_and_rows), _BALCAN),
+    "BalcanKMeans, original": Method(_private(_original, _ball_and_rows), _BALCAN),
     "k-means, best of 10": Method(_k_means(10)),
     "k-means, one start": Method(_k_means(1)),
 }

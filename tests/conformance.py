@@ -25,6 +25,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from privclust.cell_queries import CellCounts, CellSums, SignCells
 from privclust.domain import Box, Domain
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import ROW, Engine, EngineError, Unit
@@ -63,6 +64,7 @@ _RNG = np.random.default_rng(1)
 _POINTS, _FLAT = _RNG.uniform(-0.5, 0.5, (5, 3)), _RNG.uniform(-0.5, 0.5, (5, 2))
 _PROJECTION = gaussian_projection(3, 2, _RNG)
 _RADII, _EDGES = np.geomspace(0.05, 0.5, 5), np.array([0.1, 0.3])
+_CELLS = SignCells(_POINTS, ("00", "010", "1"))
 QUERIES: list[Query] = [
     Count(),
     NearestVotes(_POINTS),
@@ -73,6 +75,8 @@ QUERIES: list[Query] = [
     ClusterMoments(_FLAT, _RADII, 0.6, 0.4, _PROJECTION),
     DistanceHistogram(_POINTS, _EDGES),
     DistanceHistogram(_FLAT, _EDGES, _PROJECTION),
+    CellCounts(_CELLS),
+    CellSums(_CELLS, 3, 0.25),
 ]
 TELLING = QUERIES[5:6]
 """Hardly two tables agree on this one."""

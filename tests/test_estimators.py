@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from privclust import PEMeans, PrivateKMeans
+from privclust import BalcanKMeans, LSHCoreset, PEMeans, PrivateKMeans
 from privclust.engines.base import EngineError
 from privclust.geometry.grid import FloatArray
 from privclust.testing import SeededNoise, noise_from
@@ -21,7 +23,10 @@ CANARY = 1234567.8901234
 BOX = ([0.0, 100.0], [10.0, 300.0])
 
 
-either_kind = pytest.mark.parametrize("kind", [PEMeans, PrivateKMeans])
+any_kind = pytest.mark.parametrize("kind", [PEMeans, LSHCoreset, PrivateKMeans])
+# Seen from the origin the two groups lie in one direction: LSHCoreset's cones cannot tell them.
+without_cones = pytest.mark.parametrize("kind", [PEMeans, PrivateKMeans])
+either_kind = pytest.mark.parametrize("kind", [PEMeans, BalcanKMeans, PrivateKMeans])
 
 
 def two_groups() -> FloatArray:
@@ -37,7 +42,7 @@ def fitted(kind: Any = PEMeans, **parameters: Any) -> Any:
         return kind(**given).fit(two_groups())
 
 
-@either_kind
+@any_kind
 def test_centres_and_sizes_come_back_in_the_users_units(kind: Any) -> None:
     model = fitted(kind)
     np.testing.assert_allclose(model.cluster_centers_, [[2, 150], [8, 250]], atol=4.0)
@@ -45,7 +50,7 @@ def test_centres_and_sizes_come_back_in_the_users_units(kind: Any) -> None:
     assert model.n_features_in_ == 2
 
 
-@either_kind
+@without_cones
 def test_a_radius_instead_of_bounds(kind: Any) -> None:
     model = fitted(kind, bounds=None, radius=300.0, n_rows=5000)
     np.testing.assert_allclose(model.cluster_centers_[:, 1], [150, 250], atol=6.0)
@@ -115,8 +120,33 @@ def test_max_clusters_is_a_whole_number(value: object) -> None:
         fitted(PrivateKMeans, max_clusters=value)
 
 
+def test_constants_are_one_of_two_words() -> None:
+    with pytest.raises(ValueError, match=r"constants must be one of .* got 'best'"):
+        fitted(BalcanKMeans, constants="best")
+
+
+def test_a_parquet_file_gives_the_same_centres_as_the_array_in_it(tmp_path: Path) -> None:
+    rows = two_groups()
+    pd.DataFrame(rows, columns=["a", "b"]).to_parquet(tmp_path / "rows.parquet")
+    model = BalcanKMeans(2, delta=1e-6, bounds=BOX, random_state=0)
+    with noise_from(SeededNoise(0)):
+        model.fit(str(tmp_path / "rows.parquet"))
+    expected = fitted(BalcanKMeans).cluster_centers_
+    np.testing.assert_array_equal(model.cluster_centers_, expected)
+    assert (pickle.loads(pickle.dumps(model)).cluster_centers_ == expected).all()
+
+
+def test_a_promise_without_delta_is_pure_and_said_to_be() -> None:
+    model = fitted(BalcanKMeans, epsilon=4.0, delta=0, n_rows=5000)
+    statement = model.privacy_statement_
+    assert {release.mechanism for release in model.releases_} == {"laplace", "select"}
+    assert sum(release.charge.epsilon for release in model.releases_) <= 4.0
+    assert (statement.epsilon, statement.delta, statement.replacing_epsilon) == (4.0, 0.0, 8.0)
+    assert statement.mu == pytest.approx(4.2, abs=0.1)
+
+
 @pytest.mark.filterwarnings("ignore:.*will hardly be found")
-@either_kind
+@any_kind
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 7])
 def test_tables_smaller_than_k_are_fitted_like_any_other(kind: Any, n_rows: int) -> None:
     model = kind(8, delta=1e-6, radius=1.0, random_state=0).fit(np.zeros((n_rows, 2)))
@@ -126,7 +156,7 @@ def test_tables_smaller_than_k_are_fitted_like_any_other(kind: Any, n_rows: int)
 
 @pytest.mark.attack
 @pytest.mark.filterwarnings("error")
-@either_kind
+@any_kind
 def test_strange_cells_raise_and_print_nothing(
     kind: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,7 +180,7 @@ class Rotten(np.ndarray[Any, Any]):
 
 
 @pytest.mark.attack
-@either_kind
+@any_kind
 def test_a_failing_read_shows_no_cell_even_with_locals_printed(kind: Any) -> None:
     rows = np.full((5, 2), CANARY).view(Rotten)
     model = kind(2, delta=1e-6, bounds=BOX)
@@ -182,7 +212,7 @@ def test_a_typed_number_of_rows_too_small_is_told_before_any_row_is_read() -> No
         PrivateKMeans(2, delta=1e-6, bounds=BOX, n_rows=5).fit(rows)
 
 
-@either_kind
+@any_kind
 def test_without_noise_a_fit_is_exact_and_says_that_it_is_not_private(kind: Any) -> None:
     model = fitted(kind, epsilon=np.inf, delta=None)
     assert model.cluster_sizes_.tolist() == [3000.0, 2000.0]
@@ -195,7 +225,7 @@ def test_without_noise_nothing_is_said_about_noise() -> None:
     assert not model.size_stderr_.any()
 
 
-@either_kind
+@any_kind
 def test_clone_keeps_parameters_and_forgets_the_fit(kind: Any) -> None:
     model = fitted(kind)
     copy = clone(model)

@@ -13,9 +13,10 @@ import pandas as pd
 import psycopg
 import pyarrow as pa
 import pytest
+from kinds import OTHER_KINDS
 from postgres import execute
 
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import PEMeans, PrivateKMeans
 from privclust.errors import ParameterError
 from privclust.exporting import to_sql
 from privclust.testing import SeededNoise, noise_from
@@ -128,7 +129,7 @@ def test_names_that_the_query_itself_uses_give_no_wrong_labels(
     execute(database, f"CREATE TABLE t (id int, {listed})", query)
 
 
-@pytest.mark.parametrize("kind", [PEMeans, HDPEMeans])
+@pytest.mark.parametrize("kind", OTHER_KINDS)
 @pytest.mark.parametrize("k", [1, 4])
 def test_every_estimator_has_a_query(kind: Any, k: int, database: str) -> None:
     names = ("age", "weight")

@@ -15,6 +15,7 @@ from hypothesis import example as with_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privclust.cell_queries import CellCounts, CellSums, SignCells
 from privclust.domain import Ball, Box, Domain, to_unit_grid
 from privclust.engines import numpy as numpy_engine
 from privclust.engines import units
@@ -65,6 +66,9 @@ def examples_with(n_columns: int) -> list[Example]:
     # Clusters of one query differ in radius: a long row of one may be a short one of another.
     radii = np.geomspace(0.03, 0.5, len(few))
     edges = np.array([0.0, 0.1, 0.3, 0.55, 0.9])
+    # Rows with a zero first, and rows that read the same backwards, are on these planes.
+    planes = np.vstack([np.eye(1, n_columns), few - few[:, ::-1]])
+    cells = SignCells(planes, ("00", "0100", "0101", "10", "1101"))
     queries: dict[str, Query] = {
         "count": Count(),
         "votes": NearestVotes(many),
@@ -75,6 +79,8 @@ def examples_with(n_columns: int) -> list[Example]:
         "moments": ClusterMoments(few, radii, weight=0.6, spread=0.4),
         "moments projected": ClusterMoments(projected, radii, 3.7, 0.15, project),
         "distances": DistanceHistogram(few, edges),
+        "cells": CellCounts(cells),
+        "cell sums": CellSums(cells, n_columns, weight=0.37),
         "distances projected": DistanceHistogram(projected, edges, project),
     }
     return [Example(f"{name} d={n_columns}", n_columns, query) for name, query in queries.items()]

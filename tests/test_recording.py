@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from kinds import EVERY_KIND
 from sklearn.base import clone
 
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import PEMeans, PrivateKMeans
 from privclust.geometry.grid import FloatArray
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import BudgetExceededError, Ledger
@@ -69,7 +70,7 @@ def fitted(model: Any, rows: Any = None) -> Any:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("kind", [PEMeans, HDPEMeans, PrivateKMeans])
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_a_fit_takes_what_it_was_charged_and_says_where(kind: Any, place: str) -> None:
     ledger = Ledger.open(place)
     before = ledger.remaining("table")
@@ -232,7 +233,7 @@ def questions(place: str) -> list[bytes]:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("kind", [PEMeans, HDPEMeans, PrivateKMeans])
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_no_cell_and_no_exact_count_is_in_a_ledger(kind: Any, place: str) -> None:
     frame = pd.DataFrame(patients(), columns=["age", "weight"])
     bounds = {"age": (0, 120), "weight": (0, 300)}
@@ -294,7 +295,7 @@ def test_the_column_names_and_the_order_of_rows_are_not_in_a_ledger(place: str) 
     assert first == second
 
 
-@pytest.mark.parametrize("kind", [PEMeans, HDPEMeans, PrivateKMeans])
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_a_refused_fit_predict_shows_no_rows_in_our_frames(place: str, kind: Any) -> None:
     rows = patients(10)
     with pytest.raises(BudgetExceededError) as refused:

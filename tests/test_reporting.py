@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from kinds import OTHER_KINDS
 
-from privclust import HDPEMeans, Ledger, PEMeans, PrivateKMeans, load, save
+from privclust import Ledger, PEMeans, PrivateKMeans, load, save
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.reporting import SHOWN_COLUMNS, to_html
 from privclust.testing import SeededNoise, noise_from
@@ -193,7 +194,7 @@ def test_without_noise_there_are_no_errors_to_show() -> None:
 # Models of every kind ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [PEMeans, HDPEMeans])
+@pytest.mark.parametrize("kind", OTHER_KINDS)
 def test_models_without_a_coreset_have_neither_map_nor_elbow(kind: Any) -> None:
     page = page_of(fitted(kind=kind))
     assert "Map" not in page.headings

@@ -13,7 +13,15 @@ import pytest
 from interruptions import Interrupted
 from postgres import cut, execute
 
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import (
+    BalcanKMeans,
+    DPLloyd,
+    FastLloyd,
+    HDPEMeans,
+    LSHCoreset,
+    PEMeans,
+    PrivateKMeans,
+)
 from privclust.engines.base import EngineError
 from privclust.geometry.grid import FloatArray, IntArray
 from privclust.privacy.budget import Spend
@@ -150,8 +158,23 @@ def test_resuming_draws_only_what_is_missing(place: str) -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize(
     ("kind", "more"),
-    [*EITHER, (HDPEMeans, {})],
-    ids=["PEMeans", "PrivateKMeans", "HDPEMeans"],
+    [
+        *EITHER,
+        (HDPEMeans, {}),
+        (DPLloyd, {}),
+        (FastLloyd, {}),
+        (LSHCoreset, {}),
+        (BalcanKMeans, {}),
+    ],
+    ids=[
+        "PEMeans",
+        "PrivateKMeans",
+        "HDPEMeans",
+        "DPLloyd",
+        "FastLloyd",
+        "LSHCoreset",
+        "BalcanKMeans",
+    ],
 )
 def test_a_finished_run_is_had_again_for_nothing_and_without_the_rows(
     kind: Any, more: dict[str, Any], place: str

@@ -17,7 +17,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privclust import HDPEMeans, Ledger, PEMeans, PrivateKMeans, load, save
+from privclust import (
+    BalcanKMeans,
+    DPLloyd,
+    FastLloyd,
+    HDPEMeans,
+    Ledger,
+    LSHCoreset,
+    PEMeans,
+    PrivateKMeans,
+    estimators,
+    load,
+    save,
+)
 from privclust.domain import Ball, Box
 from privclust.saving import to_json
 from privclust.testing import SeededNoise, noise_from
@@ -40,6 +52,17 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "PEMeans without noise": (PEMeans, {**NAMED, "epsilon": np.float64("inf")}),
     "HDPEMeans": (HDPEMeans, NAMED),
     "HDPEMeans in a ball": (HDPEMeans, {"radius": 400.0}),
+    "DPLloyd": (DPLloyd, NAMED),
+    "DPLloyd, pure": (DPLloyd, {**NAMED, "delta": 0.0}),
+    "FastLloyd": (FastLloyd, NAMED),
+    "FastLloyd in a ball": (FastLloyd, {"radius": 400.0}),
+    "LSHCoreset": (LSHCoreset, NAMED),
+    "LSHCoreset of people": (LSHCoreset, {**NAMED, "unit": "who", "unit_rows": 2}),
+    "BalcanKMeans": (BalcanKMeans, NAMED),
+    "BalcanKMeans in a ball": (BalcanKMeans, {"radius": 400.0, "constants": "original"}),
+    "BalcanKMeans of people": (BalcanKMeans, {**NAMED, "unit": "who", "unit_rows": 2}),
+    "BalcanKMeans in pure epsilon": (BalcanKMeans, {**NAMED, "delta": 0.0}),
+    "BalcanKMeans without noise": (BalcanKMeans, {**NAMED, "epsilon": math.inf}),
 }
 
 
@@ -204,7 +227,7 @@ def test_the_schema_is_a_list_of_all_that_may_leave(where: str, part: dict[str, 
 
 def test_the_schema_is_one_and_knows_every_estimator() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["properties"]["estimator"]["enum"] == ["PrivateKMeans", "PEMeans", "HDPEMeans"]
+    assert sorted(SCHEMA["properties"]["estimator"]["enum"]) == sorted(estimators.__all__)
 
 
 def leaves(content: Any) -> Iterator[Any]:

@@ -11,7 +11,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import (
+    BalcanKMeans,
+    DPLloyd,
+    FastLloyd,
+    HDPEMeans,
+    LSHCoreset,
+    PEMeans,
+    PrivateKMeans,
+)
 from privclust.privacy.noise import OpenDPNoise
 from privclust.testing import SeededNoise, noise_from
 
@@ -22,6 +30,10 @@ ESTIMATORS = [
     PrivateKMeans(3, delta=1e-6, radius=20.0, random_state=0),
     PEMeans(3, delta=1e-6, radius=20.0, random_state=0),
     HDPEMeans(3, delta=1e-6, radius=20.0, random_state=0),
+    DPLloyd(3, delta=1e-6, radius=20.0, random_state=0),
+    FastLloyd(3, delta=1e-6, radius=20.0, random_state=0),
+    LSHCoreset(3, delta=1e-6, radius=20.0, random_state=0),
+    BalcanKMeans(3, delta=1e-6, radius=20.0, random_state=0),
 ]
 TYPES = "types are declared, never guessed from values: lists and objects are refused"
 EXPECTED_FAILURES = {

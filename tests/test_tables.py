@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 import pytest
 from conformance import CANARY, fails_in_silence, write_csv, write_parquet
 
-from privclust import PEMeans, PrivateKMeans
+from privclust import LSHCoreset, PEMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.engines import spilled
 from privclust.engines.base import EngineError
@@ -117,9 +117,10 @@ def test_a_table_elsewhere_is_fitted_like_one_in_memory(table: str, tmp_path: Pa
     np.testing.assert_allclose(model.cluster_centers_, [[20, 200], [70, 800]], rtol=0.05)
 
 
+@pytest.mark.parametrize("kind", [PEMeans, LSHCoreset])
 @some_tables
-def test_pe_means_too(table: str, tmp_path: Path) -> None:
-    assert same_fit(fitted(PEMeans, TABLES[table](tmp_path)), exact(PEMeans))
+def test_other_algorithms_too(table: str, kind: Any, tmp_path: Path) -> None:
+    assert same_fit(fitted(kind, TABLES[table](tmp_path)), exact(kind))
 
 
 @pytest.mark.parametrize(("unit", "unit_rows"), [("person", 3), ("ward", 100)])

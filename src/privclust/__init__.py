@@ -6,15 +6,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from privclust.estimators import HDPEMeans, PEMeans, PrivateKMeans
+    from privclust.estimators import (
+        BalcanKMeans,
+        DPLloyd,
+        FastLloyd,
+        HDPEMeans,
+        LSHCoreset,
+        PEMeans,
+        PrivateKMeans,
+    )
     from privclust.planning import plan, simulate
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
     from privclust.saving import load, save
 
 __all__ = [
+    "BalcanKMeans",
     "BudgetExceededError",
+    "DPLloyd",
+    "FastLloyd",
     "HDPEMeans",
+    "LSHCoreset",
     "Ledger",
     "LedgerError",
     "PEMeans",
@@ -27,8 +39,12 @@ __all__ = [
 ]
 __version__ = "0.1.0.dev0"
 _ROOMS = {
+    "BalcanKMeans": "estimators",
     "BudgetExceededError": "privacy.ledger",
+    "DPLloyd": "estimators",
+    "FastLloyd": "estimators",
     "HDPEMeans": "estimators",
+    "LSHCoreset": "estimators",
     "Ledger": "privacy.ledger",
     "LedgerError": "privacy.journal",
     "PEMeans": "estimators",

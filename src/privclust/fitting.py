@@ -29,7 +29,7 @@ from privclust.parameters import (
     sizes_of,
     whole_number,
 )
-from privclust.privacy.budget import epsilon_of, mu_of
+from privclust.privacy.budget import QUANTA, Budget, epsilon_of, mu_of, pure_spend
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.plan import Plan
 from privclust.recording import recording
@@ -244,8 +244,7 @@ def _statement(
     record: Record | None,
 ) -> Statement:
     noise = " and ".join(sorted({release.noise for release in releases}))
-    mu = mu_of(plan.budget.epsilon, plan.budget.delta)
-    replacing = None
+    mu, replacing = _mu(plan.budget), None
     whole = sum(release.charge.mu2 for release in releases)
     noiseless = given.epsilon == math.inf
     if noiseless:
@@ -253,7 +252,7 @@ def _statement(
     elif given.n_rows is None:
         n_rows = "protected; a noisy count is among the answers."
     else:
-        replacing = epsilon_of(2 * mu, plan.budget.delta)
+        replacing = _replacing_epsilon(plan.budget)
         n_rows = (
             f"{given.n_rows}, typed by the user and used as a constant. If it is exact, the "
             f"promise is for replacing one {unit.name} instead, at epsilon = {replacing:.3g} and "
@@ -288,6 +287,18 @@ def _statement(
         version=VERSION,
         not_covered=(_several(unit), *NOT_COVERED),
     )
+
+
+def _mu(budget: Budget) -> float:
+    """Return what a promise is accounted as; a pure one by the mu of its epsilon."""
+    if budget.delta == 0:
+        return pure_spend(int(budget.epsilon * QUANTA)).mu
+    return mu_of(budget.epsilon, budget.delta)
+
+
+def _replacing_epsilon(budget: Budget) -> float:
+    """Return the epsilon, at the same delta, for one unit that leaves and one that comes."""
+    return 2 * budget.epsilon if budget.delta == 0 else epsilon_of(2 * _mu(budget), budget.delta)
 
 
 def _adjacency(unit: Unit) -> str:

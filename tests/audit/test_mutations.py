@@ -1,4 +1,4 @@
-"""Twenty-two planted bugs, most of them of published implementations: each must turn a test red."""
+"""Planted bugs, most of them of published implementations: each must turn a test red."""
 
 from __future__ import annotations
 

@@ -93,6 +93,9 @@ def test_texts_and_what_an_algorithm_does_not_use_make_no_figure_stale(
         ("pe_means", "geometry/nearest.py", "np.ones(len(rows))", "np.zeros(len(rows))"),
         ("pe_means", "privacy/plan.py", "middle - 1", "middle - 2"),
         ("hdpe_means", "algorithms/pe_means.py", " + ", " - "),
+        ("fast_lloyd", "relative_queries.py", "radius * GRID", "radius * 2 * GRID"),
+        ("fast_lloyd", "geometry/boxes.py", "proximity /= 2", "proximity /= 3"),
+        ("lsh_coreset", "cell_queries.py", "NOWHERE = -1", "NOWHERE = -2"),
         ("private_kmeans", "algorithms/locating.py", "LOOKS = 8", "LOOKS = 9"),
         ("private_kmeans", "algorithms/splitting.py", "STEP = 0.5", "STEP = 0.6"),
         ("private_kmeans", "algorithms/polishing.py", "SPREAD = 0.15", "SPREAD = 0.25"),
@@ -108,8 +111,8 @@ def test_a_changed_helper_makes_the_figures_that_use_it_stale(
 
 
 def test_algorithms_have_digests_of_their_own() -> None:
-    names = ("pe_means", "hdpe_means", "private_kmeans")
-    assert len({code_digest(name) for name in names}) == 3
+    names = ("dp_lloyd", "fast_lloyd", "hdpe_means", "lsh_coreset", "pe_means", "private_kmeans")
+    assert len({code_digest(name) for name in names}) == len(names)
 
 
 def fail_on_the_last(piece: Piece) -> Outcome:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from kinds import EVERY_KIND
 
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import PEMeans
 from privclust.algorithms import pe_means, private_kmeans
 from privclust.audit.replay import replay_on_neighbour
 from privclust.domain import Ball
@@ -277,7 +278,7 @@ def test_a_label_of_another_unit_is_refused_and_nothing_reserved(
     assert Ledger.open(place).runs(dataset) == ()
 
 
-@pytest.mark.parametrize("kind", [PEMeans, HDPEMeans, PrivateKMeans])
+@pytest.mark.parametrize("kind", EVERY_KIND)
 @hardly_found
 def test_the_ledger_and_the_statement_name_the_unit(kind: Any, place: str) -> None:
     model = fitted(place, kind, unit="who", unit_rows=4)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds import EVERY_KIND
 
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import PEMeans, PrivateKMeans
 from privclust.privacy.progress import Step, tell, watching
 from privclust.testing import SeededNoise, noise_from
 
@@ -24,7 +25,7 @@ def watched(kind: Any, **given: Any) -> tuple[Any, list[Step]]:
     return model, steps
 
 
-@pytest.mark.parametrize("kind", [PrivateKMeans, PEMeans, HDPEMeans])
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_each_question_is_told_when_asked_and_when_answered(kind: Any) -> None:
     model, steps = watched(kind)
     slots = [release.slot for release in model.releases_]

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from kinds import EVERY_KIND
 
-from privclust import HDPEMeans, PEMeans, PrivateKMeans
+from privclust import BalcanKMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.domain import Box
 from privclust.engines.numpy import NumpyEngine
@@ -59,13 +60,14 @@ MORE = {
         "size_stderr_",
         "cluster_radii_",
         "coreset_",
-    }
+    },
+    BalcanKMeans: {"constants"},
 }
 PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
 RECORDS = (Box, Coreset, Precision, Record, Release, ReleaseLine, Spend, Statement)
 
 
-@pytest.fixture(scope="module", params=[PrivateKMeans, PEMeans, HDPEMeans])
+@pytest.fixture(scope="module", params=EVERY_KIND)
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     rows = np.full((N_ROWS, 2), CANARY)
     frame = pd.DataFrame(rows, columns=["age", "weight"])

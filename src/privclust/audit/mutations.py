@@ -110,6 +110,19 @@ CATALOGUE = (
         "extended_rows = np.column_stack([rows / 3, np.full(len(rows), 1 / 3)])",
     ),
     Mutation(
+        "position-dependent cells",
+        "cell_queries.py",
+        "sides = (rows @ self.normals[:depth].T < 0)",
+        "sides = (rows / 3 @ self.normals[:depth].T < 0)",
+    ),
+    Mutation(
+        "fewer centres than asked for",
+        "algorithms/lsh_coreset.py",
+        "found = weighted_kmeans(points, weights, plan.n_clusters, rng, STARTS)",
+        "enough = min(plan.n_clusters, len(means))\n"
+        "    found = weighted_kmeans(points, weights, enough, rng, STARTS)",
+    ),
+    Mutation(
         "read before the charge",
         "privacy/curator.py",
         "answer: Answer | str | None = self._ledger.claim(",
@@ -145,6 +158,24 @@ CATALOGUE = (
         "reach = (self.radii * GRID)[cluster]",
         "longest = np.sqrt(norms_squared(residuals).max(initial=1.0))\n"
         "        reach = np.full(len(rows), longest)",
+    ),
+    Mutation(
+        "sums get the count's part",
+        "algorithms/dp_lloyd.py",
+        "return _pure_split(n_columns) / root",
+        "return 1 / (_pure_split(n_columns) * root)",
+    ),
+    Mutation(
+        "a move against a negative count",
+        "algorithms/fast_lloyd.py",
+        "means = sums / np.maximum(counts, 1.0)[:, None]",
+        "means = sums / (counts + 1e-9)[:, None]",
+    ),
+    Mutation(
+        "noise for the sum, not for sum and count",
+        "relative_queries.py",
+        "return self.sums.bounds",
+        'return __import__("dataclasses").replace(self.sums.bounds, l2_squared=2**52)',
     ),
     Mutation(
         "seeded sample",
@@ -187,6 +218,18 @@ CATALOGUE = (
         "rate = 4**self.halvings\n"
         "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n"
         "        question = written_out(query)",
+    ),
+    Mutation(
+        "rows counted in other cubes",
+        "cube_queries.py",
+        "counted = inside & (keys[order][found] == wanted)",
+        "counted = inside",
+    ),
+    Mutation(
+        "three partitions at half the share each",
+        "algorithms/balcan_kmeans.py",
+        "chosen.candidates / len(levels)",
+        "chosen.candidates / (2 * depth)",
     ),
 )
 

@@ -1,7 +1,19 @@
 """The scikit-learn face: one thin class per algorithm."""
 
+from privclust.estimators.balcan_kmeans import BalcanKMeans
+from privclust.estimators.dp_lloyd import DPLloyd
+from privclust.estimators.fast_lloyd import FastLloyd
 from privclust.estimators.hdpe_means import HDPEMeans
+from privclust.estimators.lsh_coreset import LSHCoreset
 from privclust.estimators.pe_means import PEMeans
 from privclust.estimators.private_kmeans import PrivateKMeans
 
-__all__ = ["HDPEMeans", "PEMeans", "PrivateKMeans"]
+__all__ = [
+    "BalcanKMeans",
+    "DPLloyd",
+    "FastLloyd",
+    "HDPEMeans",
+    "LSHCoreset",
+    "PEMeans",
+    "PrivateKMeans",
+]

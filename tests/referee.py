@@ -1,0 +1,39 @@
+"""What one fit really cost, by another accountant and from what the engine and the noise saw."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+from privclust.audit.replay import Question
+
+
+def epsilon_spent(questions: Iterable[Question], delta: float, interval: float) -> float:
+    """Return the epsilon that these noisy answers keep together; losses are put on `interval`.
+
+    It looks at the bounds the engine enforced and at the scale the noise was drawn with, and at no
+    charge, share or plan. With delta = 0 epsilons of Laplace noise add up.
+    """
+    asked = Counter((one.mechanism, _relative_scale(one)) for one in questions)
+    if delta == 0:
+        assert {mechanism for mechanism, _ in asked} == {"laplace"}
+        return math.fsum(times / scale for (_, scale), times in asked.items())
+    losses = [_loss(*kind, interval).self_compose(times) for kind, times in asked.items()]
+    whole = reduce(lambda one, other: one.compose(other), losses)
+    return float(whole.get_epsilon_for_delta(delta))
+
+
+def _relative_scale(question: Question) -> float:
+    if question.mechanism == "gaussian":
+        return question.scale / math.sqrt(question.bounds.l2_squared)
+    return question.scale / question.bounds.l1
+
+
+def _loss(mechanism: str, scale: float, interval: float) -> Any:
+    made_by = {"gaussian": pld.from_gaussian_mechanism, "laplace": pld.from_laplace_mechanism}
+    return made_by[mechanism](scale, value_discretization_interval=interval)
