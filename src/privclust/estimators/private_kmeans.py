@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -19,7 +17,7 @@ from privclust import fitting
 from privclust.algorithms import private_kmeans
 from privclust.algorithms.choosing import KPath
 from privclust.bounds import Bounds
-from privclust.geometry.grid import FloatArray
+from privclust.estimators import methods
 from privclust.parameters import whole_number
 from privclust.tables import open_table
 
@@ -179,28 +177,10 @@ class PrivateKMeans(
         check_is_fitted(self)
         return fitting.choices(self)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the nearest centre of each row. Labels of protected rows are protected data."""
-        check_is_fitted(self)
-        return fitting.labels(self, X)
-
-    def transform(self, X: Any) -> FloatArray:
-        """Return each row's distances to the centres, in radii of the domain."""
-        check_is_fitted(self)
-        return fitting.distances(self, X)
-
-    def fit_predict(self, X: Any, y: None = None) -> NDArray[np.int64]:
-        """Fit, then label the same rows: for the holder of the data, not for release."""
-        try:
-            self.fit(X)
-        except BaseException:
-            del X  # so that no traceback shows rows
-            raise
-        return self.predict(X)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.cluster_centers_)
+    predict = methods.predict
+    transform = methods.transform
+    fit_predict = methods.fit_predict
+    _n_features_out = property(methods.n_features_out)
 
     def __sklearn_tags__(self) -> Any:
         return fitting.tags(super().__sklearn_tags__())
