@@ -212,7 +212,7 @@ def test_a_selection_is_priced_by_the_largest_saving_of_a_unit(unit: Unit) -> No
         (SubcubeCounts, (np.zeros((1, 9)), 7, np.zeros(9)), "axes times level"),
         (SwapSavings, (np.zeros((1, 2)), np.zeros((2, 2)), np.zeros(1)), "each swap needs"),
         (SwapSavings, (np.zeros((1, 2)), np.zeros((1, 2)), np.ones(1)), "each swap needs"),
-        (SetSavings, (np.zeros((513, 1, 2)),), "at most 512 choices, got 513"),
+        (SetSavings, (np.zeros((129, 1, 2)),), "at most 128 choices, got 129"),
         (SetSavings, (np.zeros((2, 2)),), "array of 3 axes, got the shape"),
         (SetSavings, (np.full((1, 1, 1), np.nan),), "finite points of the unit ball"),
     ],
