@@ -108,6 +108,8 @@ def test_verify_tells_a_model_that_was_changed(
         (lambda content: content["statement"]["record"].update(epsilon=0.1), "its budget"),
         (lambda content: content["statement"]["record"].update(run="feed"), "its run"),
         (lambda content: content["releases"].pop(), "its answers"),
+        (lambda content: content["releases"][0]["answer"].reverse(), "its answers"),
+        (lambda content: content["releases"][-1].update(noise="none"), "its answers"),
     ]
     for change, what in changes:
         content = json.loads(honest)

@@ -17,7 +17,7 @@ from privclust.engines.numpy import NumpyEngine
 from privclust.engines.schema import Schema
 from privclust.engines.sources import Source, source_of
 from privclust.engines.spilled import SpilledEngine
-from privclust.errors import BoundsError, shown
+from privclust.errors import BoundsError, ColumnError, shown
 from privclust.geometry.grid import FloatArray
 from privclust.parameters import Parameters, number, parameters_of, unit_of
 
@@ -45,7 +45,14 @@ def open_table(model: Any, X: Any) -> OpenTable:
     if source is None:
         schema = schema_of(X).features(unit.column)
     else:
-        schema = source.schema.features(unit.column, bounded_columns(given.bounds))
+        named = bounded_columns(given.bounds)
+        if named is None and unit.column is None and source.schema.looks_like_a_row:
+            # Its cells would be published as the names of columns.
+            raise ColumnError(
+                "the first line of the CSV file holds a number, so it may be a row. Put a line of "
+                "names before it, or give bounds by the names that it has."
+            )
+        schema = source.schema.features(unit.column, named)
     domain, origin = _domain(given, schema)
     if source is None:
         return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from conformance import elsewhere, source, write_arrow, write_csv, write_parquet
 
+from privclust import PrivateKMeans
 from privclust.domain import Box
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import EngineError, Unit
@@ -22,6 +23,7 @@ from privclust.engines.schema import Schema
 from privclust.errors import ColumnError, ColumnTypeError, UnreadableFileError
 from privclust.geometry.grid import UNIT
 from privclust.queries import Count
+from privclust.tables import open_table
 
 ONE = Box([0], [100])
 
@@ -348,6 +350,29 @@ def test_the_first_row_of_a_file_without_a_header_is_not_shown(tmp_path: Path) -
         with pytest.raises(ColumnError) as error:
             refused()
         assert "CANARY" not in str(error.value)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("promise", [{"radius": 9.0}, {"bounds": ([0, 0], [9, 9])}])
+def test_a_first_row_is_not_published_as_names(promise: dict[str, Any], tmp_path: Path) -> None:
+    """A model shows its columns' names, and here nobody but the file says what they are."""
+    file = csv_file(tmp_path, b"7.25,CANARY\n1,2\n")
+    with pytest.raises(ColumnError, match="first line of the CSV file holds a number") as refused:
+        open_table(PrivateKMeans(1, delta=1e-6, **promise), file)
+    assert "7.25" not in str(refused.value)
+    assert "CANARY" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"bounds": {"2019": (0, 9), "2020": (0, 9)}}, {"radius": 9.0, "unit": "who"}],
+)
+def test_numbers_may_be_names_if_somebody_named_a_column(
+    given: dict[str, Any], tmp_path: Path
+) -> None:
+    file = csv_file(tmp_path, b"who,2019,2020\n7,1,2\n")
+    schema = open_table(PrivateKMeans(1, delta=1e-6, **given), file).schema
+    assert schema.names == ("2019", "2020")
 
 
 @pytest.mark.attack

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,26 @@ NOISE: NoiseSource = OpenDPNoise()
 # Two draws of sigma or scale s coincide with probability at most 0.283/s, which is 1/(2·sqrt(pi)·s)
 # (Laplace: 1/(4·s)), and coincide up to sign with at most twice that: 8.5e-9 for s = 2^26.
 SAME_UP_TO_SIGN = 8.5e-9
+
+# Noise of one process before it forks, of two children, and of itself once more.
+FORKED = """
+import os, sys
+import numpy as np
+from privclust.privacy.noise import OpenDPNoise
+
+def show(size):
+    noise = getattr(OpenDPNoise(), sys.argv[1])(np.zeros(size, dtype=np.int64), 2.0**26)
+    os.write(1, (" ".join(map(str, noise)) + " ").encode())
+
+show(3)
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        show(4)
+        os._exit(0)
+    os.waitpid(child, 0)
+show(3)
+"""
 
 
 def draws(mechanism: str, exact: IntArray, scale: float) -> IntArray:
@@ -119,6 +141,21 @@ def test_two_noise_sources_do_not_share_noise(mechanism: str) -> None:
     sources = [OpenDPNoise(), noise_source()]
     calls = [getattr(source, mechanism)(zeros(7), float(UNIT)) for source in sources]
     assert all_different_up_to_sign(np.concatenate(calls))
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_processes_that_were_forked_do_not_share_noise(mechanism: str) -> None:
+    """A generator seeded before the fork would go on alike in parent and children.
+
+    In a process of its own, since libraries loaded by other tests may not survive a fork.
+    """
+    # False alarm: 91 pairs · 8.5e-9 = 7.7e-7.
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, mechanism], capture_output=True, text=True, check=True
+    )
+    values = np.array(done.stdout.split(), dtype=np.int64)
+    assert values.size == 14
+    assert all_different_up_to_sign(values)
 
 
 @pytest.mark.attack

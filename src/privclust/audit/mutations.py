@@ -220,6 +220,12 @@ CATALOGUE = (
         "        question = written_out(query)",
     ),
     Mutation(
+        "a first row taken for names",
+        "tables.py",
+        "if named is None and unit.column is None and source.schema.looks_like_a_row:",
+        "if False:",
+    ),
+    Mutation(
         "rows counted in other cubes",
         "cube_queries.py",
         "counted = inside & (keys[order][found] == wanted)",

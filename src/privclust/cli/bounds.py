@@ -37,7 +37,7 @@ def init(
         names = schema.names or ()
         if not names:
             raise UnreadableFileError("there are no columns. Give a table that has some.")
-        if any(map(_is_number, names)):
+        if schema.looks_like_a_row:
             raise UnreadableFileError(
                 "the first line holds a number, which is no name of a column. Put a line of names "
                 "before it."
@@ -53,14 +53,6 @@ def init(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
             f"that shall not be clustered, then: {then} -k 8 --delta 1e-6 --out model.json"
         )
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _head() -> str:

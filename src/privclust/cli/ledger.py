@@ -12,7 +12,7 @@ from privclust.cli.output import replacing
 from privclust.cli.telling import needing, show, told, writing
 from privclust.engines.base import ROW
 from privclust.errors import ModelFileError
-from privclust.privacy.accounts import Run
+from privclust.privacy.accounts import Answer, Run
 from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
@@ -176,14 +176,30 @@ def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
         if (statement["epsilon"], statement["delta"]) != facts:
             found.append("its promise")
         answers = content.get("releases")  # a statement alone has none
-        paid = {answer["slot"]: Spend(**answer["charge"]) for answer in answers or ()}
-        if answers is not None and paid != run.charges:
+        given = {
+            answer["slot"]: (
+                Spend(**answer["charge"]),
+                Answer(tuple(answer["answer"]), answer["scale"], answer["noise"]),
+            )
+            for answer in answers or ()
+        }
+        if answers is not None and given != _answers(ledger, run):
             found.append("its answers")
     except (LedgerError, LookupError, TypeError, ValueError):
         found = ["its run"]
     return [
         f"the model was changed after its fit: {what} is not what is recorded" for what in found
     ]
+
+
+def _answers(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, Answer | None]]:
+    """Return what each slot of a run cost and what was answered."""
+    stored = {
+        entry["slot"]: Answer(tuple(entry["values"]), entry["scale"], entry["noise"])
+        for entry in ledger.export()
+        if (entry["kind"], entry["run"]) == ("answer", run.name)
+    }
+    return {slot: (charge, stored.get(slot)) for slot, charge in run.charges.items()}
 
 
 def _part(spend: Spend, whole: Spend) -> float:

@@ -33,6 +33,17 @@ class Schema:
         """How many there are."""
         return len(self.kinds)
 
+    @property
+    def looks_like_a_row(self) -> bool:
+        """Whether the first line of a CSV file, which should hold names, holds a number.
+
+        Examples
+        --------
+        >>> Schema(("40", "7.5"), ("cell", "cell")).looks_like_a_row
+        True
+        """
+        return set(self.kinds) <= {"cell"} and any(map(_is_number, self.names or ()))
+
     def kind(self, name: str) -> Kind:
         """Return what a column's type allows."""
         return dict(self._columns())[name]
@@ -93,3 +104,11 @@ class Schema:
             # Without a header, the first row would be taken for one.
             return "The file's first line must have the names of its columns."
         return f"It has {', '.join(map(repr, self.names))}."
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
