@@ -22,15 +22,16 @@ DOCUMENTS = [
     *(f"docs/proofs/{name}.md" for name in ("accounting", "sampling", "sensitivity", "units")),
 ]
 MUTATIONS = {mutation.name for mutation in CATALOGUE}
+FENCE = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 TOOLS = ("lint-imports", "mypy", "ruff check .")
 
 
 def missing(text: str, place: str) -> list[str]:
     """Return all that a document names and that is not there."""
-    fences = re.findall(r"^```\w*\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    fences = FENCE.findall(text)
+    prose = FENCE.sub("", text)
     spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose)]
-    lines = [line.removeprefix("$ ") for fence in fences for line in fence.splitlines()]
+    lines = [line.strip().removeprefix("$ ") for fence in fences for line in fence.splitlines()]
     commands = [span for span in (*spans, *lines) if span.split()[:1] and is_command(span)]
     base = re.search(r"names\s+are\s+relative\s+to\s+`(tests/\S*)`", text)
     folders = [ROOT, ROOT / "src", ROOT / "src/privclust", (ROOT / place).parent]
@@ -105,13 +106,14 @@ def test_every_proof_is_looked_at() -> None:
 
 
 def test_what_is_not_there_is_found() -> None:
-    text = """Names are relative to `tests/`: `test_door.py::test_the_fence_works`, `::test_no`,
+    text = """
+Test names are relative to `tests/`: `test_door.py::test_the_fence_works`, `::test_no`,
 `test_no.py::test_no`, `privacy/no.py`, `geometry/{grid,no}.py`, `no/`, `privclust.no`, the
 mutation `no`, `pytest tests/no.py -m attack`, `pytest tests/test_door.py::test_no`, `mypy`,
 `python -m benchmarks no`, `privclust ledger no`, `privclust plan --rows 5`, [no](no.md#a).
-```console
-$ privclust no
-```
+  ```console
+  $ privclust no
+  ```
 """
     assert sorted(missing(text, "docs/x.md")) == sorted(
         [
