@@ -26,7 +26,7 @@ SAME_UP_TO_SIGN = 8.5e-9
 
 # Noise of one process before it forks, of two children, and of itself once more.
 FORKED = """
-import os, sys
+import os, signal, sys
 import numpy as np
 from privclust.privacy.noise import OpenDPNoise
 
@@ -38,6 +38,7 @@ show(3)
 for _ in range(2):
     child = os.fork()
     if child == 0:
+        signal.alarm(300)  # locks that were held while forking stay so: fail, do not hang
         show(4)
         os._exit(0)
     os.waitpid(child, 0)
