@@ -57,6 +57,10 @@ def test_a_file_gives_bounds_weights_and_their_origin(tmp_path: Path) -> None:
         ("upper = 120", "upper = 'high'", "upper bound of column 'age' must be a number"),
         ("[columns.age]", "[columns.agee]", "columns without bounds: .'age'.*'agee'"),
         ("lower = 0", "lower = ", "not valid TOML"),
+        ("upper = 120", f"upper = {'9' * 400}", "'age' must be two finite numbers"),
+        ("upper = 120", f"upper = 120\nweight = {'9' * 400}", "weights must be"),
+        ("upper = 120", f"upper = {'9' * 5000}", "not valid TOML: a number has too many digits"),
+        ("upper = 120", f"upper = {'[' * 5000}", "not valid TOML: it is nested too deeply"),
     ],
 )
 def test_a_faulty_file_is_refused_in_words(

@@ -103,3 +103,8 @@ def test_our_schema_uses_what_we_know_and_a_new_word_is_noticed() -> None:
 )
 def test_numbers_are_what_arrays_can_hold(value: object, kind: str, right: bool) -> None:
     assert (fault(value, {"type": kind}) is None) is right
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan")])
+def test_a_number_that_no_float_can_hold_is_none(value: float) -> None:
+    assert fault(value, {"type": "number"}) == "the file must be number"

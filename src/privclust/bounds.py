@@ -95,8 +95,10 @@ def _content(file: Path) -> dict[str, Any]:
         ) from None
     except UnicodeDecodeError:
         raise BoundsError(f"the bounds file {file.name!r} is not written in UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise BoundsError(f"the bounds file {file.name!r} is not valid TOML: {error}.") from None
+    except (ValueError, RecursionError) as error:
+        raise BoundsError(
+            f"the bounds file {file.name!r} is not valid TOML: {_toml_fault(error)}."
+        ) from None
     origin = content.get("bounds_origin")
     if origin not in ORIGINS:
         raise BoundsError(
@@ -110,6 +112,14 @@ def _content(file: Path) -> dict[str, Any]:
             "[columns.'age'] with type, lower and upper."
         )
     return content
+
+
+def _toml_fault(error: Exception) -> str:
+    if isinstance(error, tomllib.TOMLDecodeError):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return "a number has too many digits, or a date is none"
 
 
 def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
@@ -176,4 +186,7 @@ def _number(name: str, what: str, value: object) -> float:
             f"the {what} of column {name!r} must be a number, got {shown(value)}. Type one without "
             "quotes."
         )
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +16,9 @@ _IS: dict[str, Callable[[Any], bool]] = {
         isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
     ),
     "number": lambda value: (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max  # isfinite fails on whole numbers above it
     ),
 }
 KNOWN = {

@@ -158,8 +158,11 @@ def _physical_schema(file: Path) -> Any:
 
     try:
         return _fragment(file).physical_schema
-    except pa.ArrowInvalid:
+    except (pa.ArrowException, UnicodeDecodeError):
         pass
+    except OSError as error:
+        if error.errno is not None:  # Arrow calls a damaged file so too, but not by a number
+            raise
     raise UnreadableFileError(
         f"the file {file.name!r} cannot be read as what its ending says. Check that it is "
         "complete, or write it anew."

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from privclust.privacy.budget import Budget, Spend
-from privclust.privacy.journal import Entry, LedgerError, Line, Pages
+from privclust.privacy.entries import body_of
+from privclust.privacy.journal import Entry, EntryError, LedgerError, Line, Pages
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,14 @@ def dataset_of(pages: Pages, label: str) -> Dataset:
 
 def as_dataset(line: Line) -> Dataset:
     """Read the account that an entry opened."""
-    body = line.entry.body
-    budget = Budget(body["epsilon"], body["delta"])
-    return Dataset(line.entry.label, budget, body["unit"], body["source"])
+    body = body_of(line.entry)
+    try:
+        budget = Budget(body["epsilon"], body["delta"])
+    except ValueError as error:
+        cause = str(error)
+    else:
+        return Dataset(line.entry.label, budget, body["unit"], body["source"])
+    raise EntryError(f"the budget of data set {line.entry.label!r} cannot be: {cause}")
 
 
 def run_of(pages: Pages, name: str) -> Run:
@@ -96,14 +102,16 @@ def as_runs(lines: list[Line]) -> tuple[Run, ...]:
     charges: dict[str, dict[str, Spend]] = {}
     ends: dict[str, Literal["finished", "given up"]] = {}
     for line in lines:
-        entry = line.entry
+        entry, body = line.entry, body_of(line.entry)
         if entry.kind == "reserve":
             reserved.setdefault(entry.run, entry)
             charges.setdefault(entry.run, {})
+        elif entry.run not in reserved:
+            raise EntryError(f"run {entry.run!r} of the ledger has no beginning.")
         elif entry.kind == "claim":
-            charges[entry.run][entry.slot] = Spend(**entry.body["spend"])
+            charges[entry.run][entry.slot] = Spend(**body["spend"])
         else:
-            ends[entry.run] = "finished" if entry.body["finished"] else "given up"
+            ends[entry.run] = "finished" if body["finished"] else "given up"
     return tuple(
         Run(
             name,
@@ -122,7 +130,7 @@ def committed(pages: Pages, label: str) -> Spend:
     # What a run reserved, until its end says what it spent: no need to read every slot.
     held: dict[str, Spend] = {}
     for line in pages.lines("reserve", "close", label=label):
-        spend = Spend(**line.entry.body["spend"])
+        spend = Spend(**body_of(line.entry)["spend"])
         if line.entry.kind == "close" or line.entry.run not in held:
             held[line.entry.run] = spend
     return sum(held.values(), Spend())
@@ -130,5 +138,5 @@ def committed(pages: Pages, label: str) -> Spend:
 
 def as_answer(line: Line) -> Answer:
     """Read a stored answer."""
-    body = line.entry.body
+    body = body_of(line.entry)
     return Answer(tuple(body["values"]), body["scale"], body["noise"])

@@ -20,6 +20,10 @@ class LedgerError(RuntimeError):
     """A ledger cannot be read or written, or does not hold what it should."""
 
 
+class EntryError(LedgerError):
+    """An entry of a ledger does not say what its kind should."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One line of a ledger.

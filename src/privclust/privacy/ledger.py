@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from privclust.errors import shown
 from privclust.privacy.accounts import (
     Answer,
     Dataset,
@@ -110,11 +111,11 @@ class Ledger:
                 "'privclust ledger create', with a budget for each data set."
             )
         with journal.reading() as pages:
-            formats = {line.entry.body["format"] for line in pages.lines("ledger")}
-        if formats - {FORMAT}:
+            formats = {shown(line.entry.body.get("format")) for line in pages.lines("ledger")}
+        if formats - {shown(FORMAT)}:
             raise LedgerError(
-                f"this ledger has format {formats}, this version of privclust reads {FORMAT}. Use "
-                "the version that wrote it."
+                f"this ledger has format {', '.join(sorted(formats))}, this version of privclust "
+                f"reads {FORMAT}. Use the version that wrote it."
             )
         return cls(journal)
 
@@ -201,12 +202,12 @@ class Ledger:
         """Store the answer of a claimed slot and return it, or the one that was stored first."""
         with self._journal.writing() as pages:
             lines = pages.lines("claim", "answer", run=run, slot=slot)
-            if not lines:
+            if not lines or lines[0].entry.kind != "claim":
                 raise LedgerError(f"slot {slot!r} was never claimed in this run.")
             claimed, *stored = lines
             if stored:
                 return as_answer(stored[0])
-            body = {"values": answer.values, "scale": answer.scale, "noise": answer.noise}
+            body = {"values": list(answer.values), "scale": answer.scale, "noise": answer.noise}
             pages.append(Entry("answer", claimed.entry.label, run, slot, body))
         return answer
 

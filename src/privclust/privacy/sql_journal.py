@@ -20,9 +20,20 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from privclust.privacy.journal import NOTHING, Entry, Kind, LedgerError, Line, Pages, chained
+from privclust.privacy.journal import (
+    NOTHING,
+    Entry,
+    EntryError,
+    Kind,
+    LedgerError,
+    Line,
+    Pages,
+    chained,
+)
 
 BUSY_SECONDS = 60
+QUESTION_MAX = 2**28
+"""Bytes of a question; no more are unpacked, whatever a file claims to hold."""
 _LOCK = 0x7072_6976_636C_7573
 """Name of the lock that writers take on a PostgreSQL server: "privclus"."""
 
@@ -209,6 +220,8 @@ class SqlJournal:
         try:
             with self._engine.connect() as connection:
                 yield connection
+        except UnicodeDecodeError:
+            cause = "its names are no text"  # SQLite shows those of a damaged file as they are
         except SQLAlchemyError as error:
             # Its first line only: the next may show the entry, an answer not stored among them.
             cause = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
@@ -230,14 +243,15 @@ class _SqlPages:
         """Return lines in order, without questions: of some kinds; of a label, run or slot."""
         found = self._connection.execute(_lines_of(kinds, tuple(sorted(where))), where)
         return [
-            Line(number, Entry(kind, label, run, slot, json.loads(body)), line_hash)
+            Line(number, Entry(kind, label, run, slot, _parsed(number, body)), line_hash)
             for number, kind, label, run, slot, body, line_hash in found
         ]
 
     def question(self, number: int) -> bytes | None:
         """Return the question of one line, if it was kept."""
         wanted = sa.select(_ENTRIES.c.question).where(_ENTRIES.c.number == number)
-        return zlib.decompress(self._connection.execute(wanted).scalar_one())
+        stored = self._connection.execute(wanted).scalar_one()
+        return zlib.decompressobj().decompress(stored, QUESTION_MAX)
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""
@@ -301,6 +315,15 @@ def _inode(path: str) -> int | None:
         return os.stat(path).st_ino
     except FileNotFoundError:
         return None
+
+
+def _parsed(number: int, body: str) -> dict[str, Any]:
+    content: object = None
+    with suppress(TypeError, ValueError, RecursionError):
+        content = json.loads(body)
+    if not isinstance(content, dict):
+        raise EntryError(f"entry {number!r} of the ledger cannot be read: its body is no object.")
+    return content
 
 
 @cache

@@ -6,7 +6,8 @@ import zlib
 from hashlib import sha256
 
 from privclust.privacy.budget import Budget, Spend
-from privclust.privacy.journal import NOTHING, Journal, Line, Pages, chained
+from privclust.privacy.entries import body_of
+from privclust.privacy.journal import NOTHING, EntryError, Journal, Line, Pages, chained
 
 
 def problems(journal: Journal, head: str | None = None) -> list[str]:
@@ -26,7 +27,7 @@ def problems(journal: Journal, head: str | None = None) -> list[str]:
             broken = _broken_chain(lines)
             found += broken or _changed_questions(pages, lines)
         found += [] if broken else _ill_formed(lines) or _overspent(lines)
-    except (ArithmeticError, LookupError, TypeError, ValueError):
+    except (ArithmeticError, LookupError, TypeError, ValueError, EntryError):
         return [*found, "an entry does not say what its kind should, so it was not written by us"]
     if head is not None and head not in {line.hash for line in lines}:
         found.append(
@@ -65,6 +66,7 @@ def _ill_formed(lines: list[Line]) -> list[str]:
     seen: set[tuple[str, ...]] = set()
     for line in lines:
         entry = line.entry
+        body_of(entry)
         whole = entry.kind in ("ledger", "dataset", "reserve", "close")
         name = (entry.kind, entry.label if entry.kind == "dataset" else entry.run, entry.slot)
         if name in seen or (whole and entry.slot):

@@ -1,0 +1,1 @@
+"""Coverage-guided attacks on everything that reads what others wrote."""
