@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import atheris
@@ -13,6 +15,7 @@ from privclust.engines.base import ROW, Unit
 ALLOWED = (*DECLARED, OSError)
 """A gzip file that ends too early is an OSError, with nothing in its message."""
 HEADER = b"age,weight,who\n"
+LINES = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n]|$)")
 COLUMNS = ("age", "weight")
 PEOPLE = Unit(PERSON, 1)
 
@@ -37,18 +40,16 @@ def attempt(data: bytes, folder: Path) -> None:
     how, dropped = source.ConsumeIntInRange(0, 3), source.ConsumeIntInRange(0, 7)
     body = data[:-1]
     if how == 2:
-        try:
+        with suppress(*ALLOWED):
             answers(written(folder, "table.csv.gz", body), COLUMNS, ROW)
-        except ALLOWED:
-            pass
         return
     content = body if how == 1 else HEADER + body
     for unit in (ROW, PEOPLE):
         try:
             found = answers(written(folder, "table.csv", content), COLUMNS, unit)
-            first, *lines = content.replace(b"\r", b"\n").split(b"\n")
+            first, *lines = LINES.findall(content)
             del lines[dropped : dropped + 1]
-            without = b"\n".join([first, *lines])
+            without = b"".join([first, *lines])
             other = answers(written(folder, "table.csv", without), COLUMNS, unit)
         except DECLARED:
             continue

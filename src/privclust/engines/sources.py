@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privclust.engines.base import guarded
+from privclust.engines.cells import intact
 from privclust.engines.files import BATCH_ROWS, is_path, open_files
 from privclust.engines.frames import arrow_schema, polars_schema
 from privclust.engines.schema import Schema
@@ -120,7 +121,10 @@ def _scanned(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
     scanner = dataset.scanner(
         columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=2
     )
-    yield from scanner.to_batches()
+    for batch in scanner.to_batches():
+        for column in batch.columns:
+            intact(column)
+        yield batch
 
 
 def _collected(frame: Any, columns: Sequence[str]) -> Iterator[Any]:

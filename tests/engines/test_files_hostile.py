@@ -1,0 +1,96 @@
+"""Files that fuzzing found to do more than fail: each is refused, or its one bad row left out."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from conformance import source, write_arrow, write_parquet
+from processes import output_of
+
+from privclust.domain import Box
+from privclust.engines.arrow import ArrowEngine
+from privclust.engines.files import open_files
+from privclust.errors import UnreadableFileError
+from privclust.geometry.grid import UNIT
+from privclust.queries import Count
+
+ONE = Box([0], [100])
+READ_BY_IDS = """
+import sys
+import pyarrow.dataset as ds
+from privclust.domain import Box
+from privclust.engines.base import EngineError, Unit
+from privclust.engines.sources import source_of
+from privclust.engines.spilled import SpilledEngine
+from privclust.queries import Count
+
+table = sys.argv[1] if sys.argv[2] == "path" else ds.dataset(sys.argv[1], format="ipc")
+try:
+    SpilledEngine(source_of(table), ["a"], Box([0], [100]), Unit("who", 1)).aggregate(Count())
+except EngineError:
+    print("refused")
+"""
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("row", [b"1,2,\xff\n", b"\xff\n", b'1,"\xff",""\r', b"1,2,3\n"])
+def test_a_row_with_other_cells_is_left_out_and_nothing_is_said_of_its_bytes(
+    row: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Arrow stopped at such a row if it was not UTF-8, and printed its bytes."""
+    file = tmp_path / "x.csv"
+    file.write_bytes(b"a,b\n1,\xfe\n" + row + b"2,y\n")
+    (count,) = ArrowEngine(source(file), ["a"], ONE).aggregate(Count())
+    assert count == 2 * UNIT
+    assert capfd.readouterr() == ("", "")
+
+
+def test_bytes_that_are_no_text_stay_as_they_are_where_a_row_has_its_cells(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_bytes(b'a,b\n1,\xfe\n2,"\xff\xfe, ""x"""\n')
+    _, batches = open_files(file)
+    (batch,) = batches(["b"])
+    assert batch.column("b").to_pylist() == [b"\xfe", b'\xff\xfe, "x"']
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_file_broken_in_its_footer_is_refused_as_that(ending: str, tmp_path: Path) -> None:
+    write = write_parquet if ending == "parquet" else write_arrow
+    intact = write(pa.table({"a": [1.0, 2.0]}), tmp_path / f"x.{ending}").read_bytes()
+    size = struct.unpack("<i", intact[-8:-4] if ending == "parquet" else intact[-10:-6])[0]
+    start = len(intact) - size - (8 if ending == "parquet" else 10)
+    broken = tmp_path / f"broken.{ending}"
+    for at in range(start, len(intact) - 10):
+        broken.write_bytes(intact[:at] + bytes([intact[at] ^ 0xFF]) + intact[at + 1 :])
+        try:
+            open_files(broken)
+        except UnreadableFileError as refused:
+            assert str(tmp_path) not in str(refused)
+
+
+@pytest.mark.parametrize("way", ["path", "dataset"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary()])
+def test_texts_that_lie_beyond_their_file_are_an_error_and_no_crash(
+    kind: pa.DataType, way: str, tmp_path: Path
+) -> None:
+    """Arrow trusts what a file says of where its texts lie, and read whatever was there."""
+    table = pa.table({"a": [1.0, 2.0, 3.0], "who": pa.array(["ann", "bob", "cyd"], kind)})
+    file = write_arrow(table, tmp_path / "x.arrow")
+    places = struct.pack("<4i", 0, 3, 6, 9)
+    content = file.read_bytes()
+    assert content.count(places) == 1
+    file.write_bytes(content.replace(places, struct.pack("<4i", 0, 3, 10**7, 9)))
+    assert output_of(READ_BY_IDS, str(file), way) == "refused\n"
+
+
+def test_ids_that_are_no_text_are_read_from_arrow_files(tmp_path: Path) -> None:
+    """Whether texts lie within their file is looked at; what they say is not."""
+    who = pa.array([b"\xff", b"ann"], pa.binary()).view(pa.string())
+    table = pa.table({"a": [1.0, 2.0], "who": who})
+    file = write_arrow(table, tmp_path / "x.arrow")
+    for found in (source(file), source(ds.dataset(file, format="ipc"))):
+        assert sum(batch.num_rows for batch in found.batches(["a", "who"])) == 2
