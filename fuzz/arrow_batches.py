@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import atheris
 import pyarrow as pa
@@ -17,7 +17,7 @@ from privclust.engines.cells import ids
 
 COLUMNS = ("age", "weight")
 PEOPLE = Unit(PERSON, 2)
-Data = atheris.FuzzedDataProvider
+Data: TypeAlias = atheris.FuzzedDataProvider
 
 TEXTS = ("", "0.5", "+1", "-inf", "nan", "1e400", "ann", " 7 ", "\x00", "٣")
 INTEGERS = (0, 1, -1, 127, -128)

@@ -77,7 +77,8 @@ def rechain(rows: list[list[Any]]) -> None:
     previous = NOTHING
     for last, row in enumerate(rows):
         try:
-            line = chained(last, previous, Entry(*row[1:5], json.loads(row[BODY])))
+            kind, label, run, slot, body = row[1 : BODY + 1]
+            line = chained(last, previous, Entry(kind, label, run, slot, json.loads(body)))
         except (TypeError, ValueError):
             return
         row[0], row[-1] = line.number, line.hash

@@ -26,7 +26,7 @@ PERSON = "who"
 files._CSV_BYTES = 2**10
 spilled.PARTITIONS = 2
 for room in (arrow, spilled):
-    room.on_all_cores = lambda work, items, threads: map(work, items)  # type: ignore[assignment]
+    room.on_all_cores = lambda work, items, threads: map(work, items)  # type: ignore[attr-defined]
 
 
 def engine_of(table: Any, columns: Sequence[str], unit: Unit) -> ArrowEngine | SpilledEngine:

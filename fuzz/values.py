@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import atheris
+import numpy as np
 
 STRANGE: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 7, 0.5, -0.0, 1e-300, 1e150, 1e308, -1e308),
@@ -18,7 +20,7 @@ def value_from(data: atheris.FuzzedDataProvider, depth: int = 3) -> Any:
     """Return a strange value, or one made up."""
     match data.ConsumeIntInRange(0, 6 if depth else 4):
         case 0 | 1:
-            return STRANGE[data.ConsumeIntInRange(0, len(STRANGE) - 1)]
+            return deepcopy(STRANGE[data.ConsumeIntInRange(0, len(STRANGE) - 1)])
         case 2:
             return data.ConsumeInt(8)
         case 3:
@@ -52,7 +54,5 @@ def edit(content: Any, data: atheris.FuzzedDataProvider) -> None:
 
 def noise_seeds(count: int) -> list[bytes]:
     """Return inputs that make different choices."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     return [rng.bytes(int(size)) for size in rng.integers(16, 256, count)]

@@ -1,0 +1,74 @@
+"""Faults in every function that a piece of work calls, one after the other."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+GUARD = "guarded.<locals>.quiet"
+
+
+class InjectedError(Exception):
+    """A fault that nobody planned for."""
+
+
+def functions_called(work: Callable[[], object], rooms: tuple[str, ...]) -> list[str]:
+    """Return the functions of some modules that `work` calls, in the order of their first call."""
+    found: dict[str, None] = {}
+
+    def listen(frame: FrameType) -> None:
+        name = _name(frame)
+        if name.startswith(rooms):
+            found[name] = None
+
+    with _traced(listen):
+        work()
+    return list(found)
+
+
+@contextmanager
+def failing(name: str, secret: str) -> Iterator[None]:
+    """Make the first call of a function fail, beside the rows with an error that shows one."""
+    pending = [name]
+
+    def fail(frame: FrameType) -> None:
+        if pending and _name(frame) == name:
+            pending.clear()
+            raise InjectedError(secret if _beside_rows(frame) else "injected")
+
+    with _traced(fail):
+        yield
+
+
+@contextmanager
+def _traced(on_call: Callable[[FrameType], None]) -> Iterator[None]:
+    def trace(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            on_call(frame)
+
+    before = sys.gettrace()
+    threading.settrace(trace)
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)
+
+
+def _name(frame: FrameType) -> str:
+    return f"{frame.f_globals.get('__name__', '')}:{frame.f_code.co_qualname}"
+
+
+def _beside_rows(frame: FrameType | None) -> bool:
+    if threading.current_thread() is not threading.main_thread():
+        return True  # only engines have workers
+    while frame is not None:
+        if frame.f_code.co_qualname == GUARD:
+            return True
+        frame = frame.f_back
+    return False
