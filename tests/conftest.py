@@ -28,6 +28,7 @@ EXPECTED_SUITES = (
     "tests/test_errors.py",
     "tests/test_estimators.py",
     "tests/test_exporting.py",
+    "tests/test_faults_everywhere.py",
     "tests/test_fitting.py",
     "tests/test_json_schema.py",
     "tests/test_planning.py",

@@ -22,7 +22,7 @@ def functions_called(work: Callable[[], object], rooms: tuple[str, ...]) -> list
 
     def listen(frame: FrameType) -> None:
         name = _name(frame)
-        if name.startswith(rooms):
+        if name.startswith(rooms) and not name.endswith("<module>"):
             found[name] = None
 
     with _traced(listen):

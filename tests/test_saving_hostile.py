@@ -302,6 +302,14 @@ def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> N
         assert said in refused(changed(honest, where, value), tmp_path)
 
 
+@pytest.mark.parametrize("where", ["center_stderr.0.0", "size_stderr.2", "cluster_radii.0"])
+def test_an_error_or_radius_below_zero_is_refused(
+    where: str, good: dict[str, Any], tmp_path: Path
+) -> None:
+    """It loaded, and the report could not be drawn."""
+    assert "negative" in refused(changed(good, where, -1.0), tmp_path)
+
+
 def test_columns_are_texts_and_as_many_as_there_are(good: dict[str, Any], tmp_path: Path) -> None:
     for names in (["age", "age"], ["age", "age", "weight"], ["age", "\ud800"]):
         refused(changed(good, "columns", names), tmp_path)

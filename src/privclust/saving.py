@@ -140,7 +140,10 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     for key, name in _ARRAYS.items():
         if content[key] is not None:
             shape = centers.shape if key == "center_stderr" else (k,)
-            setattr(model, name, _array(content[key], shape))
+            found = _array(content[key], shape)
+            if (found < 0).any():
+                raise ValueError(f"{key} has a negative number, which no error or radius is")
+            setattr(model, name, found)
     if content["coreset"] is not None:
         model.coreset_ = _coreset(content["coreset"], domain.center.size)
     model.releases_ = tuple(_release(release) for release in content["releases"])
