@@ -10,6 +10,9 @@ from types import FrameType
 from typing import Any
 
 GUARD = "guarded.<locals>.quiet"
+DOOR = (GUARD, "_Silence.")
+WRITTEN_BY_PYTHON = ("<module>", "__init__", "__repr__")
+"""Half an object has no text of its own for a traceback to show."""
 
 
 class InjectedError(Exception):
@@ -22,7 +25,7 @@ def functions_called(work: Callable[[], object], rooms: tuple[str, ...]) -> list
 
     def listen(frame: FrameType) -> None:
         name = _name(frame)
-        if name.startswith(rooms) and not name.endswith("<module>"):
+        if name.startswith(rooms) and not name.endswith(WRITTEN_BY_PYTHON):
             found[name] = None
 
     with _traced(listen):
@@ -65,6 +68,8 @@ def _name(frame: FrameType) -> str:
 
 
 def _beside_rows(frame: FrameType | None) -> bool:
+    if frame is not None and frame.f_code.co_qualname.startswith(DOOR):
+        return False  # the guard itself, which looks at no row
     if threading.current_thread() is not threading.main_thread():
         return True  # only engines have workers
     while frame is not None:

@@ -26,6 +26,8 @@ ROOMS = tuple(
         *("privacy.curator", "privacy.ledger", "privacy.sql_journal", "privacy.noise"),
     )
 )
+OPENED = "privclust.recording:recording"
+"""First called when the table is behind its engine."""
 FAST = ("-k", 2, "--delta", 1e-6, "--seed", 0, "--max-clusters", 2, "--quiet")
 PAID = ("--out", "out/model.json", "--ledger", "out/budget.db", "--dataset", "visits")
 COMMANDS: dict[str, tuple[object, ...]] = {
@@ -106,12 +108,17 @@ def fits() -> dict[str, Fit]:
 
 @pytest.mark.parametrize("fit", fits())
 def test_a_fit_that_fails_anywhere_holds_no_cell_in_its_traceback(fit: str) -> None:
-    """Frames of this library are looked into; the caller's own hold what the caller put there."""
+    """Frames of this library are looked into; the caller's own hold what the caller put there.
+
+    Until parameters are checked they hold the table too, as `open_table` says: rows are not read
+    before.
+    """
     work = fits()[fit]
     with noise_from(RepeatableNoise(0)), warnings.catch_warnings(record=True) as warned:
         names = functions_called(work, ROOMS)
-        assert len(names) > 50
-        for name in names:
+        later = names[names.index(OPENED) :]
+        assert len(later) > 50
+        for name in later:
             with failing(name, SECRET):
                 text = failure_of(work)
             assert_silent_about_cells(text)

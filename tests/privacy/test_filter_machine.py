@@ -55,8 +55,8 @@ class Adversary(RuleBasedStateMachine):
             self.ledger.claim(run, slot, price, b"question")
         except RuntimeError:
             return
-        assert self.charged.setdefault((run, slot), price) == price
         assert run not in self.closed or (run, slot) in self.charged
+        assert self.charged.setdefault((run, slot), price) == price
 
     @rule(run=runs, slot=st.sampled_from("abc"), value=st.integers(-5, 5))
     def answer(self, run: str, slot: str, value: int) -> None:
