@@ -11,8 +11,8 @@ from typing import Any
 
 GUARD = "guarded.<locals>.quiet"
 DOOR = (GUARD, "_Silence.")
-WRITTEN_BY_PYTHON = ("<module>", "__init__", "__repr__")
-"""Half an object has no text of its own for a traceback to show."""
+LEFT_OUT = ("<module>", "__init__", "__repr__", "<genexpr>", ":_close")
+"""Half an object has no text for a traceback to show; the others may be called by Python alone."""
 
 
 class InjectedError(Exception):
@@ -25,7 +25,7 @@ def functions_called(work: Callable[[], object], rooms: tuple[str, ...]) -> list
 
     def listen(frame: FrameType) -> None:
         name = _name(frame)
-        if name.startswith(rooms) and not name.endswith(WRITTEN_BY_PYTHON):
+        if name.startswith(rooms) and not name.endswith(LEFT_OUT):
             found[name] = None
 
     with _traced(listen):

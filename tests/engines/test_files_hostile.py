@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -14,7 +16,9 @@ from processes import output_of
 
 from privclust.domain import Box
 from privclust.engines.arrow import ArrowEngine
+from privclust.engines.base import EngineError, Unit
 from privclust.engines.files import open_files
+from privclust.engines.spilled import SpilledEngine
 from privclust.errors import UnreadableFileError
 from privclust.geometry.grid import UNIT
 from privclust.queries import Count
@@ -93,3 +97,23 @@ def test_ids_that_are_no_text_are_read_from_arrow_files(tmp_path: Path) -> None:
     file = write_arrow(table, tmp_path / "x.arrow")
     for found in (source(file), source(ds.dataset(file, format="ipc"))):
         assert sum(batch.num_rows for batch in found.batches(["a", "who"])) == 2
+
+
+def test_temporary_files_are_closed_at_once_when_writing_them_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They hold rows; left to the garbage collector, they warned that they were open."""
+    opened: list[Any] = []
+    make = tempfile.TemporaryFile
+
+    def listened(**named: Any) -> Any:
+        opened.append(make(**named))
+        return opened[-1]
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", listened)
+    table = pa.table({"a": [1.0], "who": ["ann"]})
+    monkeypatch.setattr("privclust.engines.spilled.cells_to_rows", None)
+    with pytest.raises(EngineError):
+        SpilledEngine(source(lambda: table), ["a"], ONE, Unit("who", 1)).aggregate(Count())
+    assert opened
+    assert all(file.closed for file in opened)

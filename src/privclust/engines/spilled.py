@@ -102,6 +102,14 @@ class SpilledEngine:
     def _written(self) -> list[Any]:
         """Read the table once and write each row into the file of its unit."""
         files = [tempfile.TemporaryFile(buffering=2**18) for _ in range(PARTITIONS)]  # noqa: SIM115
+        try:
+            self._write(files)
+        except BaseException:
+            _close(files)  # rows lie in them
+            raise
+        return files
+
+    def _write(self, files: list[Any]) -> None:
         schema = pa.schema([("id", pa.large_binary()), ("row", pa.binary(4 * self.n_columns))])
         writers = [pa.ipc.new_stream(file, schema) for file in files]
         batches = self._source.batches([*self._columns, str(self.unit.column)])
@@ -111,7 +119,6 @@ class SpilledEngine:
         for writer, file in zip(writers, files, strict=True):
             writer.close()
             file.flush()
-        return files
 
     def _sorted_out(self, cells: Any) -> list[tuple[int, list[Any]]]:
         """Return for each file the ids and rows of a batch that belong into it."""
