@@ -85,7 +85,7 @@ def test_every_release_is_charged_and_stored_before_it_is_seen() -> None:
     stored = {entry["slot"]: entry for entry in ledger.export() if entry["kind"] == "answer"}
     assert stored.keys() == {release.slot for release in releases}
     for release in releases:
-        assert stored[release.slot]["values"] == tuple(release.answer.tolist())
+        assert stored[release.slot]["values"] == release.answer.tolist()
         assert stored[release.slot]["scale"] == release.scale
 
 
