@@ -83,7 +83,8 @@ class Completeness:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--complete"):
+    one_of_several = hasattr(config, "workerinput")  # it sees a part, the process above all
+    if config.getoption("--complete") and not one_of_several:
         config.pluginmanager.register(Completeness(), "completeness")
 
 

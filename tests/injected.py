@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -19,28 +20,30 @@ class InjectedError(Exception):
     """A fault that nobody planned for."""
 
 
-def functions_called(work: Callable[[], object], rooms: tuple[str, ...]) -> list[str]:
-    """Return the functions of some modules that `work` calls, in the order of their first call."""
-    found: dict[str, None] = {}
+def functions_called(work: Callable[[], object], rooms: tuple[str, ...]) -> Counter[str]:
+    """Return how often `work` calls each function of some modules, the first called first."""
+    found: Counter[str] = Counter()
 
     def listen(frame: FrameType) -> None:
         name = _name(frame)
         if name.startswith(rooms) and not name.endswith(LEFT_OUT):
-            found[name] = None
+            found[name] += 1
 
     with _traced(listen):
         work()
-    return list(found)
+    return found
 
 
 @contextmanager
-def failing(name: str, secret: str) -> Iterator[None]:
-    """Make the first call of a function fail, beside the rows with an error that shows one."""
-    pending = [name]
+def failing(name: str, secret: str, call: int = 1) -> Iterator[None]:
+    """Make one call of a function fail, beside the rows with an error that shows one."""
+    calls: Counter[str] = Counter()
 
     def fail(frame: FrameType) -> None:
-        if pending and _name(frame) == name:
-            pending.clear()
+        if _name(frame) != name:
+            return
+        calls[name] += 1
+        if calls[name] == call:
             raise InjectedError(secret if _beside_rows(frame) else "injected")
 
     with _traced(fail):

@@ -26,6 +26,7 @@ ROOMS = tuple(
         *("privacy.curator", "privacy.ledger", "privacy.sql_journal", "privacy.noise"),
     )
 )
+BESIDE_ROWS = ("privclust.engines", "privclust.privacy.curator", "privclust.privacy.noise")
 OPENED = "privclust.recording:recording"
 """First called when the table is behind its engine."""
 FAST = ("-k", 2, "--delta", 1e-6, "--seed", 0, "--max-clusters", 2, "--quiet")
@@ -90,6 +91,23 @@ def test_a_command_that_fails_anywhere_shows_no_cell(
     assert len(recwarn) == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--rows", 10_000, "--columns", 2, "--delta", 1e-6),
+        ("report", "model.json", "-o", "out/report.html"),
+        ("export", "model.json", "--sql", "duckdb"),
+        ("ledger", "remaining", "out/budget.db"),
+        ("ledger", "verify", "out/budget.db"),
+    ],
+)
+def test_other_commands_are_never_beside_rows(words: tuple[object, ...], out: Path) -> None:
+    results: list[Any] = []
+    called = functions_called(lambda: results.append(privclust(*words)), BESIDE_ROWS)
+    assert results[0].exit_code == 0, results[0].output
+    assert not called
+
+
 Fit = Callable[[], object]
 
 
@@ -106,8 +124,9 @@ def fits() -> dict[str, Fit]:
     }
 
 
+@pytest.mark.parametrize("call", ["first", "last"])
 @pytest.mark.parametrize("fit", fits())
-def test_a_fit_that_fails_anywhere_holds_no_cell_in_its_traceback(fit: str) -> None:
+def test_a_fit_that_fails_anywhere_holds_no_cell_in_its_traceback(fit: str, call: str) -> None:
     """Frames of this library are looked into; the caller's own hold what the caller put there.
 
     Until parameters are checked they hold the table too, as `open_table` says: rows are not read
@@ -115,11 +134,12 @@ def test_a_fit_that_fails_anywhere_holds_no_cell_in_its_traceback(fit: str) -> N
     """
     work = fits()[fit]
     with noise_from(RepeatableNoise(0)), warnings.catch_warnings(record=True) as warned:
-        names = functions_called(work, ROOMS)
+        calls = functions_called(work, ROOMS)
+        names = list(calls)
         later = names[names.index(OPENED) :]
         assert len(later) > 50
         for name in later:
-            with failing(name, SECRET):
+            with failing(name, SECRET, 1 if call == "first" else calls[name]):
                 text = failure_of(work)
             assert_silent_about_cells(text)
     assert_silent_about_cells(" ".join(str(warning.message) for warning in warned))
