@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from benchmarks.__main__ import MEASUREMENTS
+from fuzz.__main__ import TARGETS
 from privclust.audit.mutations import CATALOGUE
 from privclust.cli import app
 
@@ -83,6 +84,8 @@ def can_be_typed(command: str) -> bool:
         )
     if words[:3] == ["python", "-m", "benchmarks"]:
         return words[3] in MEASUREMENTS
+    if words[:3] == ["python", "-m", "fuzz"]:
+        return set(words[3:]) <= set(TARGETS)
     if words[0] == "privclust":
         return is_known_to(typer.main.get_command(app), words[1:])
     return command in TOOLS
@@ -110,7 +113,8 @@ def test_what_is_not_there_is_found() -> None:
 Test names are relative to `tests/`: `test_door.py::test_the_fence_works`, `::test_no`,
 `test_no.py::test_no`, `privacy/no.py`, `geometry/{grid,no}.py`, `no/`, `privclust.no`, the
 mutation `no`, `pytest tests/no.py -m attack`, `pytest tests/test_door.py::test_no`, `mypy`,
-`python -m benchmarks no`, `privclust ledger no`, `privclust plan --rows 5`, [no](no.md#a).
+`python -m benchmarks no`, `python -m fuzz no`, `privclust ledger no`,
+`privclust plan --rows 5`, [no](no.md#a).
   ```console
   $ privclust no
   ```
@@ -119,7 +123,7 @@ mutation `no`, `pytest tests/no.py -m attack`, `pytest tests/test_door.py::test_
         [
             *("test_door.py::test_no", "test_no.py::test_no", "privacy/no.py", "geometry/no.py"),
             *("no/", "privclust.no", "no", "pytest tests/no.py -m attack", "no.md"),
-            *("pytest tests/test_door.py::test_no", "python -m benchmarks no"),
+            *("pytest tests/test_door.py::test_no", "python -m benchmarks no", "python -m fuzz no"),
             *("privclust ledger no", "privclust no"),
         ]
     )
