@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,33 +14,22 @@ TESTS = Path(__file__).parents[1]
 NOTHING = Mutation("nothing", "domain.py", "class Box:", "class Box:")
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
-    """Exit code and output of the attack subset for each mutation, one a core at a time."""
-
-    def outcome(mutation: Mutation) -> tuple[int, str]:
-        copy = tmp_path_factory.mktemp("mutant")
-        plant(mutation, PACKAGE, copy)
-        done = attack(TESTS, copy)
-        return done.returncode, done.stdout
-
-    mutations = (NOTHING, *CATALOGUE)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(outcome, mutations)
-        return {m.name: result for m, result in zip(mutations, results, strict=True)}
+def attacked(mutation: Mutation, copy: Path) -> tuple[int, str]:
+    """Return exit code and output of the attack subset with a bug planted in a copy."""
+    plant(mutation, PACKAGE, copy)
+    done = attack(TESTS, copy)
+    return done.returncode, done.stdout
 
 
-def test_the_attack_subset_is_green_without_a_mutation(
-    outcomes: dict[str, tuple[int, str]],
-) -> None:
-    code, output = outcomes[NOTHING.name]
+def test_the_attack_subset_is_green_without_a_mutation(tmp_path: Path) -> None:
+    code, output = attacked(NOTHING, tmp_path)
     assert code == 0, output
 
 
-@pytest.mark.parametrize("name", [mutation.name for mutation in CATALOGUE])
-def test_the_attack_subset_catches(name: str, outcomes: dict[str, tuple[int, str]]) -> None:
-    code, output = outcomes[name]
-    assert code == 1, f"{name} was not caught:\n{output}"
+@pytest.mark.parametrize("mutation", CATALOGUE, ids=lambda mutation: mutation.name)
+def test_the_attack_subset_catches(mutation: Mutation, tmp_path: Path) -> None:
+    code, output = attacked(mutation, tmp_path)
+    assert code == 1, f"{mutation.name} was not caught:\n{output}"
 
 
 def test_a_mutation_that_no_longer_fits_the_source_is_an_error(tmp_path: Path) -> None:
