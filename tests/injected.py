@@ -12,8 +12,9 @@ from typing import Any
 
 GUARD = "guarded.<locals>.quiet"
 DOOR = (GUARD, "_Silence.")
-LEFT_OUT = ("<module>", "__init__", "__repr__", "<genexpr>", ":_close")
-"""Half an object has no text for a traceback to show; the others may be called by Python alone."""
+LEFT_OUT = ("<module>", "__init__", "__repr__", "<genexpr>", ":_close", "_Silence.__exit__")
+"""Half an object has no text for a traceback to show; the next may be called by Python alone; the
+last would leave warnings off for every test that follows."""
 
 
 class InjectedError(Exception):

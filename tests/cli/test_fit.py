@@ -7,6 +7,7 @@ import runpy
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,15 @@ def test_a_fit_is_recorded_and_the_model_is_found_in_its_ledger(
     )
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A process that was started in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_fit_says_how_to_resume_it_and_ends_as_its_twin(
     ledger: str, twin: PrivateKMeans, tmp_path: Path
 ) -> None:
