@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    audit,
     blobs,
     cost,
     elbow,
@@ -21,6 +22,7 @@ from benchmarks import (
 )
 
 MEASUREMENTS = {
+    "audit": audit.main,
     "blobs": blobs.main,
     "cost": cost.main,
     "elbow": elbow.main,
@@ -35,7 +37,12 @@ MEASUREMENTS = {
     "speed": speed.main,
     "utility": utility.main,
 }
-REPORTS = {"reproduce": reproduce.report, "speed": speed.report, "utility": utility.report}
+REPORTS = {
+    "audit": audit.report,
+    "reproduce": reproduce.report,
+    "speed": speed.report,
+    "utility": utility.report,
+}
 
 
 def main() -> None:

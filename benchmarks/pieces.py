@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,21 +39,21 @@ class Outcome:
 Results = dict[Piece, Outcome]
 
 
-def load(name: str) -> Results:
-    """Return the pieces kept under `name`."""
+def load(name: str, kind: Callable[..., Any] = Outcome) -> dict[Piece, Any]:
+    """Return the pieces kept under `name`, and what each gave, as a `kind`."""
     file = RESULTS / f"{name}.parquet"
     if not file.exists():
         return {}
     keys = Piece.__dataclass_fields__
     return {
-        Piece(**{key: row[key] for key in keys}): Outcome(
+        Piece(**{key: row[key] for key in keys}): kind(
             **{key: value for key, value in row.items() if key not in keys}
         )
         for row in pq.read_table(file).to_pylist()
     }
 
 
-def save(name: str, results: Results) -> None:
+def save(name: str, results: Mapping[Piece, Any]) -> None:
     """Keep the pieces under `name`."""
     rows = [{**asdict(piece), **asdict(outcome)} for piece, outcome in results.items()]
     rows.sort(key=lambda row: (row["method"], row["dataset"], row["epsilon"], row["seed"]))
@@ -66,13 +67,14 @@ def save(name: str, results: Results) -> None:
 def run(
     name: str,
     pieces: Iterable[Piece],
-    measure: Callable[[Piece], Outcome],
+    measure: Callable[[Piece], Any],
     code_of: Callable[[str], str],
     workers: int = 2,
-) -> Results:
+    kind: Callable[..., Any] = Outcome,
+) -> dict[Piece, Any]:
     """Measure the pieces that are missing or stale, show progress, and return all of them."""
     wanted = list(pieces)
-    results = load(name)
+    results = load(name, kind)
     missing = [
         piece
         for piece in wanted

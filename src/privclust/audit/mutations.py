@@ -7,6 +7,7 @@ every one of them; a test suite that stays green with a bug of this list planted
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -254,14 +255,17 @@ def plant(mutation: Mutation, package: Path, destination: Path) -> None:
     source.write_text(text.replace(mutation.before, mutation.after))
 
 
-def attack(tests: Path, source: Path) -> subprocess.CompletedProcess[str]:
+def attack(mutation: Mutation, tests: Path, source: Path) -> subprocess.CompletedProcess[str]:
     """Run the tests marked ``attack`` against the package below `source`, up to the first failure.
 
     Exit code 0 means that no test noticed, 1 that one did; anything else that the run itself broke.
+    Tests named after the file with the mutation come first, because they are likely to notice.
     """
     # Named one by one: the other test files load referees that take seconds to import.
-    files = [str(file) for file in tests.rglob("test_*.py") if "mark.attack" in file.read_text()]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "attack", *sorted(files)]
+    files = [file for file in tests.rglob("test_*.py") if "mark.attack" in file.read_text()]
+    mutated = Path(mutation.file).stem
+    files.sort(key=lambda file: (mutated not in file.stem, file))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "attack", *map(str, files)]
     command += ["-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
     return subprocess.run(
         command,
@@ -278,3 +282,15 @@ def attack(tests: Path, source: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def caught_by(output: str) -> str | None:
+    """Return the first test that failed, as pytest's summary names it; None if none did.
+
+    Examples
+    --------
+    >>> caught_by("FAILED tests/test_domain.py::test_rim[0.5] - assert 2 == 1")
+    'tests/test_domain.py::test_rim[0.5]'
+    """
+    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
+    return found and found[1]

@@ -25,6 +25,7 @@ from privclust.testing import noise_from
 class Question:
     """One question as the engine saw it, with its exact answer and the noise asked for."""
 
+    query: Query
     digest: str
     bounds: Bounds
     exact: tuple[int, ...]
@@ -62,7 +63,16 @@ class Transcript:
     noise : NoiseSource
         Where noise comes from while recording.
     replay : list of int arrays, optional
-        Noisy answers to give instead.
+        Noisy answers to give instead, as far as they go.
+
+    Attributes
+    ----------
+    questions : list of Question
+        What was asked and answered with noise.
+    answers : list of int arrays
+        The noisy answers.
+    reads : int
+        How often exact answers were read; more often than noise was drawn is a leak.
     """
 
     name = "testing: transcript"
@@ -74,9 +84,10 @@ class Transcript:
         self.unit = engine.unit
         self.questions: list[Question] = []
         self.answers: list[IntArray] = []
+        self.reads = 0
         self._engine = engine
         self._noise = noise
-        self._replay = replay
+        self._replay = replay or []
         self._asked: tuple[Query, tuple[int, ...]] | None = None
 
     def aggregate(self, query: Query) -> list[int]:
@@ -86,6 +97,7 @@ class Transcript:
     def listen(self, engine: Engine, query: Query) -> list[int]:
         """Ask an engine, the one behind or a sample of it, and remember."""
         exact = engine.aggregate(query)
+        self.reads += 1
         self._asked = (query, tuple(exact))
         return exact
 
@@ -123,8 +135,9 @@ class Transcript:
         query, exact = self._asked
         self._asked = None
         bounds = self.unit.bounds(query)
-        self.questions.append(Question(digest(query), bounds, exact, mechanism, scale))
-        answer = draw() if self._replay is None else self._replay[len(self.answers)]
+        self.questions.append(Question(query, digest(query), bounds, exact, mechanism, scale))
+        left = self._replay[len(self.answers) :]
+        answer = left[0] if left else draw()
         self.answers.append(answer)
         return answer
 

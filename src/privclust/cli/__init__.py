@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from privclust.cli.audit import audit
 from privclust.cli.bounds import bounds_app
 from privclust.cli.fit import fit
 from privclust.cli.ledger import ledger_app
@@ -16,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
-for command in (plan, simulate, fit, report, predict, export):
+for command in (plan, simulate, fit, report, predict, export, audit):
     app.command()(command)
 app.add_typer(bounds_app, name="bounds")
 app.add_typer(ledger_app, name="ledger")

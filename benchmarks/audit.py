@@ -1,0 +1,255 @@
+"""Attacks on ourselves: what they refute of our promises, and which tests notice planted bugs.
+
+Empirical epsilon: every algorithm is fitted with and without a canary, with real noise, and two
+attackers guess which it was: one sees the model, one all releases. What they refute must stay below
+the promise; of a plain count they must refute nearly all, or the attack has no teeth. Mutations:
+planted bugs, most of them of published implementations, each of which a test must notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import methods
+from benchmarks.digest import PACKAGE, code_digest
+from benchmarks.pieces import Piece, load, run
+from privclust.audit.canaries import (
+    DELTA,
+    PLAIN_COUNT,
+    Algorithm,
+    Sightings,
+    attacks,
+    exported,
+    sightings,
+)
+from privclust.audit.epsilon import Scores, refuted
+from privclust.audit.mutations import CATALOGUE, attack, caught_by, plant
+from privclust.geometry.grid import FloatArray
+from privclust.privacy.budget import Budget
+
+TESTS = Path(__file__).parents[1] / "tests"
+PICTURE = Path(__file__).parents[1] / "docs" / "figures" / "audit.png"
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+FITS, BATCH = 500, 50
+"""Of each algorithm at each epsilon, on either side."""
+COUNT_FITS, COUNT_BATCH = 40_000, 2000
+COUNTS = {"count, Gaussian noise": DELTA, "count, Laplace noise": 0.0}
+TEETH = 0.8
+"""The part of its promise that a plain count must be seen to use."""
+SIDES = ("absent", "present")
+ATTACKERS = ("model", "releases")
+SHOWN = 6
+"""Numbers that an attacker takes from a model."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a batch of fits showed, as 32-bit numbers, and the digest of the code that made them."""
+
+    releases: bytes
+    models: bytes
+    cpu_seconds: float
+    code: str
+
+
+@dataclass(frozen=True)
+class Caught:
+    """The first test that noticed a mutation, if any, and a digest of all code and tests."""
+
+    test: str | None
+    cpu_seconds: float
+    code: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was refuted of one promise by one attacker, after so many fits on either side."""
+
+    method: str
+    attacker: str
+    promise: float
+    measured: float
+    fits: int
+
+
+def main(quick: bool) -> None:
+    """Make the fits and plant the mutations that are missing; `quick` does a few of each."""
+    if quick:
+        _try_out()
+        return
+    run("audit", pieces(), measure, code_of, kind=Seen)
+    run("mutations", mutations(), notice, code_of_tests, workers=1, kind=Caught)
+    report()
+
+
+def pieces() -> list[Piece]:
+    """Return all batches of fits; the first few of them cover every promise already, if roughly."""
+    counts = [
+        Piece(method, side, 1.0, batch)
+        for batch in range(COUNT_FITS // COUNT_BATCH)
+        for method in COUNTS
+        for side in SIDES
+    ]
+    batches = [
+        Piece(method, side, epsilon, batch)
+        for batch in range(FITS // BATCH)
+        for method in exported()
+        for epsilon in EPSILONS
+        for side in SIDES
+    ]
+    return [*counts, *batches]
+
+
+def measure(piece: Piece) -> Seen:
+    """Make a batch of fits of one table."""
+    start = time.process_time()
+    algorithm, budget = _target(piece.method, piece.epsilon)
+    batch = COUNT_BATCH if piece.method in COUNTS else BATCH
+    seeds = range(piece.seed * batch, (piece.seed + 1) * batch)
+    seen = sightings(algorithm, budget, piece.dataset == "present", seeds)
+    return Seen(
+        _packed(seen.releases),
+        b"" if piece.method in COUNTS else _packed(seen.models),
+        time.process_time() - start,
+        code_of(piece.method),
+    )
+
+
+def code_of(method: str) -> str:
+    """Return the digest of the code that figures of a method depend on."""
+    return code_digest() if method in COUNTS else methods.code_of(method)
+
+
+def mutations() -> list[Piece]:
+    """Return the catalogue as pieces."""
+    return [Piece(mutation.name, mutation.file, 0.0, 0) for mutation in CATALOGUE]
+
+
+def notice(piece: Piece) -> Caught:
+    """Plant a mutation and run the tests that attack it."""
+    mutation = next(mutation for mutation in CATALOGUE if mutation.name == piece.method)
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        plant(mutation, PACKAGE, Path(folder))
+        done = attack(mutation, TESTS, Path(folder))
+    test = caught_by(done.stdout) if done.returncode == 1 else None
+    return Caught(test, time.monotonic() - start, code_of_tests(piece.method))
+
+
+def code_of_tests(mutation: str) -> str:
+    """Return one digest of the package and its tests for all mutations."""
+    files = sorted([*PACKAGE.rglob("*.py"), *TESTS.rglob("*.py")])
+    content = b"\0".join(file.read_bytes() for file in files)
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def report() -> bool:
+    """Print what is kept, draw it, and return whether all of it is there."""
+    from benchmarks.audit_picture import draw
+
+    cells = refutations()
+    _print_cells(cells)
+    draw(cells, PICTURE)
+    caught = load("mutations", Caught)
+    _print_mutations(caught)
+    below = sum(cell.measured <= cell.promise for cell in cells)
+    sharp = sum(c.measured >= TEETH * c.promise for c in cells if c.method in COUNTS)
+    noticed = sum(caught[piece].test is not None for piece in mutations() if piece in caught)
+    wanted = len(pieces())
+    promises = len(ATTACKERS) * len(exported()) * len(EPSILONS) + len(COUNTS)
+    kept = sum(seen.code == code_of(piece.method) for piece, seen in load("audit", Seen).items())
+    for name, value, bar in (
+        ("fits", kept, wanted),
+        ("promises", below, promises),
+        ("teeth", sharp, len(COUNTS)),
+        ("mutations", noticed, len(CATALOGUE)),
+    ):
+        print(f"audit {name} {value} {bar} {'PASS' if value == bar else 'MISS'}")
+    return bool(kept == wanted)
+
+
+def refutations() -> list[Cell]:
+    """Return what all fits that are kept refute, promise by promise."""
+    sides: dict[tuple[str, float], dict[str, list[Seen]]] = {}
+    for piece, seen in load("audit", Seen).items():
+        if seen.code == code_of(piece.method):
+            both = sides.setdefault((piece.method, piece.epsilon), {side: [] for side in SIDES})
+            both[piece.dataset].append(seen)
+    cells = []
+    for (method, epsilon), seen in sides.items():
+        if all(seen.values()):
+            cells += _cells(method, epsilon, *(_unpacked(seen[side]) for side in SIDES))
+    return cells
+
+
+def _cells(method: str, epsilon: float, absent: Sightings, present: Sightings) -> list[Cell]:
+    _, budget = _target(method, epsilon)
+    fits = min(len(absent.releases), len(present.releases))
+    found = {"releases": Scores(absent.releases, present.releases)}
+    if method not in COUNTS:  # there the one release is all that a model shows
+        found = attacks(absent, present)
+    return [
+        Cell(
+            method, attacker, epsilon, refuted(scores, budget.delta).epsilon_at(budget.delta), fits
+        )
+        for attacker, scores in found.items()
+    ]
+
+
+def _print_cells(cells: list[Cell]) -> None:
+    print(
+        "| algorithm | attacker sees | fits |", *(f" {epsilon:g} |" for epsilon in EPSILONS), sep=""
+    )
+    print("|---" * (3 + len(EPSILONS)) + "|")
+    for method in (*COUNTS, *exported()):
+        for attacker in ATTACKERS:
+            line = [cell for cell in cells if (cell.method, cell.attacker) == (method, attacker)]
+            if not line:
+                continue
+            found = {cell.promise: f"{cell.measured:.2f}" for cell in line}
+            figures = " | ".join(found.get(epsilon, "") for epsilon in EPSILONS)
+            fits = min(cell.fits for cell in line)
+            print(f"| {method} | {attacker} | {fits:,} | {figures} |")
+    print()
+
+
+def _print_mutations(caught: dict[Piece, Caught]) -> None:
+    print("| mutation | planted in | noticed by |\n|---|---|---|")
+    for piece in mutations():
+        test = caught[piece].test or "nobody" if piece in caught else "not tried yet"
+        print(f"| {piece.method} | {piece.dataset} | {test} |")
+    stale = sum(found.code != code_of_tests("") for found in caught.values())
+    print(f"\n{len(caught)} of {len(CATALOGUE)} mutations tried, {stale} of them with older code\n")
+
+
+def _try_out() -> None:
+    """Attack the fastest algorithm a little, and check that every mutation can be planted."""
+    seen = [sightings(*_target("DPLloyd", 4.0), side == "present", range(60)) for side in SIDES]
+    for cell in _cells("DPLloyd", 4.0, *seen):
+        print(f"{cell.method} at 4, by its {cell.attacker}: {cell.measured:.2f} after 60 fits each")
+    for mutation in CATALOGUE:
+        with tempfile.TemporaryDirectory() as folder:
+            plant(mutation, PACKAGE, Path(folder))
+    print(f"{len(CATALOGUE)} mutations can be planted")
+
+
+def _target(method: str, epsilon: float) -> tuple[Algorithm, Budget]:
+    if method in COUNTS:
+        return PLAIN_COUNT, Budget(epsilon, COUNTS[method])
+    return exported()[method], Budget(epsilon, DELTA)
+
+
+def _packed(numbers: FloatArray) -> bytes:
+    return numbers.astype("<f4").tobytes()
+
+
+def _unpacked(batches: list[Seen]) -> Sightings:
+    releases = np.frombuffer(b"".join(seen.releases for seen in batches), "<f4")
+    models = np.frombuffer(b"".join(seen.models for seen in batches), "<f4").reshape(-1, SHOWN)
+    return Sightings(releases.astype(np.float64), models.astype(np.float64))

@@ -1,0 +1,144 @@
+"""Fits of two neighbouring tables, one row apart, and what attackers see of them.
+
+The canary is the row that is most visible: at the rim of the ball, where it adds the most to any
+sum, alone in the cluster that it makes. Tables are small, because it is noise that hides a row and
+not the other rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from privclust import estimators
+from privclust.audit.epsilon import Scores, linear_scores
+from privclust.audit.few_rows import FewRows
+from privclust.audit.witness import Witness
+from privclust.fitting import AlgorithmPlan
+from privclust.geometry.grid import FloatArray
+from privclust.privacy.budget import Budget
+from privclust.privacy.curator import Curator
+from privclust.privacy.noise import OpenDPNoise
+from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
+from privclust.queries import Count
+from privclust.release.clustering import Clustering
+from privclust.testing import noise_from
+
+N_CLUSTERS = 2
+CROWD = np.full((20, 1), -0.5)
+CANARY = np.array([[1.0]])
+DELTA = 0.01
+"""So large that errors are frequent enough to be counted in thousands of fits."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """The two functions that make a fit: what to ask, and how to go on from the answers."""
+
+    plan: Callable[..., AlgorithmPlan]
+    run: Callable[[Curator, Any, np.random.Generator], Clustering]
+
+
+@dataclass(frozen=True, eq=False)
+class Sightings:
+    """What attackers see of fits of one table.
+
+    Attributes
+    ----------
+    releases : array of shape (fits,)
+        The log likelihood ratio of everything released (`privclust.audit.witness`).
+    models : array of shape (fits, 6)
+        Numbers that follow from the centres and sizes that a fitted model shows.
+    """
+
+    releases: FloatArray
+    models: FloatArray
+
+
+def exported() -> dict[str, Algorithm]:
+    """Return the algorithm behind each estimator, by the estimator's name.
+
+    Examples
+    --------
+    >>> sorted(exported())[:2]
+    ['BalcanKMeans', 'DPLloyd']
+    """
+    found = {}
+    for name in estimators.__all__:
+        module = getattr(estimators, name).__module__.rpartition(".")[2]
+        algorithm = import_module(f"privclust.algorithms.{module}")
+        found[name] = Algorithm(algorithm.plan, algorithm.run)
+    return found
+
+
+@dataclass(frozen=True)
+class _CountPlan:
+    """One slot, which gets the whole budget."""
+
+    spending: Plan
+
+
+def _plan_count(n_clusters: int, n_columns: int, budget: Budget, n_rows: None) -> _CountPlan:
+    noise: Mechanism = "laplace" if budget.delta == 0 else "gaussian"
+    return _CountPlan(make_plan(budget, [Slot("count", 1.0, mechanism=noise)]))
+
+
+def _run_count(curator: Curator, plan: _CountPlan, rng: np.random.Generator) -> Clustering:
+    count = curator.measure("count", Count()).values
+    return Clustering(np.zeros((1, CANARY.size)), count, max(1, round(float(count[0]))))
+
+
+PLAIN_COUNT = Algorithm(_plan_count, _run_count)
+"""How many rows there are: an attack that does not reach its whole epsilon has no teeth."""
+
+
+def sightings(
+    algorithm: Algorithm, budget: Budget, present: bool, seeds: Iterable[int]
+) -> Sightings:
+    """Make a fit for each seed of public choices, with real noise, and look at it.
+
+    Examples
+    --------
+    >>> sightings(PLAIN_COUNT, Budget(1.0, DELTA), present=True, seeds=range(3)).releases.shape
+    (3,)
+    """
+    absent_rows, present_rows = FewRows(CROWD), FewRows(np.vstack([CROWD, CANARY]))
+    planned = algorithm.plan(N_CLUSTERS, CANARY.size, budget, None)
+    ratios, models = [], []
+    for seed in seeds:
+        rows = present_rows if present else absent_rows
+        witness = Witness(absent_rows, present_rows, rows, OpenDPNoise())
+        with noise_from(witness), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that noise hides so small clusters
+            curator = Curator.open(witness, planned.spending)
+            found = algorithm.run(curator, planned, np.random.default_rng(seed))
+        ratios.append(witness.log_ratio)
+        models.append(_shown(found))
+    return Sightings(np.array(ratios), np.array(models))
+
+
+def attacks(absent: Sightings, present: Sightings) -> dict[str, Scores]:
+    """Return the scores of an attacker who sees the model, and of one who sees all releases."""
+    return {
+        "model": linear_scores(absent.models, present.models),
+        "releases": Scores(absent.releases, present.releases),
+    }
+
+
+def _shown(found: Clustering) -> list[float]:
+    """Return what may tell of the canary: numbers of rows, and what lies where it does."""
+    distances = np.linalg.norm(found.centers - CANARY, axis=1)
+    nearest = int(np.argmin(distances))
+    return [
+        float(found.n_rows),
+        float(found.sizes.sum()),
+        float(found.sizes.max()),
+        float(found.sizes[nearest]),
+        float(distances[nearest]),
+        float(found.sizes @ (found.centers @ CANARY[0])),
+    ]

@@ -1,0 +1,26 @@
+"""Made-up tables answer as the engine of arrays does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privclust.audit.few_rows import FewRows
+from privclust.domain import Ball
+from privclust.engines.numpy import NumpyEngine
+from privclust.queries import ClusterSums, Count, NearestVotes, Query
+
+ROWS = np.random.default_rng(0).normal(0.0, 0.6, (50, 2))
+POINTS = np.array([[0.3, 0.1], [-0.4, 0.2]])
+OTHER = NumpyEngine(ROWS, Ball(np.zeros(2), 1.0))
+
+
+@pytest.mark.parametrize(
+    "query", [Count(), NearestVotes(POINTS), ClusterSums(POINTS, POINTS, 0.5, 1.0)]
+)
+def test_sums_and_samples_are_those_of_the_engine_of_arrays(query: Query) -> None:
+    few = FewRows(ROWS)
+    few.expect_sample(bytes(32))
+    assert few.aggregate(query) == OTHER.aggregate(query)
+    some = few.sample(1, bytes(32))
+    assert some.aggregate(query) == OTHER.sample(1, bytes(32)).aggregate(query)

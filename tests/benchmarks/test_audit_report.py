@@ -1,0 +1,76 @@
+"""What is kept of an audit is read back, judged and drawn; stale fits are left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import audit, pieces
+from benchmarks.audit import Caught, Seen
+from benchmarks.pieces import Piece
+from privclust import estimators
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "RESULTS", tmp_path)
+    monkeypatch.setattr(audit, "PICTURE", tmp_path / "audit.png")
+    monkeypatch.setattr(audit, "BATCH", 4)
+
+
+@pytest.fixture
+def measured() -> dict[Piece, Seen]:
+    wanted = [Piece("DPLloyd", side, 1.0, batch) for batch in (0, 1) for side in audit.SIDES]
+    return {piece: audit.measure(piece) for piece in wanted}
+
+
+def test_pieces_cover_every_algorithm_and_epsilon_on_both_sides() -> None:
+    found = {(piece.method, piece.epsilon, piece.dataset) for piece in audit.pieces()}
+    algorithms = {
+        (name, epsilon, side)
+        for name in estimators.__all__
+        for epsilon in audit.EPSILONS
+        for side in audit.SIDES
+    }
+    counts = {(name, 1.0, side) for name in audit.COUNTS for side in audit.SIDES}
+    assert found == algorithms | counts
+
+
+def test_batches_of_one_promise_are_judged_together(measured: dict[Piece, Seen]) -> None:
+    pieces.save("audit", measured)
+    cells = audit.refutations()
+    assert [(cell.method, cell.attacker, cell.fits) for cell in cells] == [
+        ("DPLloyd", "model", 8),
+        ("DPLloyd", "releases", 8),
+    ]
+    assert all(0 <= cell.measured <= 1 for cell in cells)
+
+
+def test_stale_fits_and_one_side_alone_are_left_out(measured: dict[Piece, Seen]) -> None:
+    pieces.save("audit", {piece: replace(seen, code="old") for piece, seen in measured.items()})
+    assert audit.refutations() == []
+    one_side = {piece: seen for piece, seen in measured.items() if piece.dataset == "absent"}
+    pieces.save("audit", one_side)
+    assert audit.refutations() == []
+
+
+def test_a_report_of_some_says_what_is_missing(
+    measured: dict[Piece, Seen], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first, second = audit.mutations()[:2]
+    pieces.save("audit", measured)
+    pieces.save(
+        "mutations", {first: Caught("t.py::test_a", 1.0, "old"), second: Caught(None, 1, "old")}
+    )
+    assert audit.report() is False
+    shown = capsys.readouterr().out
+    assert "| DPLloyd | releases | 8 |" in shown
+    assert f"| {first.method} | {first.dataset} | t.py::test_a |" in shown
+    assert f"| {second.method} | {second.dataset} | nobody |" in shown
+    assert "2 of them with older code" in shown
+    assert f"audit fits 4 {len(audit.pieces())} MISS" in shown
+    assert "audit promises 2 86 MISS" in shown
+    assert f"audit mutations 1 {len(audit.mutations())} MISS" in shown
+    assert (tmp_path / "audit.png").read_bytes().startswith(b"\x89PNG")
