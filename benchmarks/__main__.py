@@ -18,6 +18,7 @@ from benchmarks import (
     reproduce,
     scale,
     speed,
+    thesis,
     utility,
 )
 
@@ -35,12 +36,14 @@ MEASUREMENTS = {
     "reproduce": reproduce.main,
     "scale": scale.main,
     "speed": speed.main,
+    "thesis": thesis.main,
     "utility": utility.main,
 }
 REPORTS = {
     "audit": audit.report,
     "reproduce": reproduce.report,
     "speed": speed.report,
+    "thesis": thesis.report,
     "utility": utility.report,
 }
 

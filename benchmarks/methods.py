@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from sklearn.cluster import KMeans
 from benchmarks.data import Dataset, dataset, loss
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Outcome, Piece
+from benchmarks.third_party import diffprivlib
 from privclust import (
     BalcanKMeans,
     DPLloyd,
@@ -31,10 +33,14 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 @dataclass(frozen=True)
 class Method:
-    """How to fit, and the algorithms whose code counts; none for a reference without privacy."""
+    """How to fit, and the algorithms whose code counts; none for what is not ours.
+
+    What another process does is not timed here.
+    """
 
     fit: Callable[[Dataset, float, int], FloatArray]
     algorithms: tuple[str, ...] = ()
+    elsewhere: bool = False
 
 
 def _private(
@@ -65,7 +71,7 @@ def _ball_and_rows(data: Dataset) -> dict[str, Any]:
 
 
 def _cube_and_rows(data: Dataset) -> dict[str, Any]:
-    sides = np.full(data.rows.shape[1], np.abs(data.rows).max())
+    sides = np.full(data.rows.shape[1], data.reach)
     return {"bounds": (-sides, sides), "n_rows": len(data.rows)}
 
 
@@ -107,6 +113,7 @@ METHODS = {
     "HDPEMeans": Method(_private(HDPEMeans, _ball_and_rows), ("pe_means", "hdpe_means")),
     "DPLloyd": Method(_private(DPLloyd, _ball_and_rows), ("dp_lloyd",)),
     "FastLloyd": Method(_private(FastLloyd, _cube_and_rows), ("fast_lloyd",)),
+    "diffprivlib": Method(diffprivlib, elsewhere=True),
     "LSHCoreset": Method(_private(LSHCoreset, _ball_and_rows), ("lsh_coreset",)),
     "BalcanKMeans": Method(_private(BalcanKMeans, _ball_and_rows), _BALCAN),
     "BalcanKMeans, original": Method(_private(_original, _ball_and_rows), _BALCAN),
@@ -124,7 +131,8 @@ def code_of(method: str) -> str:
 def measure(piece: Piece) -> Outcome:
     """Make one fit and return its loss and its CPU seconds."""
     data = dataset(piece.dataset)
+    method = METHODS[piece.method]
     start = time.process_time()
-    centers = METHODS[piece.method].fit(data, piece.epsilon, piece.seed)
-    seconds = time.process_time() - start
+    centers = method.fit(data, piece.epsilon, piece.seed)
+    seconds = math.nan if method.elsewhere else time.process_time() - start
     return Outcome(loss(data.rows, centers), seconds, code_of(piece.method))

@@ -69,12 +69,16 @@ def run(
     pieces: Iterable[Piece],
     measure: Callable[[Piece], Any],
     code_of: Callable[[str], str],
+    known: Results | None = None,
     workers: int = 2,
     kind: Callable[..., Any] = Outcome,
 ) -> dict[Piece, Any]:
-    """Measure the pieces that are missing or stale, show progress, and return all of them."""
+    """Measure the pieces that are missing or stale, show progress, and return all of them.
+
+    Pieces `known` from another measurement are not made again.
+    """
     wanted = list(pieces)
-    results = load(name, kind)
+    results = (known or {}) | load(name, kind)
     missing = [
         piece
         for piece in wanted
@@ -98,9 +102,14 @@ def run(
     return {piece: results[piece] for piece in wanted}
 
 
-def kept(name: str, pieces: Iterable[Piece], code_of: Callable[[str], str]) -> Results | None:
+def kept(
+    name: str,
+    pieces: Iterable[Piece],
+    code_of: Callable[[str], str],
+    known: Results | None = None,
+) -> Results | None:
     """Say how many pieces are kept and how many are stale; return them unless some are missing."""
-    wanted, results = list(pieces), load(name)
+    wanted, results = list(pieces), (known or {}) | load(name)
     found = [piece for piece in wanted if piece in results]
     stale = sum(results[piece].code != code_of(piece.method) for piece in found)
     print(f"{len(found)} of {len(wanted)} fits, {stale} of them by older code\n")

@@ -6,9 +6,9 @@ and an independent re-run of its artefact with the noise corrected; it has no ba
 
 from __future__ import annotations
 
-from benchmarks.auc import auc
+from benchmarks.auc import AREA, Losses, auc, losses_of, mean_loss
 from benchmarks.methods import EPSILONS, code_of, measure
-from benchmarks.pieces import Piece, Results, kept, run
+from benchmarks.pieces import Piece, kept, run
 
 PE_TABLE_1 = {
     "iris": 0.2894,
@@ -68,8 +68,9 @@ def report() -> bool:
     results = kept("reproduce", pieces(), code_of)
     if results is None:
         return False
-    met = _pe_table(results)
-    _hdpe_table(results)
+    losses = losses_of(results)
+    met = _pe_table(losses)
+    _hdpe_table(losses)
     reached = len(met)
     verdict = "PASS" if reached == len(PE_TABLE_1) else "EXPLAINED"
     if set(PE_TABLE_1) - met - set(EXPLAINED):
@@ -78,17 +79,17 @@ def report() -> bool:
     return verdict != "MISS"
 
 
-def _pe_table(results: Results) -> set[str]:
+def _pe_table(losses: Losses) -> set[str]:
     print("| set | best of 10 | one start | PEMeans | ± | Table I | ours / Table I | |")
     print("|---|---|---|---|---|---|---|---|")
     met = set()
     for name, published in PE_TABLE_1.items():
-        ours, error = auc(results, "PEMeans", name)
+        ours, error = auc(losses, "PEMeans", name)
         close = abs(ours - published) <= max(WITHIN * published, 2 * error)
         if close:
             met.add(name)
         word = "ok" if close else "explained" if name in EXPLAINED else "MISS"
-        best, single = _references(results, name)
+        best, single = _references(losses, name)
         print(
             f"| {name} | {best:.4f} | {single:.4f} | {ours:.4f} | {error:.4f} "
             f"| {published:.4f} | {ours / published:.3f} | {word} |"
@@ -96,25 +97,22 @@ def _pe_table(results: Results) -> set[str]:
     return met
 
 
-def _hdpe_table(results: Results) -> None:
+def _hdpe_table(losses: Losses) -> None:
     print("\n| set | best of 10 | HDPEMeans | ± | Table I, one noise a sum | re-run, corrected |")
     print("|---|---|---|---|---|---|")
     for name, (published, corrected) in HDPE_TABLE_1.items():
-        ours, error = auc(results, "HDPEMeans", name)
-        best, _ = _references(results, name)
+        ours, error = auc(losses, "HDPEMeans", name)
+        best, _ = _references(losses, name)
         print(
             f"| {name} | {best:.4f} | {ours:.4f} | {error:.4f} | {published:.4f} "
             f"| {corrected:.3f} |"
         )
 
 
-def _references(results: Results, name: str) -> tuple[float, float]:
+def _references(losses: Losses, name: str) -> tuple[float, float]:
     """Return the AUC of a loss that does not depend on epsilon: best of 10, and mean of one."""
-    width = EPSILONS[-1] - EPSILONS[0]
-    single = [
-        outcome.loss
-        for piece, outcome in results.items()
-        if (piece.method, piece.dataset) == ("k-means, one start", name)
-    ]
-    best = results[Piece("k-means, best of 10", name, 0.0, 0)].loss
-    return width * best, width * sum(single) / len(single)
+    best, single = (
+        mean_loss(losses, method, name, 0.0) * AREA
+        for method in ("k-means, best of 10", "k-means, one start")
+    )
+    return best, single

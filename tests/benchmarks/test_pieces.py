@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import pieces
-from benchmarks.auc import auc
+from benchmarks.auc import auc, losses_of
 from benchmarks.digest import PACKAGE, code_digest
 from benchmarks.methods import EPSILONS
 from benchmarks.pieces import Outcome, Piece
@@ -50,7 +50,7 @@ def test_stale_and_missing_pieces_are_measured() -> None:
 
 def test_the_area_is_a_trapezoid_with_its_standard_error() -> None:
     results = {piece: Outcome(2.0 + 2 * piece.seed, 0.0, "new") for piece in PIECES}
-    area, error = auc(results, "PEMeans", "iris")
+    area, error = auc(losses_of(results), "PEMeans", "iris")
     assert area == pytest.approx(3.75 * 3.0)
     # Each mean of 2 and 4 has a standard error of 1; weights .125 .375 .75 1.5 1.
     assert error == pytest.approx((0.125**2 + 0.375**2 + 0.75**2 + 1.5**2 + 1.0**2) ** 0.5)

@@ -1,0 +1,51 @@
+"""Other people's code, in an environment of its own: shown beside ours, marked with what is wrong.
+
+diffprivlib spends up to 2.9 times the epsilon it is given (128 columns) and skips empty clusters
+without noise (docs/benchmarks.md). It does not import beside scikit-learn 1.9.
+"""
+
+from __future__ import annotations
+
+import atexit
+import pickle
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import Dataset
+from privclust.geometry.grid import FloatArray
+
+PLACE = Path(__file__).parent.parent / ".third-party"
+NEEDS = ("diffprivlib==0.6.6", "scikit-learn<1.9")
+WORKER = Path(__file__).with_name("diffprivlib_worker.py")
+
+
+def diffprivlib(data: Dataset, epsilon: float, seed: int) -> FloatArray:
+    """Return the centres that diffprivlib's KMeans finds between the table's public bounds."""
+    worker = _worker()
+    request = (data.rows, data.n_clusters, epsilon, data.reach, seed)
+    pickle.dump(request, worker.stdin)
+    worker.stdin.flush()
+    centers: FloatArray = pickle.load(worker.stdout)  # our own process, made a moment ago
+    return centers
+
+
+def prepare() -> None:
+    """Make the environment, once."""
+    if not _python().exists():
+        subprocess.run([sys.executable, "-m", "venv", str(PLACE)], check=True)
+        subprocess.run([_python(), "-m", "pip", "install", "--quiet", *NEEDS], check=True)
+
+
+def _python() -> Path:
+    return PLACE / "bin" / "python"
+
+
+@cache
+def _worker() -> Any:
+    """Start a process that fits until this one ends."""
+    worker = subprocess.Popen([_python(), WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(worker.kill)
+    return worker
