@@ -15,6 +15,7 @@ from benchmarks.auc import AREA, Losses, mean_loss, seed_areas
 from benchmarks.data import CLUSTERS_WITHIN_BOUNDS, EVERY_SET
 from benchmarks.methods import EPSILONS
 from benchmarks.pieces import Piece
+from benchmarks.published import METHODS, PUBLISHED
 
 FLAGSHIP = "PrivateKMeans"
 REFERENCE = "k-means, best of 10"
@@ -57,6 +58,7 @@ def report(losses: Losses) -> bool:
     """Print a line per method and a table of all, and return whether no rival is better."""
     _methods(losses)
     _tables(losses)
+    _beside_published(losses)
     lost = [
         f"{method} on {name}, by {gain:.1%}"
         for name in TABLES
@@ -109,6 +111,24 @@ def _tables(losses: Losses) -> None:
     for name in TABLES:
         best = mean_loss(losses, REFERENCE, name, 0.0) * AREA
         _row(name, f"{best:.4g}", *(_cell(losses, method_on(m, name), name) for m in shown))
+
+
+def _beside_published(losses: Losses) -> None:
+    """Print our areas over the paper's, where rows are the same."""
+    _row("ours over Table I", *METHODS)
+    _row(*["---"] * (1 + len(METHODS)))
+    ratios = {
+        name: [
+            float(np.mean(seed_areas(losses, method_on(method, name), name))) / published
+            for method, published in zip(METHODS, areas, strict=True)
+        ]
+        for name, areas in PUBLISHED.items()
+    }
+    for name, beside in ratios.items():
+        _row(name, *(f"{value:.2f}" for value in beside))
+    _row(
+        "geometric mean", *(f"{geometric_mean(v):.2f}" for v in zip(*ratios.values(), strict=True))
+    )
 
 
 def _row(*cells: str) -> None:
