@@ -56,9 +56,9 @@ def pieces() -> list[Piece]:
 
 def report(losses: Losses) -> bool:
     """Print a line per method and a table of all, and return whether no rival is better."""
-    _methods(losses)
-    _tables(losses)
-    _beside_published(losses)
+    for part in (_methods, _tables, _beside_published):
+        part(losses)
+        print()
     lost = [
         f"{method} on {name}, by {gain:.1%}"
         for name in TABLES
@@ -67,7 +67,7 @@ def report(losses: Losses) -> bool:
     ]
     for line in lost:
         print(line)
-    print(f"\ntables on which a rival is better {len(lost)} 0 {'MISS' if lost else 'PASS'}")
+    print(f"tables on which a rival is better {len(lost)} 0 {'MISS' if lost else 'PASS'}")
     return not lost
 
 
