@@ -24,13 +24,16 @@ import pyarrow.dataset as ds
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from spark_sessions import local
 
 from privclust.cell_queries import CellCounts, CellSums, SignCells
 from privclust.domain import Box, Domain
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import ROW, Engine, EngineError, Unit
+from privclust.engines.lakes import lake_of, on_spark
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.sources import Source, source_of
+from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.geometry.projection import gaussian_projection
 from privclust.queries import (
@@ -134,6 +137,17 @@ def elsewhere(
     return SpilledEngine(source(table), columns, domain, unit, threads)
 
 
+def in_spark(
+    table: Any, columns: Sequence[str] = COLUMNS, domain: Domain = DOMAIN, unit: Unit = ROW
+) -> SparkEngine | SparkUnitsEngine:
+    """Return the engine for a table that Spark reads."""
+    lake = lake_of(table)
+    assert lake is not None
+    if unit.column is None:
+        return SparkEngine(lake, columns, domain)
+    return SparkUnitsEngine(lake, columns, domain, unit)
+
+
 def in_memory(
     table: Any, columns: Sequence[str] = COLUMNS, domain: Domain = DOMAIN, unit: Unit = ROW
 ) -> NumpyEngine:
@@ -230,6 +244,29 @@ def _framed(convert: Callable[[Any], Any]) -> Make:
     return make
 
 
+def in_lake(session: Callable[[], Any], lay: Callable[[Any, Any, Path], Any]) -> Make:
+    """Return how to build an engine over a table that is laid out for a session of Spark."""
+
+    def make(
+        table: Any, columns: Sequence[str], domain: Domain, unit: Unit, folder: Path
+    ) -> Engine:
+        return in_spark(lay(session(), table, folder), columns, domain, unit)
+
+    return make
+
+
+def spark_frame(session: Any, table: Any, folder: Path) -> Any:
+    """Return a DataFrame of several partitions."""
+    files = [str(file) for file in _many_files(table, folder)]
+    return session.read.parquet(*files)
+
+
+def spark_files(session: Any, table: Any, folder: Path) -> Any:
+    """Return files that are read in parts by Spark's workers; one is named twice."""
+    files = _many_files(table, folder)
+    return on_spark(session, [*files, files[0]])
+
+
 ENGINES: dict[str, Make] = {
     "pandas frame": _framed(lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)),
     "Polars frame": _framed(pl.from_arrow),
@@ -274,8 +311,10 @@ ENGINES: dict[str, Make] = {
             )
         )
     ),
+    "Spark DataFrame": in_lake(local, spark_frame),
+    "files in Spark": in_lake(local, spark_files),
 }
-REORDERING = {"hive folders"}
+REORDERING = {"hive folders", "Spark DataFrame", "files in Spark"}
 """Rows come in another order than in the table."""
 AS_TEXT = {"CSV file", "gzipped CSV file", "files of three formats"}
 """Cells are texts, of which only numbers are read as numbers."""

@@ -22,6 +22,7 @@ EXPECTED_SUITES = (
     "tests/test_bounds.py",
     "tests/test_cell_queries.py",
     "tests/test_cli.py",
+    "tests/test_costing.py",
     "tests/test_cube_queries.py",
     "tests/test_domain.py",
     "tests/test_door.py",

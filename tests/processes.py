@@ -28,10 +28,10 @@ def other_process(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]
         process.communicate()
 
 
-def output_of(code: str, *arguments: str) -> str:
+def output_of(code: str, *arguments: str, seconds: int = SECONDS) -> str:
     """Run Python code to its end and return what it printed."""
     with other_process(code, *arguments) as process:
-        printed, _ = process.communicate(timeout=SECONDS)
+        printed, _ = process.communicate(timeout=seconds)
         assert process.returncode == 0
     return printed
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from privclust.engines.lakes import on_spark
     from privclust.estimators import (
         BalcanKMeans,
         DPLloyd,
@@ -33,6 +34,7 @@ __all__ = [
     "PrivateKMeans",
     "__version__",
     "load",
+    "on_spark",
     "plan",
     "save",
     "simulate",
@@ -50,6 +52,7 @@ _ROOMS = {
     "PEMeans": "estimators",
     "PrivateKMeans": "estimators",
     "load": "saving",
+    "on_spark": "engines.lakes",
     "plan": "planning",
     "save": "saving",
     "simulate": "planning",

@@ -13,9 +13,11 @@ from privclust.domain import Ball, Box, Domain, to_unit_grid
 from privclust.engines.arrow import ArrowEngine, cells_to_rows
 from privclust.engines.base import Engine, Unit, guarded
 from privclust.engines.frames import read_rows, schema_of
+from privclust.engines.lakes import Lake, lake_of
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.schema import Schema
 from privclust.engines.sources import Source, source_of
+from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.errors import BoundsError, ColumnError, shown
 from privclust.geometry.grid import FloatArray
@@ -41,7 +43,8 @@ def open_table(model: Any, X: Any) -> OpenTable:
     traceback.
     """
     given = parameters_of(model)
-    unit, source = unit_of(given), source_of(X)
+    unit = unit_of(given)
+    source = lake_of(X) or source_of(X)
     if source is None:
         schema = schema_of(X).features(unit.column)
     else:
@@ -64,6 +67,11 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
 
     For the holder of the rows: `predict` and `transform`.
     """
+    if lake_of(X) is not None:
+        raise TypeError(
+            "rows in Spark are labelled by Spark: call model.predict on the frames that "
+            "DataFrame.mapInPandas hands over (docs/spark.md)."
+        )
     source, unit = source_of(X), model.unit
     names = getattr(model, "feature_names_in_", None)
     schema = schema_of(X) if source is None else source.schema
@@ -98,10 +106,14 @@ def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[
     return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
 
 
-def _elsewhere(source: Source, schema: Schema, domain: Domain, unit: Unit) -> Engine:
+def _elsewhere(source: Source | Lake, schema: Schema, domain: Domain, unit: Unit) -> Engine:
     columns = schema.names
     if columns is None:
         raise TypeError("the columns of a table that is read from elsewhere need names.")
+    if isinstance(source, Lake):
+        if unit.column is None:
+            return SparkEngine(source, columns, domain)
+        return SparkUnitsEngine(source, columns, domain, unit)
     if unit.column is None:
         return ArrowEngine(source, columns, domain)
     return SpilledEngine(source, columns, domain, unit)

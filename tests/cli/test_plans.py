@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import privclust, told
 
+from privclust.costing import READ_SECONDS, spark_cost
 from privclust.planning import Simulation, plan
 
 TYPED = ("--rows", 20_000, "--columns", 10, "-k", 6, "--delta", 1e-6)
@@ -129,3 +131,20 @@ def test_simulate_measures_public_rows(gap: bool, tmp_path: Path) -> None:
 )
 def test_a_simulation_that_cannot_be(words: tuple[object, ...], code: int, cause: str) -> None:
     told(privclust("simulate", *TWO, *words), code, cause)
+
+
+def test_what_spark_costs_is_said_on_demand() -> None:
+    typed = ("--rows", "1e10", "--columns", 16, "-k", 8, "--delta", 1e-12)
+    costs = [spark_cost(plan(10**10, 16, 8, delta=1e-12), kind) for kind in READ_SECONDS]
+    shown = privclust("plan", *typed, "--engine", "spark")
+    assert all(str(cost) in shown.stdout.replace("\n", " ") for cost in costs)
+    as_json = json.loads(privclust("plan", *typed, "--engine", "spark", "--json").stdout)
+    assert as_json["spark"] == [asdict(cost) for cost in costs]
+    assert "core-hours" not in privclust("plan", *typed).stdout
+
+
+@pytest.mark.parametrize("rows", ["1.5", "many", "inf", "nan"])
+def test_rows_are_a_whole_number(rows: str) -> None:
+    shown = privclust("plan", "--rows", rows, "--columns", 2, "--delta", 1e-6)
+    assert shown.exit_code == 2
+    assert "1e10" in shown.stderr

@@ -20,7 +20,9 @@ from privclust.queries import ClusterSums
 COLUMNS = {"age": [30, 40, 50], "ill": [True, False, True], "income": [1.5, None, float("inf")]}
 FRAMES: dict[str, Any] = {
     "pandas": pd.DataFrame(COLUMNS),
-    "pandas nullable": pd.DataFrame(COLUMNS).convert_dtypes(),
+    "pandas nullable": pd.DataFrame(COLUMNS).astype(
+        {"age": "Int64", "ill": "boolean", "income": "Float64"}
+    ),
     "polars": pl.DataFrame(COLUMNS),
     "arrow": pa.table(COLUMNS),
     "arrow in chunks": pa.concat_tables(

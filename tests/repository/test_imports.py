@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = ("opendp", "matplotlib", "sqlalchemy", "psycopg", "typer")
+HEAVY = ("opendp", "matplotlib", "sqlalchemy", "psycopg", "typer", "pyspark")
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,8 @@ HEAVY = ("opendp", "matplotlib", "sqlalchemy", "psycopg", "typer")
     [
         ("import privclust", (*HEAVY, "sklearn", "scipy", "pyarrow")),
         ("import privclust.queries", (*HEAVY, "sklearn", "scipy", "pyarrow")),
-        ("from privclust import PEMeans", HEAVY),
+        ("from privclust import PEMeans, on_spark", HEAVY),
+        ("import privclust.engines.spark_tasks", (*HEAVY, "sklearn", "scipy")),
     ],
 )
 def test_an_import_loads_no_more_than_it_needs(statement: str, absent: tuple[str, ...]) -> None:

@@ -185,6 +185,24 @@ CATALOGUE = (
         'return b"0123456789abcdef" * 2',
     ),
     Mutation(
+        "files that share coins",
+        "engines/spark_tasks.py",
+        "yield Cells(cells, (place << _PART_ROWS) + row)",
+        "yield Cells(cells, row)",
+    ),
+    Mutation(
+        "row groups counted twice",
+        "engines/files.py",
+        "row_group_ids=range(begin, end)",
+        "row_group_ids=range(begin, min(end + 1, len(groups)))",
+    ),
+    Mutation(
+        "task that tells why it failed",
+        "engines/spark_tasks.py",
+        "steps, step = work(*args, **kwargs), guarded(next)",
+        "steps, step = work(*args, **kwargs), next",
+    ),
+    Mutation(
         "unit clipped in pieces",
         "engines/units.py",
         "    blocks, values, of_unit = _sums_of_units(query, parcel)\n",

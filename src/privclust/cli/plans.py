@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +15,32 @@ import typer
 from privclust.cli.output import replacing
 from privclust.cli.telling import needing, show, told, warnings_told, writing
 
-Rows = Annotated[int, typer.Option("--rows", help="About how many rows there are.")]
+
+def whole(text: str) -> int:
+    """Read a whole number, also one such as 1e10."""
+    with suppress(InvalidOperation, ValueError, OverflowError):
+        number = Decimal(text)
+        if number == int(number):
+            return int(number)
+    raise typer.BadParameter(f"{text!r} is no whole number such as 30000 or 1e10.")
+
+
+Rows = Annotated[
+    int,
+    typer.Option("--rows", help="About how many rows there are.", parser=whole, metavar="INTEGER"),
+]
 Columns = Annotated[int, typer.Option("--columns", help="How many columns.")]
 Clusters = Annotated[int, typer.Option("--clusters", "-k", help="How many clusters.")]
 Epsilon = Annotated[float, typer.Option(help="Strength of the promise; less is stronger.")]
 Delta = Annotated[float, typer.Option(help="Well below one over the rows, such as 1e-6.")]
+
+
+class Engine(StrEnum):
+    """Whose cost to forecast."""
+
+    SPARK = "spark"
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -27,18 +51,24 @@ def plan(
     clusters: Clusters = 8,
     epsilon: Epsilon = 1.0,
     picture: Annotated[Path | None, typer.Option(help="PNG to draw: loss against epsilon.")] = None,
+    engine: Annotated[Engine | None, typer.Option(help="Say what it costs there, too.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a fit will give, from numbers you type; no table is looked at."""
+    from privclust.costing import READ_SECONDS, spark_cost
     from privclust.planning import FOUND, plan_grid
     from privclust.planning import plan as forecast
 
     with told():
         expected = forecast(rows, columns, clusters, epsilon=epsilon, delta=delta)
+        costs = [] if engine is None else [spark_cost(expected, kind) for kind in READ_SECONDS]
         if as_json:
-            typer.echo(json.dumps({**asdict(expected), "found": expected.found}))
+            said = {**asdict(expected), "found": expected.found}
+            said |= {"spark": [asdict(cost) for cost in costs]} if costs else {}
+            typer.echo(json.dumps(said))
         else:
-            typer.echo(str(expected))
+            for told_first in (expected, *costs):
+                typer.echo(str(told_first))
             lines = [
                 (
                     f"{other.epsilon:g}",

@@ -53,6 +53,24 @@ def open_files(
     one has missing values there. Cells of CSV files and values of keys are texts, to be read as
     what is declared.
     """
+    schema, files = list_files(paths)
+
+    def batches(columns: Sequence[str]) -> Iterator[Any]:
+        for file in files:
+            yield from _batches(file, columns)
+
+    return schema, batches
+
+
+class File(NamedTuple):
+    """A file, and what the folders say that it lies in, below the path that was given."""
+
+    path: Path
+    keys: dict[str, str | None]
+
+
+def list_files(paths: Any) -> tuple[Schema, list[File]]:
+    """Return the columns of files, and the files that paths name, each once."""
     given = paths if isinstance(paths, list | tuple) else [paths]
     files = _distinct([file for path in given for file in _found(os.fspath(path))])
     first = files[0]
@@ -61,22 +79,25 @@ def open_files(
     keys = tuple(key for key in first.keys if key not in own)
     for file in files[1:]:
         _check_types(file.path, schema)
-
-    def batches(columns: Sequence[str]) -> Iterator[Any]:
-        for file in files:
-            yield from _batches(file, columns)
-
-    return Schema((*own, *keys), (*schema.kinds, *_texts(len(keys)))), batches
+    return Schema((*own, *keys), (*schema.kinds, *_texts(len(keys)))), files
 
 
-class _File(NamedTuple):
-    """A file, and what the folders say that it lies in, below the path that was given."""
+def read_part(
+    file: File, columns: Sequence[str], part: int, parts: int
+) -> Iterator[tuple[int, Any]]:
+    """Read one of several parts of a Parquet file: batches, and the place of their first rows."""
+    fragment = _fragment(file.path)
+    groups = fragment.row_groups
+    begin, end = part * len(groups) // parts, (part + 1) * len(groups) // parts
+    if begin == end:
+        return
+    place = sum(group.num_rows for group in groups[:begin])
+    for batch in _scanned(fragment.subset(row_group_ids=range(begin, end)), file, columns):
+        yield place, batch
+        place += batch.num_rows
 
-    path: Path
-    keys: dict[str, str | None]
 
-
-def _found(given: str) -> list[_File]:
+def _found(given: str) -> list[File]:
     """Return the files a path names, in the order of their names."""
     exists = os.path.exists(given)
     named = [Path(given)] if exists else [Path(place) for place in glob.glob(given)]
@@ -94,7 +115,7 @@ def _found(given: str) -> list[_File]:
         )
     for path in paths:
         _format(path)
-    return [_File(path, _keys(path.relative_to(root).parts[:-1])) for path in paths]
+    return [File(path, _keys(path.relative_to(root).parts[:-1])) for path in paths]
 
 
 def _fixed_part(pattern: Path) -> Path:
@@ -102,9 +123,9 @@ def _fixed_part(pattern: Path) -> Path:
     return Path(*fixed)
 
 
-def _distinct(files: list[_File]) -> list[_File]:
+def _distinct(files: list[File]) -> list[File]:
     """Leave out files that were named before, in whatever way: their rows would count twice."""
-    found: dict[tuple[int, int], _File] = {}
+    found: dict[tuple[int, int], File] = {}
     for file in files:
         status = file.path.stat()
         found.setdefault((status.st_dev, status.st_ino), file)
@@ -210,32 +231,41 @@ def _fragment(file: Path) -> Any:
     return kind.make_fragment(os.fspath(file), LocalFileSystem())
 
 
-def _batches(file: _File, columns: Sequence[str]) -> Iterator[Any]:
+def _batches(file: File, columns: Sequence[str]) -> Iterator[Any]:
+    if _format(file.path) != "csv":
+        yield from _scanned(_fragment(file.path), file, columns)
+        return
+    present = set(_header(file.path))
+    # Without names all columns would be read, and their types be guessed.
+    wanted = [name for name in columns if name in present] or [*present][:1]
+    for batch in _csv_batches(file.path, wanted):
+        yield _completed(batch, file, columns, present)
+
+
+def _scanned(fragment: Any, file: File, columns: Sequence[str]) -> Iterator[Any]:
+    present = set(fragment.physical_schema.names)
+    # Each file with its own types: casting to common ones could fail on a value.
+    read = fragment.to_batches(
+        schema=fragment.physical_schema,
+        columns=[name for name in columns if name in present],
+        batch_size=BATCH_ROWS,
+        batch_readahead=4,
+    )
+    for batch in read:
+        yield _completed(batch, file, columns, present)
+
+
+def _completed(batch: Any, file: File, columns: Sequence[str], present: set[str]) -> Any:
+    """Return a batch that has all columns, in order, those of folders and missing ones too."""
     import pyarrow as pa
 
-    if _format(file.path) == "csv":
-        present = set(_header(file.path))
-        # Without names all columns would be read, and their types be guessed.
-        wanted = [name for name in columns if name in present] or [*present][:1]
-        read = _csv_batches(file.path, wanted)
-    else:
-        fragment = _fragment(file.path)
-        present = set(fragment.physical_schema.names)
-        # Each file with its own types: casting to common ones could fail on a value.
-        read = fragment.to_batches(
-            schema=fragment.physical_schema,
-            columns=[name for name in columns if name in present],
-            batch_size=BATCH_ROWS,
-            batch_readahead=4,
-        )
-    for batch in read:
-        arrays = [
-            intact(batch.column(name))
-            if name in present
-            else pa.repeat(pa.scalar(file.keys.get(name), pa.string()), batch.num_rows)
-            for name in columns
-        ]
-        yield pa.record_batch(arrays, names=list(columns))
+    arrays = [
+        intact(batch.column(name))
+        if name in present
+        else pa.repeat(pa.scalar(file.keys.get(name), pa.string()), batch.num_rows)
+        for name in columns
+    ]
+    return pa.record_batch(arrays, names=list(columns))
 
 
 def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:

@@ -37,9 +37,9 @@ def schema_of(table: Any) -> Schema:
         return arrow_schema(table.schema)
     raise TypeError(
         "X must be a NumPy array, a pandas, Polars or Arrow table, the path of Parquet or CSV "
-        "files, a pyarrow dataset, a Polars LazyFrame, a DuckDB relation, or a function that "
-        f"returns an Arrow stream; got {type(table)!r}. Convert it yourself, for instance with "
-        "numpy.asarray(X, dtype=float): guessing types from values would reveal them."
+        "files, a pyarrow dataset, a Polars LazyFrame, a DuckDB relation, a Spark DataFrame, or a "
+        f"function that returns an Arrow stream; got {type(table)!r}. Convert it yourself, for "
+        "instance with numpy.asarray(X, dtype=float): guessing types from values would reveal them."
     )
 
 

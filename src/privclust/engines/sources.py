@@ -13,10 +13,10 @@ from privclust.engines.files import BATCH_ROWS, is_path, open_files
 from privclust.engines.frames import arrow_schema, polars_schema
 from privclust.engines.schema import Schema
 
-_GUESSED = re.compile(r"(csv|json) scan|read_(csv|json|ndjson)", re.IGNORECASE)
+_GUESSED = re.compile(r"(csv|json) scan|read_(csv|json|ndjson)|scan (csv|json|xml)", re.IGNORECASE)
 _TYPES_GUESSED = (
-    "X reads CSV or JSON, whose types are guessed from values, so that one row could change them "
-    "for all. Give the paths of CSV files instead, or convert them to Parquet."
+    "X reads CSV, JSON or XML, whose types are guessed from values, so that one row could change "
+    "them for all. Give the paths of CSV files instead, or convert them to Parquet."
 )
 _DECLARED = ("ParquetFileFormat", "IpcFileFormat", "OrcFileFormat")
 """Formats of files that say what types their columns have."""
@@ -60,17 +60,18 @@ def source_of(table: Any) -> Source | None:
     if library == "pyarrow" and hasattr(table, "scanner"):
         return Source(_dataset_schema(table), lambda columns: _scanned(table, columns))
     if library == "polars" and hasattr(table, "collect_schema") and hasattr(table, "collect"):
-        _check_plan(table.explain(optimized=False))
+        check_plan(table.explain(optimized=False))
         return Source(_lazy_schema(table), lambda columns: _collected(table, columns))
     if library in ("duckdb", "_duckdb") and hasattr(table, "to_arrow_reader"):
-        _check_plan(table.explain())
+        check_plan(table.explain())
         return Source(_relation_schema(table), lambda columns: _queried(table, columns))
     if callable(table) and not hasattr(table, "__array__"):
         return Source(_first_schema(table), lambda columns: _streamed(table, columns))
     return None
 
 
-def _check_plan(plan: str) -> None:
+def check_plan(plan: str) -> None:
+    """Refuse a query that reads files whose types are guessed."""
     if _GUESSED.search(plan):
         raise TypeError(_TYPES_GUESSED)
 

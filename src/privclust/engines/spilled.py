@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from privclust.domain import Domain, to_unit_grid
 from privclust.engines.arrow import cells_to_rows
 from privclust.engines.base import Unit, guarded
-from privclust.engines.cells import by_unit, ids
+from privclust.engines.cells import ids
 from privclust.engines.numpy import Held, NumpyEngine
+from privclust.engines.packed import packed, unpacked
 from privclust.engines.sources import Source
 from privclust.engines.summing import on_all_cores, total
 from privclust.engines.units import PARCEL_ROWS, parcels
@@ -136,32 +137,19 @@ class SpilledEngine:
         for place, (begin, end) in enumerate(pairwise(cuts.tolist())):
             if begin < end:
                 chosen = order[begin:end]
-                parts.append((place, [found.take(pa.array(chosen)), _as_column(rows[chosen])]))
+                parts.append((place, [found.take(pa.array(chosen)), packed(rows[chosen])]))
         return parts
 
     def _read(self, file: Any) -> Held:
         """Return the rows of one file, unit by unit."""
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         table = pa.ipc.open_stream(pa.py_buffer(content)).read_all()
-        order, starts, distinct = by_unit(_one(table.column("id")))
-        packed = _one(table.column("row"))
-        rows = np.frombuffer(packed.buffers()[1] or b"", dtype=np.int32)
-        return Held(rows.reshape(-1, self.n_columns)[order], starts, distinct)
+        return unpacked(table, self.n_columns)
 
 
 def _close(files: list[Any]) -> None:
     for file in files:
         file.close()
-
-
-def _as_column(rows: NDArray[np.int32]) -> Any:
-    kind = pa.binary(4 * rows.shape[1])
-    return pa.Array.from_buffers(kind, len(rows), [None, pa.py_buffer(rows)])
-
-
-def _one(column: Any) -> Any:
-    combined = column.combine_chunks()
-    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
 def _together(parts: list[Held]) -> Held:

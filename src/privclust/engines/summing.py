@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from itertools import islice
 from typing import TypeVar
@@ -40,8 +41,7 @@ def on_all_cores(
         with np.errstate(all="ignore"):
             return work(item)
 
-    # One BLAS thread each: the pool already keeps every core busy.
-    with _blas().limit(limits=1), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         for item in items:
             waiting.append(pool.submit(quietly, item))
             del item  # rows, which no frame should hold when something fails
@@ -61,6 +61,12 @@ def total(query: Query, unit: Unit, parcels: Iterable[Parcel]) -> NDArray[np.obj
             sums += parcel_sum(query, unit, parcel)
         found += sums
     return found
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread for a while: others already keep every core busy."""
+    limit: AbstractContextManager[object] = _blas().limit(limits=1)
+    return limit
 
 
 @cache

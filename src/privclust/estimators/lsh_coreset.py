@@ -123,7 +123,8 @@ class LSHCoreset(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """Find noisy centres of the rows of `X`.
 
         `X` is an array, a pandas, Polars or Arrow table, or something larger than memory: paths of
-        Parquet or CSV files, a Polars LazyFrame, a DuckDB relation (docs/scale.md).
+        Parquet or CSV files, a Polars LazyFrame, a DuckDB relation, a DataFrame of Spark
+        (docs/scale.md).
 
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).

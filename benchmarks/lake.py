@@ -1,0 +1,184 @@
+"""Spark: what its workers cost beside the kernel alone, k-means of Spark ML, and the cost model.
+
+CPU seconds are those of this process, Spark's JVM and all its workers; starting them and making
+the files does not count.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import loss
+from benchmarks.scale import CLUSTERS, NARROW, RADIUS, blobs
+from privclust import PrivateKMeans, on_spark, plan
+from privclust.costing import Kind, spark_cost
+from privclust.domain import Ball, to_unit_grid
+from privclust.engines.base import ROW
+from privclust.engines.lakes import lake_of
+from privclust.engines.spark import SparkEngine
+from privclust.engines.summing import total
+from privclust.engines.units import parcels
+from privclust.geometry.grid import FloatArray
+from privclust.queries import Count, NearestVotes
+
+CANDIDATES, WIDE = 2000, 16
+FILE_ROWS, GROUP_ROWS = 1_000_000, 2**17
+KERNEL_ROWS = 500_000
+FILES_BAR, FRAME_BAR, LOSS_BAR, MODEL_BAR = 0.6, 0.25, 1.02, 0.3
+MODEL_ROWS = (1_000_000, 10_000_000, 100_000_000)
+
+
+def main(quick: bool) -> None:
+    """Print throughputs, the comparison with Spark ML, and the cost model beside fits."""
+    n_rows = 100_000 if quick else 10_000_000
+    session = _session()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            _throughput(session, Path(folder), n_rows)
+            _against_spark_ml(session, Path(folder), n_rows)
+        for rows in (n_rows,) if quick else MODEL_ROWS:
+            _cost(session, rows)
+    finally:
+        session.stop()
+
+
+def _throughput(session: Any, folder: Path, n_rows: int) -> None:
+    def rows_of(number: int, count: int) -> FloatArray:
+        return np.random.default_rng([5, number]).normal(0.0, 0.2, (count, WIDE))
+
+    lake = _written(folder / "wide", n_rows, rows_of)
+    rng = np.random.default_rng(0)
+    query = NearestVotes(rng.normal(0.0, 0.2, (CANDIDATES, WIDE)))
+    domain = Ball(np.zeros(WIDE), 1.0)
+    known = parcels(to_unit_grid(domain, rows_of(0, min(n_rows, KERNEL_ROWS))), None)
+    with threadpool_limits(1, "blas"):
+        kernel = min(_cpu(lambda: total(query, ROW, known)) for _ in range(3))
+    kernel *= n_rows / min(n_rows, KERNEL_ROWS)
+    tables = {"files": on_spark(session, lake), "frame": session.read.parquet(str(lake))}
+    answers = []
+    for name, bar in (("files", FILES_BAR), ("frame", FRAME_BAR)):
+        source = lake_of(tables[name])
+        assert source is not None
+        engine = SparkEngine(source, [f"x{column}" for column in range(WIDE)], domain)
+        engine.aggregate(Count())  # starts workers
+        before = _tree_seconds()
+        answers.append(engine.aggregate(query))
+        spent = _tree_seconds() - before
+        print(
+            f"votes of {n_rows:,} rows: kernel {kernel:.1f} CPU s, Spark {name} {spent:.1f} CPU s"
+        )
+        _verdict(f"throughput of {name}, of the kernel's own", kernel / spent, bar, at_least=True)
+    assert answers[0] == answers[1]
+
+
+def _against_spark_ml(session: Any, folder: Path, n_rows: int) -> None:
+    from pyspark.ml.clustering import KMeans
+    from pyspark.ml.feature import VectorAssembler
+
+    lake = _written(folder / "narrow", n_rows, blobs)
+    names = [f"x{column}" for column in range(NARROW)]
+    frame = VectorAssembler(inputCols=names, outputCol="features").transform(
+        session.read.parquet(str(lake))
+    )
+    found: dict[str, Any] = {}
+    plain = _cpu(lambda: found.update(ml=KMeans(k=CLUSTERS, seed=1).fit(frame.select("features"))))
+    private = _cpu(lambda: found.update(ours=_fit(on_spark(session, lake))))
+    held_out = blobs(10**6, min(n_rows, FILE_ROWS)).astype(np.float64)
+    ratio = loss(held_out, found["ours"].cluster_centers_) / loss(
+        held_out, np.array(found["ml"].clusterCenters())
+    )
+    turns = found["ml"].summary.numIter
+    print(
+        f"{n_rows:,} rows: Spark ML {plain:.1f} CPU s, {turns} turns; private {private:.1f} CPU s"
+    )
+    _verdict("CPU, of that of Spark ML's k-means", private / plain, 1.0)
+    _verdict("loss, of that of Spark ML's k-means", ratio, LOSS_BAR)
+
+
+def _cost(session: Any, n_rows: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        lake = _written(Path(folder) / "lake", n_rows, blobs)
+        tables: dict[Kind, Any] = {"files": on_spark(session, lake)}
+        if n_rows < MODEL_ROWS[-1]:
+            tables["frame"] = session.read.parquet(str(lake))
+        for kind, table in tables.items():
+            spent = _cpu(partial(_fit, table))
+            forecast = plan(n_rows, NARROW, CLUSTERS, delta=1e-9)
+            expected = spark_cost(forecast, kind).core_hours * 3600
+            print(f"{n_rows:,} rows, {kind}: {spent:.1f} CPU s, expected {expected:.1f}")
+            _verdict(f"cost model for {kind}, off by", abs(expected / spent - 1), MODEL_BAR)
+
+
+def _fit(table: Any) -> PrivateKMeans:
+    bounds = {f"x{column}": (-RADIUS, RADIUS) for column in range(NARROW)}
+    return PrivateKMeans(CLUSTERS, delta=1e-9, bounds=bounds, random_state=0).fit(table)
+
+
+def _written(lake: Path, n_rows: int, rows_of: Callable[[int, int], Any]) -> Path:
+    lake.mkdir()
+    for number, start in enumerate(range(0, n_rows, FILE_ROWS)):
+        part = rows_of(number, min(FILE_ROWS, n_rows - start))
+        table = pa.table({f"x{column}": values for column, values in enumerate(part.T)})
+        pq.write_table(table, lake / f"{number:04}.parquet", row_group_size=GROUP_ROWS)
+    return lake
+
+
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    settings: dict[str, Any] = {
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "16",
+    }
+    return SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+
+
+def _cpu(act: Callable[[], object]) -> float:
+    """Return the CPU seconds that all processes of the tree spend on it."""
+    before = _tree_seconds()
+    act()
+    time.sleep(0.5)  # a worker that ends is counted with its parent
+    return _tree_seconds() - before
+
+
+def _tree_seconds() -> float:
+    """Return the CPU seconds of this process and all below it so far (Linux)."""
+    children: dict[int, list[int]] = {}
+    ticks: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+            ticks[int(entry.name)] = sum(map(int, fields[11:15]))
+    total_ticks, waiting = 0, [os.getpid()]
+    while waiting:
+        process = waiting.pop()
+        total_ticks += ticks.get(process, 0)
+        waiting += children.get(process, [])
+    return total_ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _verdict(what: str, figure: float, bar: float, at_least: bool = False) -> None:
+    met = figure >= bar if at_least else figure <= bar
+    print(f"lake: {what}: {figure:.3f}, bar {bar:g}: {'PASS' if met else 'MISS'}")

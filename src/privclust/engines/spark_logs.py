@@ -1,0 +1,44 @@
+"""Python's own loggers of Spark, which must not tell of rows or secrets."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_PY4J = ("py4j.clientserver", "py4j.java_gateway")
+"""At level DEBUG these write all that is sent to Spark, the key of a sample included."""
+_PYSPARK = (
+    "pyspark.sql.connect.logging",
+    "DataFrameQueryContextLogger",
+    "SQLQueryContextLogger",
+)
+"""So does the first of these; the others write to the console why a user's own query failed, with
+the value that it failed on."""
+_asking: ContextVar[bool] = ContextVar("asking", default=False)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Let these loggers say nothing about what is done inside."""
+    from pyspark.logger import PySparkLogger
+
+    for name in _PY4J:
+        # For good: objects of Java are let go at any time, each with a line in the log.
+        logging.getLogger(name).addFilter(_matters)
+    for name in _PYSPARK:
+        PySparkLogger.getLogger(name).addFilter(_may_speak)
+    before = _asking.set(True)
+    try:
+        yield
+    finally:
+        _asking.reset(before)
+
+
+def _matters(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
+
+
+def _may_speak(record: logging.LogRecord) -> bool:
+    return not _asking.get()
