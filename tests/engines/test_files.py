@@ -97,7 +97,7 @@ def test_folders_are_read_in_the_order_of_names_without_hidden_files(tmp_path: P
     numbered(tmp_path / "b" / "1.parquet", 3.0)
     numbered(tmp_path / "a" / "2.parquet", 2.0)
     numbered(tmp_path / "a" / "1.parquet", 1.0)
-    for hidden in ("_SUCCESS", ".1.parquet.crc", "_delta_log/0.parquet", ".tmp/9.parquet"):
+    for hidden in ("_SUCCESS", ".1.parquet.crc", "_temporary/0.parquet", ".tmp/9.parquet"):
         (tmp_path / hidden).parent.mkdir(exist_ok=True)
         (tmp_path / hidden).write_text("not data")
     assert values(tmp_path) == [1.0, 2.0, 3.0]

@@ -93,25 +93,6 @@ def test_types_that_spark_guesses_are_refused(tmp_path: Path) -> None:
         lake_of(local().read.csv(str(file), header=True, inferSchema=True))
 
 
-@pytest.mark.parametrize(
-    ("sign", "kind"),
-    [
-        ("_delta_log/0.json", "Delta"),
-        (".hoodie/hoodie.properties", "Hudi"),
-        ("metadata/v1.metadata.json", "Iceberg"),
-    ],
-)
-def test_files_of_a_table_format_are_refused_however_they_are_named(
-    sign: str, kind: str, tmp_path: Path
-) -> None:
-    file = write_parquet(people(9), tmp_path / "visits" / "ward=1" / "part.parquet")
-    (tmp_path / "visits" / sign).parent.mkdir()
-    (tmp_path / "visits" / sign).touch()
-    for path in (tmp_path / "visits", file, tmp_path / "visits" / "*" / "*.parquet"):
-        with pytest.raises(UnreadableFileError, match=kind):
-            lake_of(on_spark(local(), path))
-
-
 def test_only_parquet_files_are_read_by_workers(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="Parquet files only"):
         lake_of(on_spark(local(), write_csv(people(9), tmp_path / "some.csv")))

@@ -38,6 +38,7 @@ from privclust.engines.spark_tasks import (
     summed,
     units_summed,
 )
+from privclust.errors import UnreadableFileError
 
 N_ROWS = 120
 
@@ -60,6 +61,19 @@ def reading(files: list[File], parts: int, columns: list[str] = COLUMNS) -> Read
 
 def cells(batches: Iterator[Any]) -> list[Any]:
     return [batch.column(0)[0].as_py() for batch in batches]
+
+
+@pytest.mark.attack
+def test_no_row_counts_twice_if_a_file_is_written_anew_between_two_parts(tmp_path: Path) -> None:
+    rows = people(2)
+    write_parquet(rows, tmp_path / "0.parquet", 1)
+    files = list_files(tmp_path)[1]
+    reader = reading(files, 2).reader
+    first, second = tasks(1, 2)
+    assert sum(batch.num_rows for batch, _ in reader.cells(first)) == 1
+    write_parquet(rows.take([1, 0]), tmp_path / "0.parquet", 1)
+    with pytest.raises(UnreadableFileError, match="written anew"):
+        next(reader.cells(second))
 
 
 @pytest.mark.attack

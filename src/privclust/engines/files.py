@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from privclust.engines.cells import Kind, intact
 from privclust.engines.frames import arrow_schema
 from privclust.engines.schema import Schema
+from privclust.engines.table_formats import check_plain
 from privclust.errors import ColumnTypeError, UnreadableFileError
 
 FORMATS = {
@@ -63,16 +64,29 @@ def open_files(
 
 
 class File(NamedTuple):
-    """A file, and what the folders say that it lies in, below the path that was given."""
+    """A file as it was when it was found.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    keys : dict
+        What the folders say that it lies in, below the path that was given.
+    version : tuple
+        Its size, and when it was last written.
+    """
 
     path: Path
     keys: dict[str, str | None]
+    version: tuple[int, int]
 
 
 def list_files(paths: Any) -> tuple[Schema, list[File]]:
     """Return the columns of files, and the files that paths name, each once."""
     given = paths if isinstance(paths, list | tuple) else [paths]
+    check_plain(Path(path) for path in given)  # before anything else there is found strange
     files = _distinct([file for path in given for file in _found(os.fspath(path))])
+    check_plain(file.path for file in files)
     first = files[0]
     schema = _schema(first.path)
     own = schema.names or ()
@@ -85,7 +99,11 @@ def list_files(paths: Any) -> tuple[Schema, list[File]]:
 def read_part(
     file: File, columns: Sequence[str], part: int, parts: int
 ) -> Iterator[tuple[int, Any]]:
-    """Read one of several parts of a Parquet file: batches, and the place of their first rows."""
+    """Read one of several parts of a Parquet file: batches, and the place of their first rows.
+
+    A file that was written anew since it was found is not read: its rows may lie in other parts.
+    """
+    _check_version(file)
     fragment = _fragment(file.path)
     groups = fragment.row_groups
     begin, end = part * len(groups) // parts, (part + 1) * len(groups) // parts
@@ -95,6 +113,17 @@ def read_part(
     for batch in _scanned(fragment.subset(row_group_ids=range(begin, end)), file, columns):
         yield place, batch
         place += batch.num_rows
+    _check_version(file)
+
+
+def _check_version(file: File) -> None:
+    if _version(file.path) != file.version:
+        raise UnreadableFileError("a file was written anew while it was being read.")
+
+
+def _version(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _found(given: str) -> list[File]:
@@ -115,7 +144,7 @@ def _found(given: str) -> list[File]:
         )
     for path in paths:
         _format(path)
-    return [File(path, _keys(path.relative_to(root).parts[:-1])) for path in paths]
+    return [File(path, _keys(path.relative_to(root).parts[:-1]), _version(path)) for path in paths]
 
 
 def _fixed_part(pattern: Path) -> Path:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from privclust.engines.base import guarded
@@ -23,13 +22,6 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar", "binary"), "text"),
 }
 _PARQUET = tuple(ending for ending, kind in FORMATS.items() if kind == "parquet")
-_KEPT_BY = {
-    "_delta_log": "Delta",
-    ".hoodie": "Hudi",
-    "metadata/*.metadata.json": "Iceberg",
-    "metadata/version-hint.text": "Iceberg",
-}
-"""What lies beside the files of a table format, in which files may hold rows that were erased."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +109,7 @@ def _plan_of(frame: Any) -> str:
 
 
 def _files_lake(session: Any, paths: Any) -> Lake:
-    given = paths if isinstance(paths, list | tuple) else [paths]
-    _check_folders(Path(path) for path in given)  # before anything else there is found strange
     schema, files = list_files(paths)
-    _check_folders(file.path for file in files)
     for file in files:
         if not file.path.name.lower().endswith(_PARQUET):
             raise UnreadableFileError(
@@ -135,18 +124,6 @@ def _files_lake(session: Any, paths: Any) -> Lake:
         return session.range(0, n_tasks, 1, n_tasks), FilesReader(files, parts, columns)
 
     return Lake(schema, partitions, opened)
-
-
-def _check_folders(paths: Iterable[Path]) -> None:
-    """Refuse what lies in the folder of a table format, at any depth."""
-    folders = {folder for path in paths for folder in (path.absolute(), *path.absolute().parents)}
-    for folder in folders:
-        for sign, kind in _KEPT_BY.items():
-            if next(folder.glob(sign), None) is not None:
-                raise UnreadableFileError(
-                    f"the folder {folder.name!r} is a table of {kind}, whose files may hold rows "
-                    "that were erased. Give the DataFrame with which Spark reads it."
-                )
 
 
 def _partitions(session: Any) -> int:
