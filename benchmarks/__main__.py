@@ -11,6 +11,7 @@ from benchmarks import (
     elbow,
     errorbars,
     faults,
+    federated,
     lsh_calibration,
     memory,
     overhead,
@@ -29,6 +30,7 @@ MEASUREMENTS = {
     "elbow": elbow.main,
     "errorbars": errorbars.main,
     "faults": faults.main,
+    "federated": federated.main,
     "lsh_calibration": lsh_calibration.main,
     "memory": memory.main,
     "overhead": overhead.main,
@@ -41,6 +43,7 @@ MEASUREMENTS = {
 }
 REPORTS = {
     "audit": audit.report,
+    "federated": federated.report,
     "reproduce": reproduce.report,
     "speed": speed.report,
     "thesis": thesis.report,

@@ -19,6 +19,7 @@ ROOMS = (
     "privclust.cube_queries",
     "privclust.domain",
     "privclust.geometry",
+    "privclust.moment_queries",
     "privclust.privacy.budget",
     "privclust.privacy.plan",
     "privclust.queries",

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import duckdb
 import numpy as np
@@ -30,12 +31,14 @@ from privclust.cell_queries import CellCounts, CellSums, SignCells
 from privclust.domain import Box, Domain
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import ROW, Engine, EngineError, Unit
+from privclust.engines.federated import Federation
 from privclust.engines.lakes import lake_of, on_spark
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.sources import Source, source_of
 from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.geometry.projection import gaussian_projection
+from privclust.moment_queries import SecondMoment
 from privclust.queries import (
     ClusterMoments,
     ClusterSums,
@@ -80,6 +83,7 @@ QUERIES: list[Query] = [
     DistanceHistogram(_FLAT, _EDGES, _PROJECTION),
     CellCounts(_CELLS),
     CellSums(_CELLS, 3, 0.25),
+    SecondMoment(3),
 ]
 TELLING = QUERIES[5:6]
 """Hardly two tables agree on this one."""
@@ -267,6 +271,32 @@ def spark_files(session: Any, table: Any, folder: Path) -> Any:
     return on_spark(session, [*files, files[0]])
 
 
+def silos(table: Any, unit: Unit, n_clients: int) -> list[Any]:
+    """Deal rows out to clients, unevenly, all rows of a unit to one of them; the last has none."""
+    if unit.column is None:
+        place = np.arange(table.num_rows) ** 2 // max(1, table.num_rows)
+    else:
+        ids = table.column(unit.column).to_pylist()
+        place = np.array([crc32(str(one).encode()) ** 2 for one in ids], dtype=np.uint64)
+    client = place % (n_clients - 1)
+    return [table.filter(pa.array(client == number)) for number in range(n_clients)]
+
+
+def _federated(n_clients: int) -> Make:
+    def make(
+        table: Any, columns: Sequence[str], domain: Domain, unit: Unit, folder: Path
+    ) -> Engine:
+        tables: dict[str, Any] = {}
+        for number, part in enumerate(silos(table, unit, n_clients)):
+            # Clients differ in how they keep their rows.
+            as_file = number % 3 == 1
+            kept = write_parquet(part, folder / f"{number}.parquet") if as_file else part
+            tables[f"client {number}"] = kept
+        return Federation.in_process(tables, columns).engine(domain, unit)
+
+    return make
+
+
 ENGINES: dict[str, Make] = {
     "pandas frame": _framed(lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)),
     "Polars frame": _framed(pl.from_arrow),
@@ -313,9 +343,12 @@ ENGINES: dict[str, Make] = {
     ),
     "Spark DataFrame": in_lake(local, spark_frame),
     "files in Spark": in_lake(local, spark_files),
+    "federation of 5 clients": _federated(5),
 }
 REORDERING = {"hive folders", "Spark DataFrame", "files in Spark"}
 """Rows come in another order than in the table."""
+OTHER_COINS = {"federation of 5 clients"}
+"""Each client has a key of its own, so samples are others; tests/engines/test_federated.py."""
 AS_TEXT = {"CSV file", "gzipped CSV file", "files of three formats"}
 """Cells are texts, of which only numbers are read as numbers."""
 

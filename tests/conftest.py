@@ -32,6 +32,7 @@ EXPECTED_SUITES = (
     "tests/test_faults_everywhere.py",
     "tests/test_fitting.py",
     "tests/test_json_schema.py",
+    "tests/test_moment_queries.py",
     "tests/test_planning.py",
     "tests/test_queries.py",
     "tests/test_queries_answers.py",

@@ -22,6 +22,7 @@ from privclust.engines import units
 from privclust.engines.numpy import NumpyEngine
 from privclust.geometry.grid import UNIT, FloatArray
 from privclust.geometry.projection import gaussian_projection
+from privclust.moment_queries import SecondMoment
 from privclust.queries import (
     ClusterMoments,
     ClusterSums,
@@ -81,6 +82,7 @@ def examples_with(n_columns: int) -> list[Example]:
         "distances": DistanceHistogram(few, edges),
         "cells": CellCounts(cells),
         "cell sums": CellSums(cells, n_columns, weight=0.37),
+        "second moment": SecondMoment(n_columns),
         "distances projected": DistanceHistogram(projected, edges, project),
     }
     return [Example(f"{name} d={n_columns}", n_columns, query) for name, query in queries.items()]

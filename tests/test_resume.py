@@ -17,6 +17,7 @@ from privclust import (
     BalcanKMeans,
     DPLloyd,
     FastLloyd,
+    FedDPKMeans,
     HDPEMeans,
     LSHCoreset,
     PEMeans,
@@ -165,6 +166,7 @@ def test_resuming_draws_only_what_is_missing(place: str) -> None:
         (FastLloyd, {}),
         (LSHCoreset, {}),
         (BalcanKMeans, {}),
+        (FedDPKMeans, {}),
     ],
     ids=[
         "PEMeans",
@@ -174,6 +176,7 @@ def test_resuming_draws_only_what_is_missing(place: str) -> None:
         "FastLloyd",
         "LSHCoreset",
         "BalcanKMeans",
+        "FedDPKMeans",
     ],
 )
 def test_a_finished_run_is_had_again_for_nothing_and_without_the_rows(

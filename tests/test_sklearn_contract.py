@@ -15,6 +15,7 @@ from privclust import (
     BalcanKMeans,
     DPLloyd,
     FastLloyd,
+    FedDPKMeans,
     HDPEMeans,
     LSHCoreset,
     PEMeans,
@@ -34,6 +35,7 @@ ESTIMATORS = [
     FastLloyd(3, delta=1e-6, radius=20.0, random_state=0),
     LSHCoreset(3, delta=1e-6, radius=20.0, random_state=0),
     BalcanKMeans(3, delta=1e-6, radius=20.0, random_state=0),
+    FedDPKMeans(3, delta=1e-6, radius=20.0, random_state=0),
 ]
 TYPES = "types are declared, never guessed from values: lists and objects are refused"
 EXPECTED_FAILURES = {

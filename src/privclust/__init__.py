@@ -6,11 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from privclust.engines.federated import Federation
     from privclust.engines.lakes import on_spark
     from privclust.estimators import (
         BalcanKMeans,
         DPLloyd,
         FastLloyd,
+        FedDPKMeans,
         HDPEMeans,
         LSHCoreset,
         PEMeans,
@@ -26,6 +28,8 @@ __all__ = [
     "BudgetExceededError",
     "DPLloyd",
     "FastLloyd",
+    "FedDPKMeans",
+    "Federation",
     "HDPEMeans",
     "LSHCoreset",
     "Ledger",
@@ -45,6 +49,8 @@ _ROOMS = {
     "BudgetExceededError": "privacy.ledger",
     "DPLloyd": "estimators",
     "FastLloyd": "estimators",
+    "FedDPKMeans": "estimators",
+    "Federation": "engines.federated",
     "HDPEMeans": "estimators",
     "LSHCoreset": "estimators",
     "Ledger": "privacy.ledger",

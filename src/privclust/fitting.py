@@ -18,6 +18,7 @@ from privclust.algorithms.choosing import KPath, k_path
 from privclust.algorithms.merging import merge
 from privclust.domain import Domain, from_unit
 from privclust.engines.base import Unit
+from privclust.engines.federated import Attendance
 from privclust.errors import TooManyClustersError
 from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.geometry.nearest import nearest
@@ -80,7 +81,10 @@ def fit(
     )
     # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
     with threadpool_limits(1, "blas"), recorded.telling_how_to_resume(curator.run):
-        found = run(curator, planned, np.random.default_rng(recorded.seed))
+        try:
+            found = run(curator, planned, np.random.default_rng(recorded.seed))
+        finally:
+            table.close()
         head = curator.close()
     if noiseless:
         found = _known_exactly(found)
@@ -90,6 +94,9 @@ def fit(
     if schema.names is not None:
         model.feature_names_in_ = np.array(schema.names, dtype=object)
     model.releases_ = curator.releases
+    vars(model).pop("attendance_", None)
+    if table.attendance is not None:
+        model.attendance_ = table.attendance
     model.privacy_statement_ = _statement(
         _subject(model, given.n_clusters),
         given,
@@ -98,6 +105,7 @@ def fit(
         curator.releases,
         table.bounds_origin,
         recorded.record(curator.run, head),
+        _federated(table.attendance),
     )
     keep(model, found)
     if not noiseless and model.privacy_statement_.delta * found.n_rows > 1:
@@ -242,6 +250,7 @@ def _statement(
     releases: tuple[Release, ...],
     origin: str,
     record: Record | None,
+    federated: tuple[str, ...],
 ) -> Statement:
     noise = " and ".join(sorted({release.noise for release in releases}))
     mu, replacing = _mu(plan.budget), None
@@ -285,7 +294,7 @@ def _statement(
             for release in releases
         ),
         version=VERSION,
-        not_covered=(_several(unit), *NOT_COVERED),
+        not_covered=(_several(unit), *federated, *NOT_COVERED),
     )
 
 
@@ -301,17 +310,42 @@ def _replacing_epsilon(budget: Budget) -> float:
     return 2 * budget.epsilon if budget.delta == 0 else epsilon_of(2 * _mu(budget), budget.delta)
 
 
+def _federated(attendance: tuple[Attendance, ...] | None) -> tuple[str, ...]:
+    """Say what a federation adds to what the promise does not speak of."""
+    if not attendance:
+        return ()
+    fewest = min(attendance, key=lambda one: one.answered)
+    return (
+        "what the server of the federation sees, which are exact sums of each client",
+        f"who takes part ({fewest.answered} of {fewest.asked} clients or more answered each "
+        "question)",
+    )
+
+
 def _adjacency(unit: Unit) -> str:
+    if unit.whole:
+        return (
+            "two federations of the same clients, in one of which one client has no rows. No "
+            f"client's vector may be longer than those of {unit.rows} row(s)."
+        )
     if unit.column is None:
+        if unit.silos > 1:
+            return (
+                "two federations of the same columns, one of which has one row more in each of up "
+                f"to {unit.silos} clients."
+            )
         return "two tables of the same columns, one of which has one row more."
+    where = "" if unit.silos == 1 else f" in each of up to {unit.silos} clients"
     return (
         f"two tables of the same columns, one of which has all rows of one {unit.column!r} more, "
         f"however many. Rows without one count as one {unit.column!r} together. None "
-        f"may add more to an answer than {unit.rows} row(s) may."
+        f"may add more to an answer than {unit.rows} row(s) may{where}."
     )
 
 
 def _several(unit: Unit) -> str:
+    if unit.whole:
+        return "people with rows at several clients, who are protected less than one client is"
     if unit.column is None:
         return "people with several rows, who are protected less than one row is"
     return f"people with several values of {unit.column!r}, who are protected less than one is"

@@ -89,6 +89,7 @@ def recording(
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "seed": str(seed),
         "unit": unit.name,
+        **({"silos per unit": str(unit.silos)} if unit.silos > 1 else {}),
         "privclust": version("privclust"),
         "numpy": version("numpy"),
         "scikit-learn": version("scikit-learn"),
@@ -97,7 +98,9 @@ def recording(
 
 
 def _fact(value: object) -> str:
-    """Write a parameter so that equal numbers look equal."""
+    """Write a parameter so that equal numbers, and equal arrays, look equal."""
+    if isinstance(value, np.ndarray):
+        return sha256(f"{value.dtype}{value.shape}".encode() + value.tobytes()).hexdigest()[:16]
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return shown(value)

@@ -27,8 +27,9 @@ FORMAT = "privclust model 1"
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX = 2**28, 4096
 """What a model file may hold, so that nobody's file keeps a machine busy."""
-_APART = ("bounds", "radius", "ledger", "dataset")
-"""Parameters that the domain says better, or that name places, which do not leave."""
+_APART = ("bounds", "radius", "ledger", "dataset", "server_data")
+"""Parameters that the domain says better, that name places, which do not leave, or that are
+tables."""
 _ARRAYS = {
     "center_stderr": "center_stderr_",
     "size_stderr": "size_stderr_",
@@ -120,7 +121,8 @@ def _from_content(content: Mapping[str, Any]) -> Any:
         parameters["epsilon"] = math.inf
     model = getattr(estimators, content["estimator"])(**parameters)
     if isinstance(domain, Ball):
-        model.set_params(radius=domain.radius)
+        # A radius is from the origin; a ball around public rows has another middle.
+        model.set_params(radius=None if domain.middle.any() else domain.radius)
     elif parameters["scale"] == "none" or (domain.weights == 1).all():  # a pair has no weights
         model.set_params(bounds=(domain.lower, domain.upper))
     centers = _array(content["cluster_centers"], (-1, domain.center.size))

@@ -12,6 +12,7 @@ from privclust.bounds import UNSTATED, bounded_columns, read_bounds
 from privclust.domain import Ball, Box, Domain, to_unit_grid
 from privclust.engines.arrow import ArrowEngine, cells_to_rows
 from privclust.engines.base import Engine, Unit, guarded
+from privclust.engines.federated import Attendance, FederatedEngine, Federation
 from privclust.engines.frames import read_rows, schema_of
 from privclust.engines.lakes import Lake, lake_of
 from privclust.engines.numpy import NumpyEngine
@@ -32,18 +33,29 @@ class OpenTable:
     schema: Schema
     domain: Domain
     bounds_origin: str
+    close: Callable[[], object] = lambda: None
+
+    @property
+    def attendance(self) -> tuple[Attendance, ...] | None:
+        """How many clients answered each question, if the table is a federation."""
+        engine = self.engine
+        return tuple(engine.attendance) if isinstance(engine, FederatedEngine) else None
 
 
-def open_table(model: Any, X: Any) -> OpenTable:
+def open_table(model: Any, X: Any, around: Domain | None = None) -> OpenTable:
     """Put a table behind an engine.
 
     Of a table in memory all columns are clustered but that of ids; of one elsewhere those that
     bounds name, if they are given by name. The caller then deletes its own reference, so that once
     parameters are checked no frame of ours shows rows, should a debugger print the variables of a
-    traceback.
+    traceback. `around` is a domain that public data give, in place of bounds and radius.
     """
     given = parameters_of(model)
     unit = unit_of(given)
+    if isinstance(X, Federation):
+        domain, origin = _domain(given, X.schema, around)
+        engine = X.engine(domain, unit)
+        return OpenTable(engine, X.schema, domain, origin, engine.close)
     source = lake_of(X) or source_of(X)
     if source is None:
         schema = schema_of(X).features(unit.column)
@@ -56,7 +68,7 @@ def open_table(model: Any, X: Any) -> OpenTable:
                 "names before it, or give bounds by the names that it has."
             )
         schema = source.schema.features(unit.column, named)
-    domain, origin = _domain(given, schema)
+    domain, origin = _domain(given, schema, around)
     if source is None:
         return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
     return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
@@ -119,7 +131,9 @@ def _elsewhere(source: Source | Lake, schema: Schema, domain: Domain, unit: Unit
     return SpilledEngine(source, columns, domain, unit)
 
 
-def _domain(given: Parameters, schema: Schema) -> tuple[Domain, str]:
+def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
+    if around is not None:
+        return around, "public data of the server"
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
         raise BoundsError(

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from kinds import EVERY_KIND
 
-from privclust import BalcanKMeans, PrivateKMeans
+from privclust import BalcanKMeans, FedDPKMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.domain import Box
 from privclust.engines.numpy import NumpyEngine
@@ -62,6 +62,7 @@ MORE = {
         "coreset_",
     },
     BalcanKMeans: {"constants"},
+    FedDPKMeans: {"rounds", "server_data"},
 }
 PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
 RECORDS = (Box, Coreset, Precision, Record, Release, ReleaseLine, Spend, Statement)

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     "SECURITY.md",
     "docs/assurance.md",
-    *(f"docs/proofs/{name}.md" for name in ("accounting", "sampling", "sensitivity", "units")),
+    *(f"docs/proofs/{path.name}" for path in sorted((ROOT / "docs/proofs").glob("*.md"))),
 ]
 MUTATIONS = {mutation.name for mutation in CATALOGUE}
 FENCE = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)

@@ -256,6 +256,24 @@ CATALOGUE = (
         "chosen.candidates / len(levels)",
         "chosen.candidates / (2 * depth)",
     ),
+    Mutation(
+        "one key for all clients",
+        "engines/federated.py",
+        'key = client_key(self._key, name) if self._halvings else b""',
+        'key = self._key if self._halvings else b""',
+    ),
+    Mutation(
+        "late answers count",
+        "engines/federated.py",
+        "if not secrets.compare_digest(answer[:NONCE_BYTES], nonces[name]):",
+        "if False:",
+    ),
+    Mutation(
+        "noise for one silo of a patient's",
+        "engines/base.py",
+        "one, times = query.bounds, self.rows * self.silos",
+        "one, times = query.bounds, self.rows",
+    ),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections.abc import Callable
@@ -32,11 +33,18 @@ class Unit:
     column : str or None
         The column of ids; None if every row is a unit of its own.
     rows : int
-        A unit counts as so many rows at most.
+        A unit counts as so many rows at most, in each silo.
+    silos : int
+        In so many tables of a federation a unit may have rows.
+    whole : bool
+        Whether all rows of a client of a federation are one unit. It is then clipped by length
+        alone, which is what Gaussian noise goes by: its rows spread over many coordinates.
     """
 
     column: str | None = None
     rows: int = 1
+    silos: int = 1
+    whole: bool = False
 
     @property
     def name(self) -> str:
@@ -46,17 +54,19 @@ class Unit:
     @property
     def changed(self) -> int:
         """Coordinates of an answer that one unit may change, whatever the query; 0 for rows."""
-        return 0 if self.column is None else COORDINATES_MAX
+        return 0 if self.column is None and self.silos == 1 else COORDINATES_MAX
 
     def bounds(self, query: Query) -> Bounds:
         """Return the most one unit can add to the answer."""
-        one = query.bounds
-        if self.column is None:
+        one, times = query.bounds, self.rows * self.silos
+        if self.changed == 0:
             return one
+        # No vector of this length has a longer sum of absolute values.
+        l1 = math.isqrt(query.size * one.l2_squared) + 1 if self.whole else one.l1
         return Bounds(
-            l1=one.l1 * self.rows,
-            l2_squared=one.l2_squared * self.rows**2,
-            linf=one.linf * self.rows,
+            l1=l1 * times,
+            l2_squared=one.l2_squared * times**2,
+            linf=one.linf * times,
             changed=query.size,
             monotone=one.monotone,
         )
@@ -95,6 +105,18 @@ class Engine(Protocol):
 
 class EngineError(RuntimeError):
     """Reading or summing the rows failed; says nothing about them."""
+
+
+class TooFewClientsError(EngineError):
+    """Too few clients of a federation answered; who takes part is public."""
+
+    def __init__(self, answered: int, asked: int, minimum: int) -> None:
+        super().__init__(
+            f"{answered} of {asked} clients gave an answer that could be used, and the minimum is "
+            f"{minimum}. The question is paid for. Bring clients back and resume the fit, or start "
+            "another with a lower minimum."
+        )
+        self.numbers = (answered, asked, minimum)
 
 
 class _Silence:
@@ -140,6 +162,8 @@ def guarded(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
                 failure = KeyboardInterrupt()
             except SystemExit:
                 failure = SystemExit(1)
+            except TooFewClientsError as error:
+                failure = TooFewClientsError(*error.numbers)
             except BaseException:
                 failure = EngineError(
                     "the rows could not be read or summed. Why is withheld, because the reason "
@@ -164,6 +188,10 @@ def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
     blocks, values = contribution.blocks[kept], contribution.values[kept]
     width = values.shape[2]
     n_blocks = query.size // width
+    if n_blocks == 1 < width:
+        # The same sum, and faster where a row changes many coordinates.
+        added: IntArray = values.sum(axis=(0, 1), dtype=np.int64)
+        return added
     total = np.zeros((n_blocks, width), dtype=np.int64)
     for touched in range(blocks.shape[1]):
         for column in range(width):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,27 @@ class NumpyEngine:
         return NumpyEngine.holding(
             lambda: self._loaded().drawn(halvings, key), self.n_columns, self.unit, self._threads
         )
+
+    def kept_in(self, file: Path) -> NumpyEngine:
+        """Return an engine over the same rows, which the next process finds in `file`.
+
+        Written whole or not at all, and for this user's eyes only. Ids are not kept, so it cannot
+        be sampled by unit.
+        """
+
+        def load() -> Held:
+            if not file.exists():
+                held = self._loaded()
+                unfinished = file.with_suffix(f".{os.getpid()}")
+                with open(os.open(unfinished, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as opened:
+                    np.save(opened, held.rows.astype(np.int32, copy=False))
+                    np.save(opened, np.zeros(0) if held.starts is None else held.starts)
+                unfinished.replace(file)
+            with file.open("rb") as opened:
+                rows, starts = np.load(opened), np.load(opened)
+            return Held(rows, None if self.unit.column is None else starts)
+
+        return NumpyEngine.holding(load, self.n_columns, self.unit, self._threads)
 
     def _loaded(self) -> Held:
         if self._held is None:

@@ -19,6 +19,8 @@ from privclust.queries import Bounds, Query
 GridRows = NDArray[np.int32] | NDArray[np.float64]
 
 PARCEL_ROWS = 8192
+_CELLS_AT_ONCE = 2**23
+"""What the rows of a parcel add, in numbers, so that wide questions fit in memory."""
 UNIT_ROWS_MAX = 1024
 """Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
 _HALF = 20
@@ -37,21 +39,24 @@ class Parcel(NamedTuple):
     starts: IntArray | None
 
 
-def parcels(rows: GridRows, starts: IntArray | None) -> list[Parcel]:
+def parcels(rows: GridRows, starts: IntArray | None, most: int | None = None) -> list[Parcel]:
     """Cut rows, sorted by unit, into parcels; an empty table is one empty parcel.
+
+    `most` is how many rows a parcel may have, by default `PARCEL_ROWS`.
 
     Examples
     --------
     >>> [len(parcel.rows) for parcel in parcels(np.zeros((20_000, 2)), np.array([0, 5000, 9000]))]
     [5000, 4000, 11000]
     """
+    most = most or PARCEL_ROWS
     if starts is None:
-        cuts = list(range(0, max(1, len(rows)), PARCEL_ROWS))
-        return [Parcel(rows[cut : cut + PARCEL_ROWS], None) for cut in cuts]
+        cuts = list(range(0, max(1, len(rows)), most))
+        return [Parcel(rows[cut : cut + most], None) for cut in cuts]
     ends = np.append(starts[1:], len(rows))
     found, first = [], 0
     while first < len(starts):
-        fitting = int(np.searchsorted(ends, starts[first] + PARCEL_ROWS, side="right"))
+        fitting = int(np.searchsorted(ends, starts[first] + most, side="right"))
         last = max(fitting, first + 1)
         begin, end = int(starts[first]), int(ends[last - 1])
         found.append(Parcel(rows[begin:end], starts[first:last] - begin))
@@ -61,6 +66,11 @@ def parcels(rows: GridRows, starts: IntArray | None) -> list[Parcel]:
 
 def parcel_sum(query: Query, unit: Unit, parcel: Parcel) -> IntArray:
     """Add up what the units of a parcel contribute, each within its bounds."""
+    most = _rows_at_once(query)
+    if len(parcel.rows) > most and (parcel.starts is None or len(parcel.starts) > 1):
+        smaller = parcels(parcel.rows, parcel.starts, most)
+        added: IntArray = np.sum([parcel_sum(query, unit, piece) for piece in smaller], axis=0)
+        return added
     if parcel.starts is None:
         return bounded_sum(query, query.contribute(parcel.rows.astype(np.float64, copy=False)))
     blocks, values, of_unit = _sums_of_units(query, parcel)
@@ -70,10 +80,28 @@ def parcel_sum(query: Query, unit: Unit, parcel: Parcel) -> IntArray:
     return total.ravel()
 
 
+def clipped_whole(query: Query, unit: Unit, sums: list[int]) -> list[int]:
+    """Clip the sum of all rows of a client, which is one unit, to the unit's bounds.
+
+    Examples
+    --------
+    >>> from privclust.queries import Count
+    >>> clipped_whole(Count(), Unit("client", 2, whole=True), [5 * 2**26])[0] <= 2 * 2**26
+    True
+    """
+    whole = np.clip(np.array(sums, dtype=object), -_CLAMP, _CLAMP).astype(np.int64)
+    one = np.zeros(1, dtype=np.int64)
+    return _clipped(whole[None, :], one, unit.bounds(query))[0].tolist()  # type: ignore[no-any-return]
+
+
+def _rows_at_once(query: Query) -> int:
+    return max(1, _CELLS_AT_ONCE // query.bounds.changed)
+
+
 def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, IntArray]:
     """Return blocks, values and unit of each block that a unit touches, sorted by unit."""
     assert parcel.starts is not None
-    if len(parcel.rows) > PARCEL_ROWS:
+    if len(parcel.rows) > min(PARCEL_ROWS, _rows_at_once(query)):
         sums = np.zeros(query.size, dtype=object)
         for piece in parcels(parcel.rows, None):
             sums += parcel_sum(query, ROW, piece)

@@ -3,6 +3,7 @@
 from privclust.estimators.balcan_kmeans import BalcanKMeans
 from privclust.estimators.dp_lloyd import DPLloyd
 from privclust.estimators.fast_lloyd import FastLloyd
+from privclust.estimators.feddp_kmeans import FedDPKMeans
 from privclust.estimators.hdpe_means import HDPEMeans
 from privclust.estimators.lsh_coreset import LSHCoreset
 from privclust.estimators.pe_means import PEMeans
@@ -12,6 +13,7 @@ __all__ = [
     "BalcanKMeans",
     "DPLloyd",
     "FastLloyd",
+    "FedDPKMeans",
     "HDPEMeans",
     "LSHCoreset",
     "PEMeans",

@@ -1,0 +1,244 @@
+"""Federated fits of Gaussian mixtures against k-means on the pooled rows, and published references.
+
+Point level: 100 silos of 1000 rows, each row protected. Client level: 2000 devices of 50 rows, each
+device protected. References: k-FED (not private), Lloyd steps from the server's own clusters or
+from a packing that looks at no data.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import loss
+from benchmarks.digest import code_digest
+from benchmarks.pieces import Outcome, Piece, Results, kept, run
+from benchmarks.silos import N_CLUSTERS, Silos, silos
+from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans
+from privclust.domain import from_unit, to_unit_grid
+from privclust.engines.base import ROW, Unit
+from privclust.estimators.feddp_kmeans import ball_around
+from privclust.geometry.grid import GRID, FloatArray
+from privclust.privacy.budget import Budget
+from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Slot, make_plan, numbered
+from privclust.queries import ClusterSums
+
+DELTA = 1e-6
+CLIENT_ROWS = 10
+"""Length of a device's vector, in rows: what 50 rows in 10 clusters add up to, on server data."""
+BARS = {
+    ("silos", 3.1): 0.001,
+    ("silos", 0.62): 0.005,
+    ("silos", 0.31): 0.015,
+    ("devices", 2.56): 0.015,
+}
+EPSILONS = {"silos": (0.31, 0.62, 3.1), "devices": (1.0, 2.56)}
+SEEDS = 2
+LLOYD_ROUNDS = 3
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "federated.png"
+
+Fit = Callable[[Silos, float, int, Unit], FloatArray]
+
+
+def _feddp(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
+    rounds = 0 if unit.column else 1  # as published
+    given: dict[str, Any] = {"server_data": data.server, "rounds": rounds, "random_state": seed}
+    model = FedDPKMeans(N_CLUSTERS, epsilon=epsilon, delta=DELTA, **_unit(unit), **given)
+    centers: FloatArray = model.fit(Federation.in_process(data.tables)).cluster_centers_
+    return centers
+
+
+def _flagship(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
+    given: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": DELTA,
+        "random_state": seed,
+        **_unit(unit),
+    }
+    model = PrivateKMeans(N_CLUSTERS, radius=_radius(data), **given)
+    centers: FloatArray = model.fit(Federation.in_process(data.tables)).cluster_centers_
+    return centers
+
+
+def _sphere_packing(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
+    given: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": DELTA,
+        "random_state": seed,
+        **_unit(unit),
+    }
+    model = DPLloyd(N_CLUSTERS, radius=_radius(data), **given)
+    centers: FloatArray = model.fit(Federation.in_process(data.tables)).cluster_centers_
+    return centers
+
+
+def _server_lloyds(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
+    """Cluster the server's rows, then make noisy Lloyd steps on the clients'."""
+    domain = ball_around(data.server)
+    engine = Federation.in_process(data.tables).engine(domain, unit)
+    names = numbered("sums", LLOYD_ROUNDS)
+    wide = data.server.shape[1] + 1
+    slots = [Slot(name, 1 / LLOYD_ROUNDS, wide) for name in names]
+    curator = Curator.open(engine, make_plan(Budget(epsilon, DELTA), slots))
+    points = to_unit_grid(domain, data.server) / GRID
+    centers = KMeans(N_CLUSTERS, n_init=10, random_state=seed).fit(points).cluster_centers_
+    for name in names:
+        query = ClusterSums(centers, centers, radius=1.0, weight=0.35)
+        sums, counts = query.split(curator.measure(name, query).values)
+        moved = centers + sums / np.maximum(counts, 1.0)[:, None]
+        centers = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1.0)
+    return from_unit(domain, centers)
+
+
+def _k_fed(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
+    """Cluster at each client, spread k of the centres far apart, and average what is nearest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        local = [
+            KMeans(N_CLUSTERS, n_init=1, random_state=seed).fit(rows).cluster_centers_
+            for rows in data.tables.values()
+        ]
+    points = np.vstack(local)
+    chosen = [int(np.random.default_rng(seed).integers(len(points)))]
+    gaps = ((points - points[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < N_CLUSTERS:
+        chosen.append(int(gaps.argmax()))
+        gaps = np.minimum(gaps, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
+    nearest = ((points[:, None] - points[chosen]) ** 2).sum(axis=2).argmin(axis=1)
+    return np.array([points[nearest == number].mean(axis=0) for number in range(N_CLUSTERS)])
+
+
+def _optimum(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
+    """Return the better of k-means from the true means and from three starts of its own."""
+    rows = data.pooled
+    models = [KMeans(N_CLUSTERS, init=data.means, n_init=1), KMeans(N_CLUSTERS, n_init=3)]
+    best = min((model.fit(rows) for model in models), key=lambda model: model.inertia_)
+    centers: FloatArray = best.cluster_centers_
+    return centers
+
+
+METHODS: dict[str, tuple[Fit, tuple[str, ...]]] = {
+    "FedDPKMeans": (_feddp, ("feddp_kmeans",)),
+    "PrivateKMeans": (
+        _flagship,
+        ("private_kmeans", "locating", "splitting", "merging", "polishing"),
+    ),
+    "ServerLloyds": (_server_lloyds, ()),
+    "SpherePacking": (_sphere_packing, ("dp_lloyd",)),
+    "k-FED": (_k_fed, ()),
+    "optimum": (_optimum, ()),
+}
+PRIVATE = tuple(METHODS)[:4]
+
+
+def measure(piece: Piece) -> Outcome:
+    """Make one fit and return its loss on all rows and its CPU seconds."""
+    data = silos(piece.dataset)
+    unit = Unit("client", CLIENT_ROWS) if piece.dataset == "devices" else ROW
+    start = time.process_time()
+    # One thread: idle ones of k-means spin, which a busy machine cannot spare.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")  # that clusters will hardly be found
+        centers = METHODS[piece.method][0](data, piece.epsilon, piece.seed, unit)
+    seconds = time.process_time() - start
+    return Outcome(loss(data.pooled, centers), seconds, code_of(piece.method))
+
+
+def code_of(method: str) -> str:
+    """Return the digest of the code a method's figures depend on."""
+    algorithms = METHODS[method][1]
+    return code_digest(*algorithms) if algorithms else "reference"
+
+
+def pieces() -> list[Piece]:
+    """Return the optimum and k-FED, then private fits, the one with bars before the others."""
+    references = [
+        Piece(method, name, 0.0, 0) for name in EPSILONS for method in ("optimum", "k-FED")
+    ]
+    private = [
+        Piece(method, name, epsilon, seed)
+        for method in PRIVATE
+        for name, epsilons in EPSILONS.items()
+        for epsilon in epsilons
+        # 2000 clients answer the flagship's 30 questions in minutes.
+        for seed in range(1 if (method, name) == ("PrivateKMeans", "devices") else SEEDS)
+    ]
+    return references + private
+
+
+def main(quick: bool) -> None:
+    """Make the fits that are missing; with `quick` only small ones, which are not kept."""
+    if not quick:
+        _tell(run("federated", pieces(), measure, code_of, workers=1))
+        return
+    optimum = measure(Piece("optimum", "small", 0.0, 0)).loss
+    for method in METHODS:
+        found = measure(Piece(method, "small", 8.0, 0)).loss
+        print(f"{method}, 5 silos of 200 rows, epsilon 8: {100 * (found / optimum - 1):.2f} % more")
+
+
+def report() -> bool:
+    """Print from the results that are kept, and tell whether every bar is met."""
+    results = kept("federated", pieces(), code_of)
+    return results is not None and _tell(results)
+
+
+def _tell(results: Results) -> bool:
+    """Print and draw how much more than the optimum each method loses."""
+    excess = {
+        piece: outcome.loss / results[Piece("optimum", piece.dataset, 0.0, 0)].loss - 1
+        for piece, outcome in results.items()
+    }
+    print("| method | clients | epsilon | loss above the optimum, worst seed | CPU seconds |")
+    print("|---|---|---|---|---|")
+    for method, name, epsilon in dict.fromkeys((p.method, p.dataset, p.epsilon) for p in results):
+        same = [p for p in results if (p.method, p.dataset, p.epsilon) == (method, name, epsilon)]
+        worst = max(excess[piece] for piece in same)
+        seconds = float(np.mean([results[piece].cpu_seconds for piece in same]))
+        print(f"| {method} | {name} | {epsilon:g} | {worst:.3%} | {seconds:.0f} |")
+    _draw(excess)
+    met = True
+    for (name, epsilon), bar in BARS.items():
+        worst = max(excess[Piece("FedDPKMeans", name, epsilon, seed)] for seed in range(SEEDS))
+        met &= worst <= bar
+        verdict = "PASS" if worst <= bar else "MISS"
+        print(f"federated {name} epsilon {epsilon:g}: {worst:.3%} {bar:.1%} {verdict}")
+    return met
+
+
+def _draw(excess: dict[Piece, float]) -> None:
+    figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), sharey=True)
+    titles = {"silos": "100 silos, each row protected", "devices": "2000 devices, each protected"}
+    for axis, (name, epsilons) in zip(axes, EPSILONS.items(), strict=True):
+        for method in PRIVATE:
+            lines = [
+                [excess[p] for p in excess if (p.method, p.dataset, p.epsilon) == (method, name, e)]
+                for e in epsilons
+            ]
+            axis.plot(epsilons, [100 * float(np.mean(line)) for line in lines], "o-", label=method)
+        k_fed = 100 * excess[Piece("k-FED", name, 0.0, 0)]
+        axis.axhline(k_fed, color="grey", linestyle="--", label="k-FED, not private")
+        axis.set(xscale="log", yscale="log", xlabel="epsilon", title=titles[name])
+        axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axes[0].set_ylabel("loss above the optimum, %")
+    axes[0].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(FIGURE, dpi=110)
+    plt.close(figure)
+
+
+def _radius(data: Silos) -> float:
+    return float(np.linalg.norm(data.server, axis=1).max())
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    return {} if unit.column is None else {"unit": unit.column, "unit_rows": unit.rows}

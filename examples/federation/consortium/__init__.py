@@ -1,0 +1,1 @@
+"""A consortium's Flower app: questions from the server, sums from the silos."""

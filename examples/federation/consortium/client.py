@@ -1,0 +1,21 @@
+"""The silo's side: which table to answer for, and where to keep a sample of it during a fit.
+
+Both are named by the silo's own engineer when the SuperNode is started:
+``--node-config 'table="/data/patients.parquet" folder="/var/lib/privclust"'``.
+"""
+
+from __future__ import annotations
+
+from flwr.app import Context
+
+from privclust.engines.client import Client
+from privclust.engines.flower import client_app
+
+
+def open_client(context: Context) -> Client:
+    """Open this silo's table; nothing is read before a question comes."""
+    config = context.node_config
+    return Client(str(config["table"]), str(config["folder"]))
+
+
+app = client_app(open_client)

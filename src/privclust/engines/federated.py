@@ -1,0 +1,275 @@
+"""A federation as one table: the same question to every client, and their answers added up.
+
+The server sees each client's exact sums and must be trusted with them (docs/federated-trust.md);
+what it releases goes through the Curator like everything else.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.domain import Domain
+from privclust.engines.base import Engine, TooFewClientsError, Unit, guarded
+from privclust.engines.cells import Kind
+from privclust.engines.client import LARGEST, NONCE_BYTES, Client, Columns, answer_size
+from privclust.engines.schema import Schema
+from privclust.engines.wire import Question, encode
+from privclust.errors import ColumnError, ParameterError, shown
+from privclust.queries import Query
+
+CLIENT = "client"
+"""The unit of which all rows of one client are protected together."""
+
+Exchange = Callable[[Mapping[str, bytes]], Iterable[tuple[str, bytes]]]
+"""Sends each client its question and yields answers as they come, with who gave them; from nobody
+in particular, more than once, or never."""
+
+
+@dataclass(frozen=True, eq=False)
+class Federation:
+    """Clients that each hold rows of the same columns; an estimator's `fit` takes it for a table.
+
+    Parameters
+    ----------
+    exchange : callable
+        How questions travel (`privclust.engines.flower`); `Federation.in_process` needs none.
+    roster : sequence of str
+        Names of the clients, which are public.
+    columns : sequence of str, or int
+        The columns to cluster, or how many there are if they have no names.
+    minimum : int, optional
+        The fewest clients with whose answers a fit goes on; by default all.
+    silos_per_patient : int, default=1
+        In how many clients one row's owner, or one id, may have rows. Noise grows with it.
+    farewell : callable, optional
+        Tells clients that a fit has ended, so that they forget their samples.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> tables = {name: rng.normal(60.0, 5.0, (2000, 2)) for name in ("north", "south")}
+    >>> from privclust import PEMeans
+    >>> federation = Federation.in_process(tables)
+    >>> model = PEMeans(1, delta=1e-6, bounds=(0, 120), random_state=0).fit(federation)
+    >>> model.attendance_[0]
+    Attendance(answered=2, asked=2)
+    """
+
+    exchange: Exchange
+    roster: tuple[str, ...]
+    columns: Columns
+    minimum: int
+    silos_per_patient: int
+    farewell: Callable[[], object]
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        roster: Iterable[str],
+        columns: Iterable[str] | int,
+        *,
+        minimum: int | None = None,
+        silos_per_patient: int = 1,
+        farewell: Callable[[], object] = lambda: None,
+    ) -> None:
+        names = tuple(roster)
+        given = columns if isinstance(columns, int) else tuple(columns)
+        fewest = len(names) if minimum is None else minimum
+        if not names or len(set(names)) < len(names) or not 1 <= fewest <= len(names):
+            raise ParameterError(
+                "a federation needs clients with names that differ, and a minimum between 1 and "
+                f"their number; got {len(names)} name(s) and minimum={shown(minimum)}."
+            )
+        if not 1 <= silos_per_patient <= len(names):
+            raise ParameterError(
+                "silos_per_patient must lie between 1 and the number of clients, "
+                f"{len(names)}, got {shown(silos_per_patient)}."
+            )
+        values = (exchange, names, given, fewest, silos_per_patient, farewell)
+        for name, value in zip(self.__dataclass_fields__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def in_process(
+        cls,
+        tables: Mapping[str, Any],
+        columns: Iterable[str] | None = None,
+        *,
+        minimum: int | None = None,
+        silos_per_patient: int = 1,
+    ) -> Federation:
+        """Return a federation of tables in this process, for tests, notebooks and rehearsals.
+
+        `columns` are by default all that the tables have; give them if one is a column of ids.
+        """
+        clients = {name: Client(table) for name, table in tables.items()}
+        named = None if columns is None else tuple(columns)
+
+        def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+            return ((name, clients[name].answer(asked)) for name, asked in questions.items())
+
+        def farewell() -> None:
+            for client in clients.values():
+                client.forget()
+
+        return cls(
+            exchange,
+            clients,
+            _common_columns(clients) if named is None else named,
+            minimum=minimum,
+            silos_per_patient=silos_per_patient,
+            farewell=farewell,
+        )
+
+    @property
+    def schema(self) -> Schema:
+        """What is public about the columns."""
+        names = None if isinstance(self.columns, int) else self.columns
+        n_columns = self.columns if isinstance(self.columns, int) else len(self.columns)
+        number: Kind = "number"
+        return Schema(names, (number,) * n_columns)
+
+    def engine(self, domain: Domain, unit: Unit) -> FederatedEngine:
+        """Put the federation behind an engine; the unit ``"client"`` means a whole client."""
+        whole = unit.column == CLIENT
+        silos = 1 if whole else self.silos_per_patient
+        return FederatedEngine(self, domain, replace(unit, whole=whole, silos=silos))
+
+
+@dataclass(frozen=True)
+class Attendance:
+    """How many clients answered one question, of how many that were asked."""
+
+    answered: int
+    asked: int
+
+
+class FederatedEngine:
+    """Sums queries over the clients of a federation.
+
+    Attributes
+    ----------
+    attendance : list of Attendance
+        One for each question so far, those of samples included.
+    """
+
+    def __init__(self, federation: Federation, domain: Domain, unit: Unit) -> None:
+        self.n_columns = domain.center.size
+        self.unit = unit
+        self.attendance: list[Attendance] = []
+        self._federation = federation
+        self._domain = domain
+        self._halvings, self._key = 0, b""
+        self._samples: list[int] = []
+
+    @guarded
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of what all units of those clients contribute that answer."""
+        federation = self._federation
+        nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in federation.roster}
+        questions = {name: self._question(query, name, nonce) for name, nonce in nonces.items()}
+        answers = accepted(query, self._of_client, nonces, federation.exchange(questions))
+        self.attendance.append(Attendance(len(answers), len(nonces)))
+        if len(answers) < federation.minimum:
+            raise TooFewClientsError(len(answers), len(nonces), federation.minimum)
+        found = np.zeros(query.size, dtype=object)
+        for values in answers.values():
+            found += values
+        return [int(value) for value in found]
+
+    def expect_sample(self, key: bytes) -> None:
+        """Nothing to prepare: each client draws its own sample when it is first asked of it."""
+
+    def sample(self, halvings: int, key: bytes) -> Engine:
+        """Return an engine over some of the units, each in or out by a coin that `key` decides.
+
+        Each client is told a key of its own, from which neither this one nor another client's
+        follows (docs/proofs/sampling.md).
+        """
+        some = FederatedEngine(self._federation, self._domain, self.unit)
+        some.attendance = self.attendance
+        some._halvings, some._key = halvings, key
+        self._samples.append(halvings)
+        return some
+
+    def close(self) -> None:
+        """Let clients forget their samples, if any was drawn: the fit has ended."""
+        if self._samples:
+            self._federation.farewell()
+
+    @property
+    def _of_client(self) -> Unit:
+        """What counts as one among the rows of one client."""
+        return replace(self.unit, silos=1)
+
+    def _question(self, query: Query, name: str, nonce: bytes) -> bytes:
+        key = client_key(self._key, name) if self._halvings else b""
+        columns, unit = self._federation.columns, self._of_client
+        return encode(Question(nonce, columns, self._domain, unit, self._halvings, key, query))
+
+
+def client_key(key: bytes, name: str) -> bytes:
+    """Return one client's secret key for a sample.
+
+    Examples
+    --------
+    >>> client_key(bytes(32), "north") == client_key(bytes(32), "south")
+    False
+    """
+    return blake2b(name.encode(), digest_size=32, key=key, person=b"client").digest()
+
+
+def accepted(
+    query: Query,
+    unit: Unit,
+    nonces: Mapping[str, bytes],
+    answers: Iterable[tuple[str, bytes]],
+) -> dict[str, NDArray[np.object_]]:
+    """Return the first answer of each client that can be one; all others are discarded.
+
+    An answer to an earlier question has another nonce; a second one finds the first in its place.
+    """
+    found: dict[str, NDArray[np.object_]] = {}
+    for name, answer in answers:
+        if name not in nonces or name in found or len(answer) != answer_size(query):
+            continue
+        if not secrets.compare_digest(answer[:NONCE_BYTES], nonces[name]):
+            continue
+        values = np.frombuffer(answer[NONCE_BYTES:], dtype="<i8").astype(object)
+        if _possible(query, unit, values):
+            found[name] = values
+    return found
+
+
+def _possible(query: Query, unit: Unit, values: NDArray[np.object_]) -> bool:
+    """Tell whether a client that follows the rules could have given an answer."""
+    sizes = np.abs(values)
+    if sizes.max(initial=0) > LARGEST or (query.bounds.monotone and values.min(initial=0) < 0):
+        return False
+    if not unit.whole:
+        return True
+    bounds = unit.bounds(query)
+    return bool(
+        sizes.sum() <= bounds.l1
+        and (sizes * sizes).sum() <= bounds.l2_squared
+        and sizes.max(initial=0) <= bounds.linf
+    )
+
+
+def _common_columns(clients: Mapping[str, Client]) -> Columns:
+    schemas = [client.schema for client in clients.values()]
+    if len({(schema.names, schema.n_columns) for schema in schemas}) > 1:
+        raise ColumnError(
+            "the tables of a federation must have the same columns in the same order. Name those "
+            "to cluster with columns=[...]."
+        )
+    if not schemas:
+        return 0  # refused with the empty roster
+    return schemas[0].n_columns if schemas[0].names is None else schemas[0].names

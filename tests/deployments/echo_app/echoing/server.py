@@ -1,0 +1,59 @@
+"""Asks and echoes in turn, and writes down bytes and seconds of each round."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from flwr.app import ConfigRecord, Context, Message, RecordDict
+from flwr.serverapp import Grid, ServerApp
+
+from privclust.domain import Box
+from privclust.engines.base import ROW
+from privclust.engines.client import answer_size
+from privclust.engines.federated import Federation
+from privclust.engines.flower import flower_federation
+from privclust.queries import NearestVotes
+
+ROUNDS = 4
+CANDIDATES = 20_000
+app = ServerApp()
+
+
+@app.main()  # type: ignore[untyped-decorator]
+def main(grid: Grid, context: Context) -> None:
+    found: dict[str, list[float]] = {"asked": [], "echoed": [], "ask bytes": [], "echo bytes": []}
+    query = NearestVotes(np.random.default_rng(0).uniform(-0.5, 0.5, (CANDIDATES, 2)))
+    real = flower_federation(grid, ["age", "bmi"], clients=3, seconds=300.0)
+
+    def counted(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        answers = list(real.exchange(questions))
+        sent = sum(map(len, questions.values()))
+        found["ask bytes"].append(sent + sum(len(answer) for _, answer in answers))
+        return answers
+
+    federation = Federation(counted, real.roster, real.columns)
+    engine = federation.engine(Box([0, 10], [120, 60]), ROW)
+    size = answer_size(query)
+    for _ in range(ROUNDS):
+        start = time.monotonic()
+        engine.aggregate(query)
+        found["asked"].append(time.monotonic() - start)
+        start = time.monotonic()
+        found["echo bytes"].append(_echoed(grid, real.roster, query.candidates.nbytes, size))
+        found["echoed"].append(time.monotonic() - start)
+    Path(str(context.run_config["times"])).write_text(json.dumps(found))
+
+
+def _echoed(grid: Grid, roster: Iterable[str], sent: int, wanted: int) -> int:
+    content = RecordDict({"echo": ConfigRecord({"question": bytes(sent), "size": wanted})})
+    messages = [
+        Message(content, dst_node_id=int(name), message_type="query.echo", ttl=300.0)
+        for name in roster
+    ]
+    replies = list(grid.send_and_receive(messages, timeout=300.0))
+    received = [len(reply.content.config_records["echo"]["answer"]) for reply in replies]
+    return len(messages) * sent + sum(received)
