@@ -165,10 +165,10 @@ class Deployment:
     def register(self, node: int) -> None:
         self.run("flwr", "supernode", "register", f"node{node}.pub", "consortium")
 
-    def finish(self, app: Path, file: str, seconds: float = 10 * SECONDS, **config: Any) -> Path:
+    def finish(self, app: Path, file: str, within: float = 10 * SECONDS, **config: Any) -> Path:
         """Run a Flower app, which writes a file, to its end, and return where that is."""
         self.begin(app, **config)
-        self.wait(seconds)
+        self.wait(within)
         assert (self.folder / file).exists(), self.said("run")
         return self.folder / file
 
