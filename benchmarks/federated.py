@@ -34,7 +34,8 @@ from privclust.queries import ClusterSums
 
 DELTA = 1e-6
 CLIENT_ROWS = 10
-"""Length of a device's vector, in rows: what 50 rows in 10 clusters add up to, on server data."""
+"""As how many rows a device counts at most: typed, and less than the 16 of 50 rows in ten clusters,
+because what is scaled down a little costs less than noise for the few that are longer."""
 BARS = {
     ("silos", 3.1): 0.001,
     ("silos", 0.62): 0.005,
