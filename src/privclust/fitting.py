@@ -105,7 +105,7 @@ def fit(
         curator.releases,
         table.bounds_origin,
         recorded.record(curator.run, head),
-        _federated(table.attendance),
+        _federated(table.attendance, len(curator.releases)),
     )
     keep(model, found)
     if not noiseless and model.privacy_statement_.delta * found.n_rows > 1:
@@ -310,15 +310,24 @@ def _replacing_epsilon(budget: Budget) -> float:
     return 2 * budget.epsilon if budget.delta == 0 else epsilon_of(2 * _mu(budget), budget.delta)
 
 
-def _federated(attendance: tuple[Attendance, ...] | None) -> tuple[str, ...]:
+def _federated(attendance: tuple[Attendance, ...] | None, n_answers: int) -> tuple[str, ...]:
     """Say what a federation adds to what the promise does not speak of."""
-    if not attendance:
+    if attendance is None:
         return ()
-    fewest = min(attendance, key=lambda one: one.answered)
+    taking_part = []
+    if attendance:
+        fewest = min(attendance, key=lambda one: one.answered)
+        taking_part.append(
+            f"{fewest.answered} of {fewest.asked} clients or more answered each question"
+        )
+    if len(attendance) < n_answers:
+        # Answers that a ledger had stored: who gave them is not stored.
+        taking_part.append(
+            f"not counting {n_answers - len(attendance)} answered before the fit was resumed"
+        )
     return (
         "what the server of the federation sees, which are exact sums of each client",
-        f"who takes part ({fewest.answered} of {fewest.asked} clients or more answered each "
-        "question)",
+        f"who takes part ({', '.join(taking_part)})",
     )
 
 
@@ -328,27 +337,28 @@ def _adjacency(unit: Unit) -> str:
             "two federations of the same clients, in one of which one client has no rows. No "
             f"client's vector may be longer than those of {unit.rows} row(s)."
         )
+    tables, where, each = "tables", "", ""
+    if unit.silos:
+        clients = "one client" if unit.silos == 1 else f"each of up to {unit.silos} clients"
+        tables, where, each = "federations", f" at {clients}", " at each client"
     if unit.column is None:
-        if unit.silos > 1:
-            return (
-                "two federations of the same columns, one of which has one row more in each of up "
-                f"to {unit.silos} clients."
-            )
-        return "two tables of the same columns, one of which has one row more."
-    where = "" if unit.silos == 1 else f" in each of up to {unit.silos} clients"
+        return f"two {tables} of the same columns, one of which has one row more{where}."
     return (
-        f"two tables of the same columns, one of which has all rows of one {unit.column!r} more, "
-        f"however many. Rows without one count as one {unit.column!r} together. None "
-        f"may add more to an answer than {unit.rows} row(s) may{where}."
+        f"two {tables} of the same columns, one of which has all rows of one {unit.column!r} more, "
+        f"however many{where}. Rows without one count as one {unit.column!r}"
+        f"{each or ' together'}. None may add more to an answer than {unit.rows} row(s) may{each}."
     )
 
 
 def _several(unit: Unit) -> str:
     if unit.whole:
         return "people with rows at several clients, who are protected less than one client is"
+    more = f", or with rows at more than {unit.silos} client(s)" if unit.silos else ""
     if unit.column is None:
-        return "people with several rows, who are protected less than one row is"
-    return f"people with several values of {unit.column!r}, who are protected less than one is"
+        return f"people with several rows{more}, who are protected less than one row is"
+    return (
+        f"people with several values of {unit.column!r}{more}, who are protected less than one is"
+    )
 
 
 def _sensitivity(release: Release) -> float:

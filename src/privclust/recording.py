@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from privclust.release.statement import Record
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit")
 """Parameters that say where to record, or that facts name in another way."""
+_FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
+"""What only units of federations are called."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,7 @@ def recording(
         **{name: _fact(value) for name, value in given.items() if name not in _APART},
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "seed": str(seed),
-        "unit": unit.name,
-        **({"silos per unit": str(unit.silos)} if unit.silos > 1 else {}),
+        "unit": unit.ledger_name,
         "privclust": version("privclust"),
         "numpy": version("numpy"),
         "scikit-learn": version("scikit-learn"),
@@ -116,10 +118,13 @@ def _ledger(place: object, label: object, unit: Unit) -> tuple[Ledger | None, st
             "Give both or neither."
         )
     ledger = Ledger.open(os.fspath(place))
-    protected = ledger.dataset(label).unit
-    if protected != unit.name:
+    protected, asked = ledger.dataset(label).unit, unit.ledger_name
+    if unit.silos == 0 and _FEDERATED.fullmatch(asked):
+        asked = f"{asked!r}, a column of one table"
+    if protected != asked:
         raise ValueError(
-            f"data set {label!r} is protected per {protected}, this fit per {unit.name}. Set unit "
-            "to the column that the ledger names, or leave it out if that is 'row'."
+            f"data set {label!r} is protected per {protected}, this fit per {asked}. Set unit "
+            "to the column that the ledger names, or leave it out if that is 'row'; in a "
+            "federation, set silos_per_patient to the number of clients that it names."
         )
     return ledger, label

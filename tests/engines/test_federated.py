@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from conformance import (
@@ -29,8 +33,8 @@ from conformance import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.engines.base import ROW, TooFewClientsError, Unit
-from privclust.engines.client import LARGEST, NONCE_BYTES, Client, answer_size
+from privclust.engines.base import ROW, FailedClientError, TooFewClientsError, Unit
+from privclust.engines.client import FAILED, LARGEST, NONCE_BYTES, Client, answer_size
 from privclust.engines.federated import (
     Attendance,
     FederatedEngine,
@@ -39,11 +43,11 @@ from privclust.engines.federated import (
     client_key,
 )
 from privclust.engines.wire import Question, encode
-from privclust.errors import ColumnError, ParameterError
+from privclust.errors import ColumnError, ParameterError, UnreadableFileError
 from privclust.geometry.grid import UNIT
 from privclust.queries import Count, NearestVotes, Query
 
-CLIENT = Unit("client", 3, whole=True)
+CLIENT = Unit("client", 3, silos=1, whole=True)
 Answers = Iterable[tuple[str, bytes]]
 
 
@@ -153,7 +157,7 @@ def test_a_sample_is_each_clients_own_by_a_key_of_its_own(unit: str) -> None:
     sample = federation(3, UNITS[unit]).engine(DOMAIN, UNITS[unit]).sample(1, KEY)
     alone = [
         answers(
-            in_memory(part, unit=UNITS[unit]).sample(1, client_key(KEY, f"client {number}")),
+            in_memory(part, unit=UNITS[unit]).sample(1, client_key(KEY, f"client {number}", 1)),
             TELLING,
         )[0]
         for number, part in enumerate(parts)
@@ -174,10 +178,10 @@ def test_no_client_is_told_the_fits_key_or_another_clients() -> None:
     engine.sample(1, KEY).aggregate(Count())
     assert not any(KEY in message for message in sent.values())
     for name, message in sent.items():
-        keys = {other: client_key(KEY, other) in message for other in honest.roster}
+        keys = {other: client_key(KEY, other, 1) in message for other in honest.roster}
         assert keys == {other: other == name for other in honest.roster}
     engine.aggregate(Count())
-    assert not any(client_key(KEY, name) in message for name, message in sent.items())
+    assert not any(client_key(KEY, name, 1) in message for name, message in sent.items())
 
 
 def test_a_whole_client_is_in_a_sample_or_not() -> None:
@@ -190,28 +194,6 @@ def test_a_whole_client_is_in_a_sample_or_not() -> None:
         assert sampled in ([0], full)
         drawn.append(sampled == full)
     assert 5 < sum(drawn) < 35  # false-alarm rate below 1e-6, and the key is fixed
-
-
-def test_a_sample_outlives_its_process_and_not_its_fit(tmp_path: Path) -> None:
-    table = write_parquet(people(200), tmp_path / "rows.parquet")
-    folder = tmp_path / "kept"
-
-    def ask(halvings: int, key: bytes = KEY) -> bytes:
-        question = Question(
-            bytes(NONCE_BYTES), tuple(COLUMNS), DOMAIN, ROW, halvings, key, TELLING[0]
-        )
-        return Client(table, folder).answer(encode(question))
-
-    first = ask(1)
-    (kept,) = folder.iterdir()
-    assert (kept.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
-    assert KEY.hex() not in kept.name
-    write_parquet(people(200, seed=1), table)  # what was drawn is not drawn again
-    assert ask(1) == first != ask(0)
-    ask(1, KEY[::-1])
-    assert [file != kept for file in folder.iterdir()] == [True]
-    Client(table, folder).forget()
-    assert list(folder.iterdir()) == []
 
 
 # Attendance --------------------------------------------------------------------------------------
@@ -227,7 +209,7 @@ def test_who_is_there_answers_and_too_few_stop_the_fit() -> None:
     assert failed.value.__cause__ is failed.value.__context__ is None
 
 
-def test_a_client_that_fails_is_absent_and_says_nothing(
+def test_a_client_that_fails_stops_the_fit_and_says_nothing(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
@@ -237,10 +219,83 @@ def test_a_client_that_fails_is_absent_and_says_nothing(
     text = np.full((3, 3), f"{CANARY}")
     for table in (text, Broken(), pa.table({"x": [CANARY]})):
         tables = {"broken": table, "sound": people(20)}
-        patient = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
-        assert patient.aggregate(Count()) == [20 * UNIT]
-        strict = Federation.in_process(tables, COLUMNS).engine(DOMAIN, ROW)
-        fails_in_silence(partial(strict.aggregate, Count()), caplog, capfd, TooFewClientsError)
+        engine = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd, FailedClientError)
+        assert engine.attendance == []
+
+
+@pytest.mark.attack
+def test_no_cell_decides_whether_a_client_takes_part() -> None:
+    for last in (4, "n/a", object(), "4", b"x"):
+        odd = people(4).to_pandas()
+        odd["x"] = pd.Series([1, 2, 3, last], dtype=object)
+        tables = {"odd": odd, "sound": people(20)}
+        engine = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        with pytest.raises(FailedClientError):
+            engine.aggregate(Count())
+
+
+def test_csv_files_are_refused_because_one_line_can_make_them_unreadable(tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    write_parquet(people(20), folder / "a.parquet")
+    (folder / "b.CSV.gz").write_bytes(b"")
+    with pytest.raises(UnreadableFileError, match=r"'b.CSV.gz' is a CSV file.*Parquet"):
+        Federation.in_process({"sound": people(20), "other": [str(folder)]}, COLUMNS)
+
+
+@pytest.mark.attack
+def test_that_a_client_failed_is_believed_of_this_question_only() -> None:
+    late: list[tuple[str, bytes]] = []
+
+    def change(given: list[tuple[str, bytes]]) -> Answers:
+        before = [(name, answer[:NONCE_BYTES] + FAILED) for name, answer in late]
+        late[:] = given
+        again = [(name, answer[:NONCE_BYTES] + FAILED) for name, answer in given]
+        foreign = [("nobody", again[0][1]), (given[1][0], again[0][1]), (given[0][0], FAILED)]
+        return [*before, *foreign, *given, *again]
+
+    engine = through(change)
+    assert [engine.aggregate(Count()) for _ in range(2)] == [[300 * UNIT]] * 2
+    stopped = through(lambda given: [*given[1:], (given[0][0], given[0][1][:NONCE_BYTES] + FAILED)])
+    with pytest.raises(FailedClientError) as failed:
+        stopped.aggregate(Count())
+    assert failed.value.__cause__ is failed.value.__context__ is None
+
+
+def test_a_client_of_another_version_gives_no_answer() -> None:
+    asked = Question(bytes(NONCE_BYTES), b"", tuple(COLUMNS), DOMAIN, ROW, 0, b"", Count())
+    client = Client(people(20))
+    assert len(client.answer(encode(asked))) == answer_size(Count())
+    assert client.answer(encode(replace(asked, version="0"))) == b""
+
+
+def test_a_farewell_that_fails_loses_no_fit() -> None:
+    honest = federation()
+
+    def farewell(fit: bytes) -> None:
+        raise OSError
+
+    engine = Federation(honest.exchange, honest.roster, COLUMNS, farewell=farewell).engine(
+        DOMAIN, ROW
+    )
+    engine.sample(1, KEY).aggregate(Count())
+    engine.close()
+
+
+@pytest.mark.attack
+def test_fits_in_two_threads_get_engines_of_their_own() -> None:
+    switching = sys.getswitchinterval()
+    both = Federation.in_process({"one": people(50)}, COLUMNS)
+    engines = [both.engine(DOMAIN, UNITS["texts, 3 rows"]), both.engine(DOMAIN, ROW)]
+    expected = [engine.aggregate(Count()) for engine in engines]
+    assert expected[0] != expected[1]
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            found = threads.map(lambda n: (n % 2, engines[n % 2].aggregate(Count())), range(200))
+            assert all(answer == expected[which] for which, answer in found)
+    finally:
+        sys.setswitchinterval(switching)
 
 
 # Answers that cannot be ---------------------------------------------------------------------------
@@ -326,10 +381,11 @@ def test_what_a_federation_cannot_be_is_said() -> None:
     rows = np.zeros((2, 2))
     with pytest.raises(ParameterError, match="clients with names that differ"):
         Federation.in_process({})
-    for minimum in (0, 3):
+    for minimum in (0, 3, 1.5):
         with pytest.raises(ParameterError, match="minimum between 1 and"):
-            Federation.in_process({"a": rows, "b": rows}, minimum=minimum)
-    with pytest.raises(ParameterError, match="silos_per_patient must lie between 1"):
-        Federation.in_process({"a": rows, "b": rows}, silos_per_patient=3)
+            Federation.in_process({"a": rows, "b": rows}, minimum=minimum)  # type: ignore[arg-type]
+    for silos_per_patient in (0, 3, 1.5, True):
+        with pytest.raises(ParameterError, match="silos_per_patient must be a whole number"):
+            Federation.in_process({"a": rows, "b": rows}, silos_per_patient=silos_per_patient)  # type: ignore[arg-type]
     with pytest.raises(ColumnError, match="the same columns in the same order"):
         Federation.in_process({"a": rows, "b": np.zeros((2, 3))})

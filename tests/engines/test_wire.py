@@ -33,7 +33,7 @@ OTHERS: list[Query] = [
 
 def question(query: Query, **changed: Any) -> Question:
     given = {"domain": DOMAIN, "unit": ROW, "halvings": 0, "key": b"", "columns": ("z", "x", "y")}
-    return Question(nonce=b"n" * 16, query=query, **{**given, **changed})
+    return Question(nonce=b"n" * 16, fit=b"f" * 16, query=query, **{**given, **changed})
 
 
 @pytest.mark.parametrize("query", [*QUERIES, *OTHERS], ids=lambda query: type(query).__name__)
@@ -92,6 +92,9 @@ def framed(described: object, blobs: bytes = b"") -> bytes:
         framed({"array": "<f8", "shape": [-1]}, bytes(8)),
         framed({"array": "<f8", "shape": [1]}, np.array([np.nan]).tobytes()),
         framed({"float": "inf"}),
+        framed({"float": "0x1p99999999"}),
+        framed({"array": "<f8", "shape": [0, 10**30]}),
+        framed({"array": "<f8", "shape": [0] * 100}),
         framed([1.5]),
         encode(question(TELLING[0])) + b"\0",
         encode(question(TELLING[0]))[:-1],

@@ -259,7 +259,7 @@ CATALOGUE = (
     Mutation(
         "one key for all clients",
         "engines/federated.py",
-        'key = client_key(self._key, name) if self._halvings else b""',
+        'key = client_key(self._key, name, self._halvings) if self._halvings else b""',
         'key = self._key if self._halvings else b""',
     ),
     Mutation(
@@ -271,7 +271,7 @@ CATALOGUE = (
     Mutation(
         "noise for one silo of a patient's",
         "engines/base.py",
-        "one, times = query.bounds, self.rows * self.silos",
+        "one, times = query.bounds, self.rows * max(1, self.silos)",
         "one, times = query.bounds, self.rows",
     ),
 )

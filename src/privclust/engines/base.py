@@ -35,7 +35,7 @@ class Unit:
     rows : int
         A unit counts as so many rows at most, in each silo.
     silos : int
-        In so many tables of a federation a unit may have rows.
+        At so many clients of a federation a unit may have rows; 0 where there is no federation.
     whole : bool
         Whether all rows of a client of a federation are one unit. It is then clipped by length
         alone, which is what Gaussian noise goes by: its rows spread over many coordinates.
@@ -43,22 +43,37 @@ class Unit:
 
     column: str | None = None
     rows: int = 1
-    silos: int = 1
+    silos: int = 0
     whole: bool = False
 
     @property
     def name(self) -> str:
-        """What ledgers and statements call it."""
+        """What statements call it."""
         return "row" if self.column is None else self.column
+
+    @property
+    def ledger_name(self) -> str:
+        """What ledgers call it: charges for units of different names add up to no promise.
+
+        Examples
+        --------
+        >>> Unit("patient").ledger_name, Unit("patient", silos=2).ledger_name
+        ('patient', 'patient in 2 clients')
+        """
+        if self.whole:
+            return "whole client"
+        if self.silos == 0 or (self.column is None and self.silos == 1):
+            return self.name
+        return f"{self.name} in {self.silos} client{'s' if self.silos > 1 else ''}"
 
     @property
     def changed(self) -> int:
         """Coordinates of an answer that one unit may change, whatever the query; 0 for rows."""
-        return 0 if self.column is None and self.silos == 1 else COORDINATES_MAX
+        return 0 if self.column is None and self.silos < 2 else COORDINATES_MAX
 
     def bounds(self, query: Query) -> Bounds:
         """Return the most one unit can add to the answer."""
-        one, times = query.bounds, self.rows * self.silos
+        one, times = query.bounds, self.rows * max(1, self.silos)
         if self.changed == 0:
             return one
         # No vector of this length has a longer sum of absolute values.
@@ -119,6 +134,18 @@ class TooFewClientsError(EngineError):
         self.numbers = (answered, asked, minimum)
 
 
+class FailedClientError(EngineError):
+    """A client of a federation was asked and could not answer; says nothing about its rows."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a client of the federation could not read or sum its rows. Which one and why is "
+            "withheld, because it may depend on them. The question is paid for. Let each client's "
+            "engineer look at Client(table, folder).schema, which says what is wrong with a table, "
+            "and resume the fit."
+        )
+
+
 class _Silence:
     """Turns Python's warnings off while any thread is inside; filters are the process's own."""
 
@@ -164,6 +191,8 @@ def guarded(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
                 failure = SystemExit(1)
             except TooFewClientsError as error:
                 failure = TooFewClientsError(*error.numbers)
+            except FailedClientError:
+                failure = FailedClientError()
             except BaseException:
                 failure = EngineError(
                     "the rows could not be read or summed. Why is withheld, because the reason "

@@ -2,13 +2,14 @@
 
 The same code runs beside the server, for tests and notebooks, and in a silo. An answer is the
 question's nonce and one whole number of 64 bits per coordinate; its length follows from the
-question. Whatever fails at a client, the answer is empty.
+question. Whatever fails while rows are read, the answer is the nonce and a fixed word. It is empty
+where no rows had a part in it: the question is not understood, or a sample of a process that ended.
 """
 
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +17,29 @@ import numpy as np
 
 from privclust.domain import Domain
 from privclust.engines.arrow import ArrowEngine
-from privclust.engines.base import ROW, Engine, EngineError, Unit, guarded
+from privclust.engines.base import ROW, EngineError, Unit, guarded
+from privclust.engines.files import FORMATS, is_path, paths_of
 from privclust.engines.frames import schema_of
+from privclust.engines.keeping import Samples
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.sampling import heads, unit_words
 from privclust.engines.schema import Schema
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.units import clipped_whole
-from privclust.engines.wire import Question, decode, encode
+from privclust.engines.wire import VERSION, Question, WireError, decode, encode
+from privclust.errors import UnreadableFileError
 from privclust.queries import Query
 
 NONCE_BYTES = 16
+FAILED = b"failed"
+"""What a client answers, after the nonce, that could not read or sum its rows."""
 LARGEST = 2**62
 """Sums of one client are clamped to this size, which takes more than 2^36 rows to reach."""
-_ENDING = ".sample.npy"
+_CSV = tuple(ending for ending, kind in FORMATS.items() if kind == "csv")
 
 Columns = tuple[str, ...] | int
+ClientEngine = NumpyEngine | ArrowEngine | SpilledEngine
 
 
 class Client:
@@ -41,11 +48,11 @@ class Client:
     Parameters
     ----------
     table : array, frame, path, …
-        Anything an estimator's `fit` takes. Read inside `answer` only.
+        Anything an estimator's `fit` takes but CSV files. Read inside `answer` only.
     folder : path, optional
-        Where a sample is kept from one process to the next, if each question starts a process of
-        its own. Only this user may read it; it is deleted when the fit has ended, or when another
-        begins.
+        Where a sample is kept from one process to the next, which it must be if each question
+        starts a process of its own. Only this user may enter it. A sample is deleted when its fit
+        has ended, or when it was not asked for a day; that its key is used stays written down.
 
     Examples
     --------
@@ -55,10 +62,12 @@ class Client:
     """
 
     def __init__(self, table: Any, folder: str | os.PathLike[str] | None = None) -> None:
+        if is_path(table):
+            _check_format(table)
+        self.folder = None if folder is None else Path(folder)
         self._table = table
-        self._folder = None if folder is None else Path(folder)
-        self._opened: tuple[bytes, Engine] | None = None
-        self._sampled: tuple[bytes, Engine] | None = None
+        self._opened: tuple[bytes, ClientEngine] | None = None
+        self._samples = Samples(self.folder)
 
     @property
     def schema(self) -> Schema:
@@ -71,64 +80,56 @@ class Client:
         try:
             return self._answered(message)
         except EngineError:
-            return b""
+            return failure(message)
 
-    def forget(self) -> None:
-        """Forget the sample and its secret: the fit has ended."""
-        self._sampled = None
-        for file in self._kept_files():
-            file.unlink(missing_ok=True)
+    @guarded
+    def forget(self, fit: bytes) -> None:
+        """Forget the samples of a fit that has ended."""
+        self._samples.forget(fit)
 
     @guarded
     def _answered(self, message: bytes) -> bytes:
         question = decode(message, Question)
-        sums = self._sums(question)
+        sums = self._sums(question) if question.version == VERSION else None
+        if sums is None:
+            return b""
         clamped = np.array([max(-LARGEST, min(LARGEST, value)) for value in sums], dtype="<i8")
         return question.nonce + clamped.tobytes()
 
-    def _sums(self, question: Question) -> list[int]:
+    def _sums(self, question: Question) -> list[int] | None:
         unit, query = question.unit, question.query
         if not unit.whole:
-            return self._engine(question, unit).aggregate(query)
+            engine = self._engine(question, unit)
+            return None if engine is None else engine.aggregate(query)
         if question.halvings and not _client_is_in(question):
             return [0] * query.size
         return clipped_whole(query, unit, self._opened_engine(question, ROW).aggregate(query))
 
-    def _engine(self, question: Question, unit: Unit) -> Engine:
+    def _engine(self, question: Question, unit: Unit) -> ClientEngine | None:
         engine = self._opened_engine(question, unit)
         if question.halvings == 0:
             return engine
-        name = encode((question.key, question.halvings))
-        if self._sampled is None or self._sampled[0] != name:
-            sample = engine.sample(question.halvings, question.key)
-            self._sampled = (name, self._kept(sample, name))
-        return self._sampled[1]
+        draw = partial(engine.sample, question.halvings, question.key)
+        return self._samples.sample(question.fit, question.key, draw)
 
-    def _opened_engine(self, question: Question, unit: Unit) -> Engine:
+    def _opened_engine(self, question: Question, unit: Unit) -> ClientEngine:
         name = encode((question.columns, question.domain, unit))
-        if self._opened is None or self._opened[0] != name:
-            self._opened = (name, open_engine(self._table, question.columns, question.domain, unit))
-            self._sampled = None
-        return self._opened[1]
-
-    def _kept(self, sample: Engine, name: bytes) -> Engine:
-        if self._folder is None or not isinstance(sample, NumpyEngine):
-            return sample
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = self._folder / f"{blake2b(name, digest_size=16).hexdigest()}{_ENDING}"
-        for other in self._kept_files():
-            if other.name != file.name:
-                other.unlink(missing_ok=True)
-        return sample.kept_in(file)
-
-    def _kept_files(self) -> list[Path]:
-        return [] if self._folder is None else sorted(self._folder.glob(f"*{_ENDING}"))
+        opened = self._opened  # read once: another thread may put its own there
+        if opened is None or opened[0] != name:
+            opened = (name, open_engine(self._table, question.columns, question.domain, unit))
+            self._opened = opened
+        return opened[1]
 
 
-def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Engine:
-    """Put a client's table behind the engine for it, with the columns in the server's order."""
+def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> ClientEngine:
+    """Put a client's table behind the engine for it, with the columns in the server's order.
+
+    Types are checked first, by what is declared: no cell decides whether a client answers.
+    """
     source = source_of(table)
     if source is None:
+        named = None if isinstance(columns, int) else columns
+        schema_of(table).features(unit.column, named)
         if isinstance(columns, int):
             return NumpyEngine(table, domain, unit=unit)
         used = [*columns] if unit.column is None else [*columns, unit.column]
@@ -145,6 +146,32 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Eng
 def answer_size(query: Query) -> int:
     """Return how many bytes the answer to a query has."""
     return NONCE_BYTES + 8 * query.size
+
+
+def failure(message: bytes) -> bytes:
+    """Return the answer of a client that was asked and failed, or nothing to what is no question.
+
+    Examples
+    --------
+    >>> failure(b"no question")
+    b''
+    """
+    try:
+        return decode(message, Question).nonce + FAILED
+    except WireError:
+        return b""
+
+
+def _check_format(table: Any) -> None:
+    """Refuse CSV files, in which a quote that a line leaves open makes the file unreadable."""
+    given = table if isinstance(table, list | tuple) else [table]
+    for path in paths_of(map(os.fspath, given)):
+        if path.name.lower().endswith(_CSV):
+            raise UnreadableFileError(
+                f"{path.name!r} is a CSV file, which one line can make unreadable, and all would "
+                "learn that a client of the federation failed. Convert it to Parquet, for instance "
+                "with pyarrow.csv.read_csv and pyarrow.parquet.write_table."
+            )
 
 
 def _client_is_in(question: Question) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -16,9 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domain import Domain
-from privclust.engines.base import Engine, TooFewClientsError, Unit, guarded
+from privclust.engines.base import (
+    Engine,
+    FailedClientError,
+    TooFewClientsError,
+    Unit,
+    guarded,
+)
 from privclust.engines.cells import Kind
-from privclust.engines.client import LARGEST, NONCE_BYTES, Client, Columns, answer_size
+from privclust.engines.client import (
+    FAILED,
+    LARGEST,
+    NONCE_BYTES,
+    Client,
+    Columns,
+    answer_size,
+)
 from privclust.engines.schema import Schema
 from privclust.engines.wire import Question, encode
 from privclust.errors import ColumnError, ParameterError, shown
@@ -47,9 +61,9 @@ class Federation:
     minimum : int, optional
         The fewest clients with whose answers a fit goes on; by default all.
     silos_per_patient : int, default=1
-        In how many clients one row's owner, or one id, may have rows. Noise grows with it.
+        At how many clients one row's owner, or one id, may have rows. Noise grows with it.
     farewell : callable, optional
-        Tells clients that a fit has ended, so that they forget their samples.
+        Tells clients that a fit has ended, so that they forget its samples.
 
     Examples
     --------
@@ -67,7 +81,7 @@ class Federation:
     columns: Columns
     minimum: int
     silos_per_patient: int
-    farewell: Callable[[], object]
+    farewell: Callable[[bytes], object]
 
     def __init__(
         self,
@@ -77,19 +91,19 @@ class Federation:
         *,
         minimum: int | None = None,
         silos_per_patient: int = 1,
-        farewell: Callable[[], object] = lambda: None,
+        farewell: Callable[[bytes], object] = lambda fit: None,
     ) -> None:
         names = tuple(roster)
         given = columns if isinstance(columns, int) else tuple(columns)
         fewest = len(names) if minimum is None else minimum
-        if not names or len(set(names)) < len(names) or not 1 <= fewest <= len(names):
+        if len(set(names)) < len(names) or not _lies_in(fewest, len(names)):
             raise ParameterError(
                 "a federation needs clients with names that differ, and a minimum between 1 and "
                 f"their number; got {len(names)} name(s) and minimum={shown(minimum)}."
             )
-        if not 1 <= silos_per_patient <= len(names):
+        if not _lies_in(silos_per_patient, len(names)):
             raise ParameterError(
-                "silos_per_patient must lie between 1 and the number of clients, "
+                "silos_per_patient must be a whole number between 1 and the number of clients, "
                 f"{len(names)}, got {shown(silos_per_patient)}."
             )
         values = (exchange, names, given, fewest, silos_per_patient, farewell)
@@ -115,9 +129,9 @@ class Federation:
         def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
             return ((name, clients[name].answer(asked)) for name, asked in questions.items())
 
-        def farewell() -> None:
+        def farewell(fit: bytes) -> None:
             for client in clients.values():
-                client.forget()
+                client.forget(fit)
 
         return cls(
             exchange,
@@ -166,6 +180,7 @@ class FederatedEngine:
         self.attendance: list[Attendance] = []
         self._federation = federation
         self._domain = domain
+        self._fit = secrets.token_bytes(NONCE_BYTES)
         self._halvings, self._key = 0, b""
         self._samples: list[int] = []
 
@@ -195,35 +210,41 @@ class FederatedEngine:
         """
         some = FederatedEngine(self._federation, self._domain, self.unit)
         some.attendance = self.attendance
-        some._halvings, some._key = halvings, key
+        some._fit, some._halvings, some._key = self._fit, halvings, key
         self._samples.append(halvings)
         return some
 
     def close(self) -> None:
         """Let clients forget their samples, if any was drawn: the fit has ended."""
         if self._samples:
-            self._federation.farewell()
+            # A fit that is paid for must not be lost over it; samples go a day later.
+            with suppress(Exception):
+                self._federation.farewell(self._fit)
 
     @property
     def _of_client(self) -> Unit:
         """What counts as one among the rows of one client."""
-        return replace(self.unit, silos=1)
+        return replace(self.unit, silos=0)
 
     def _question(self, query: Query, name: str, nonce: bytes) -> bytes:
-        key = client_key(self._key, name) if self._halvings else b""
+        key = client_key(self._key, name, self._halvings) if self._halvings else b""
         columns, unit = self._federation.columns, self._of_client
-        return encode(Question(nonce, columns, self._domain, unit, self._halvings, key, query))
+        return encode(
+            Question(nonce, self._fit, columns, self._domain, unit, self._halvings, key, query)
+        )
 
 
-def client_key(key: bytes, name: str) -> bytes:
-    """Return one client's secret key for a sample.
+def client_key(key: bytes, name: str, halvings: int) -> bytes:
+    """Return one client's secret key for one sample.
 
     Examples
     --------
-    >>> client_key(bytes(32), "north") == client_key(bytes(32), "south")
+    >>> client_key(bytes(32), "north", 1) == client_key(bytes(32), "south", 1)
     False
     """
-    return blake2b(name.encode(), digest_size=32, key=key, person=b"client").digest()
+    # The halvings are part of it: read anew for another sample, rows may have other addresses.
+    told = halvings.to_bytes(8, "little") + name.encode()
+    return blake2b(told, digest_size=32, key=key, person=b"client").digest()
 
 
 def accepted(
@@ -235,16 +256,23 @@ def accepted(
     """Return the first answer of each client that can be one; all others are discarded.
 
     An answer to an earlier question has another nonce; a second one finds the first in its place.
+    A client that says it failed is not absent: going on without it would tell of its rows.
     """
     found: dict[str, NDArray[np.object_]] = {}
+    failed = False
     for name, answer in answers:
-        if name not in nonces or name in found or len(answer) != answer_size(query):
+        if name not in nonces or name in found:
             continue
         if not secrets.compare_digest(answer[:NONCE_BYTES], nonces[name]):
+            continue
+        failed = failed or answer[NONCE_BYTES:] == FAILED
+        if len(answer) != answer_size(query):
             continue
         values = np.frombuffer(answer[NONCE_BYTES:], dtype="<i8").astype(object)
         if _possible(query, unit, values):
             found[name] = values
+    if failed:
+        raise FailedClientError
     return found
 
 
@@ -261,6 +289,11 @@ def _possible(query: Query, unit: Unit, values: NDArray[np.object_]) -> bool:
         and (sizes * sizes).sum() <= bounds.l2_squared
         and sizes.max(initial=0) <= bounds.linf
     )
+
+
+def _lies_in(number: object, most: int) -> bool:
+    """Tell whether something is a whole number from 1 to `most`."""
+    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most
 
 
 def _common_columns(clients: Mapping[str, Client]) -> Columns:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from privclust.engines.base import EngineError, guarded
-from privclust.engines.client import Client
+from privclust.engines.client import Client, failure
 from privclust.engines.federated import Federation
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def flower_federation(
     minimum : int, optional
         The fewest clients with whose answers a fit goes on; by default all.
     silos_per_patient : int, default=1
-        In how many clients one row's owner, or one id, may have rows.
+        At how many clients one row's owner, or one id, may have rows.
     seconds : float, default=600.0
         How long to wait for clients to connect, and for the answers to one question.
     """
@@ -69,9 +69,9 @@ def flower_federation(
                 if isinstance(answer, bytes):
                     yield str(reply.metadata.src_node_id), answer
 
-    def farewell() -> None:
-        # A client that is away forgets when the next fit begins.
-        everybody = dict.fromkeys(roster, b"")
+    def farewell(fit: bytes) -> None:
+        # A client that is away forgets a day later.
+        everybody = dict.fromkeys(roster, fit)
         grid.send_and_receive(_messages(END, everybody, seconds), timeout=seconds)
 
     return Federation(
@@ -88,7 +88,8 @@ def client_app(open_client: Callable[[Context], Client]) -> ClientApp:
     """Return a Flower ClientApp that answers for the client that `open_client` opens.
 
     Flower starts a process for each message, so `open_client` is called for each: it should name
-    files, not read them, and give the `Client` a folder to keep samples in.
+    files, not read them, and give the `Client` a folder to keep samples in. Without a folder
+    nothing is answered, since each process would draw the same sample again.
     """
     from flwr.app import ConfigRecord, Message, RecordDict
     from flwr.clientapp import ClientApp
@@ -96,25 +97,31 @@ def client_app(open_client: Callable[[Context], Client]) -> ClientApp:
     app = ClientApp()
 
     @guarded
-    def answered(message: Message, context: Context) -> bytes:
-        question = message.content.config_records[ACTION]["question"]
-        return open_client(context).answer(bytes(question))
+    def opened(context: Context) -> Client:
+        client = open_client(context)
+        if client.folder is None:
+            raise ValueError("each question starts a process: give the Client a folder.")
+        return client
+
+    def sent(message: Message) -> bytes:
+        return bytes(message.content.config_records[ACTION]["question"])
 
     @app.query(ACTION)  # type: ignore[untyped-decorator]
     def answer(message: Message, context: Context) -> Message:
         """Answer one question; Flower would send the text of an error to the server."""
+        question = sent(message)
         try:
-            given = answered(message, context)
+            given = opened(context).answer(question)
         except EngineError:
-            given = b""
+            given = failure(question)
         content = RecordDict({ACTION: ConfigRecord({"answer": given})})
         return Message(content, reply_to=message)
 
     @app.query(END)  # type: ignore[untyped-decorator]
     def forget(message: Message, context: Context) -> Message:
-        """Forget the sample: the fit has ended."""
+        """Forget the fit's samples: it has ended."""
         with suppress(EngineError):
-            guarded(lambda: open_client(context).forget())()
+            opened(context).forget(sent(message))
         return Message(RecordDict(), reply_to=message)
 
     return app

@@ -107,21 +107,22 @@ class NumpyEngine:
             lambda: self._loaded().drawn(halvings, key), self.n_columns, self.unit, self._threads
         )
 
-    def kept_in(self, file: Path) -> NumpyEngine:
-        """Return an engine over the same rows, which the next process finds in `file`.
+    def write(self, file: Path) -> None:
+        """Write the rows into a new file, whole or not at all, for this user's eyes only.
 
-        Written whole or not at all, and for this user's eyes only. Ids are not kept, so it cannot
-        be sampled by unit.
+        Ids are not written, so what is read again cannot be sampled by unit.
         """
+        held = self._loaded()
+        unfinished = file.with_name(f"{file.name}.part")
+        with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
+            np.save(opened, held.rows.astype(np.int32, copy=False))
+            np.save(opened, np.zeros(0) if held.starts is None else held.starts)
+        unfinished.replace(file)
+
+    def read_from(self, file: Path) -> NumpyEngine:
+        """Return an engine over the rows that `write` put into a file, in place of its own."""
 
         def load() -> Held:
-            if not file.exists():
-                held = self._loaded()
-                unfinished = file.with_suffix(f".{os.getpid()}")
-                with open(os.open(unfinished, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as opened:
-                    np.save(opened, held.rows.astype(np.int32, copy=False))
-                    np.save(opened, np.zeros(0) if held.starts is None else held.starts)
-                unfinished.replace(file)
             with file.open("rb") as opened:
                 rows, starts = np.load(opened), np.load(opened)
             return Held(rows, None if self.unit.column is None else starts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, fields
+from importlib.metadata import version
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from privclust.relative_queries import NearbySums
 
 Kind = TypeVar("Kind")
 
+VERSION = version("privclust")
 _HEAD_BYTES = 8
 _DTYPES = ("<f8", "<i8")
 
@@ -44,6 +46,8 @@ class Question:
     ----------
     nonce : bytes
         Names the question; the answer begins with it.
+    fit : bytes
+        Names the fit, at whose end its samples are forgotten.
     columns : tuple of str, or int
         The columns to cluster, in the order of the domain, or how many there are.
     domain : Domain
@@ -53,18 +57,22 @@ class Question:
     halvings : int
         0 to ask all rows; otherwise a sample.
     key : bytes
-        Secret of this client and fit that decides the sample; empty if all rows are asked.
+        Secret of this client and sample that decides it; empty if all rows are asked.
     query : Query
         What to sum.
+    version : str
+        Of privclust; a client of another gives no answer.
     """
 
     nonce: bytes
+    fit: bytes
     columns: tuple[str, ...] | int
     domain: Domain
     unit: Unit
     halvings: int
     key: bytes = field(repr=False)
     query: Query
+    version: str = VERSION
 
 
 KNOWN: dict[str, type] = {
@@ -108,7 +116,7 @@ def decode(data: bytes, expected: type[Kind]) -> Kind:
         blobs = _Blobs(data, start)
         value = _made(json.loads(data[_HEAD_BYTES:start]), blobs)
         blobs.check_end()
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
         value = None
     if not isinstance(value, expected):
         raise WireError(

@@ -1,0 +1,170 @@
+"""A client's samples: drawn once by a key, whatever happens between two questions of a fit."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conformance import COLUMNS, DOMAIN, KEY, TELLING, UNITS, people, write_parquet
+
+from privclust.engines.base import ROW
+from privclust.engines.client import FAILED, NONCE_BYTES, Client
+from privclust.engines.keeping import UNUSED_SECONDS
+from privclust.engines.numpy import NumpyEngine
+from privclust.engines.wire import Question, encode
+from privclust.errors import ParameterError
+
+FIT, OTHER_FIT = bytes(16), bytes([1] * 16)
+OTHER_KEY = KEY[::-1]
+QUESTION = Question(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, KEY, TELLING[0])
+OTHER = encode(replace(QUESTION, fit=OTHER_FIT, key=OTHER_KEY))
+ASKED = encode(QUESTION)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_parquet(people(200), tmp_path / "rows.parquet")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "kept"
+
+
+def samples(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.sample*"))
+
+
+@pytest.mark.parametrize("unit", ["row", "texts, 3 rows"])
+def test_a_sample_outlives_its_process_and_not_its_fit(
+    table: Path, folder: Path, unit: str
+) -> None:
+    asked = encode(replace(QUESTION, unit=UNITS[unit]))
+    everybody = encode(replace(QUESTION, unit=UNITS[unit], halvings=0, key=b""))
+    first = Client(table, folder).answer(asked)
+    (kept,) = samples(folder)
+    assert (kept.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
+    write_parquet(people(200, seed=1), table)  # what was drawn is not drawn again
+    assert Client(table, folder).answer(asked) == first != Client(table, folder).answer(everybody)
+    Client(table, folder).forget(FIT)
+    assert samples(folder) == []
+
+
+def test_no_name_in_the_folder_shows_a_key(table: Path, folder: Path) -> None:
+    Client(table, folder).answer(ASKED)
+    assert not any(KEY.hex() in file.name for file in folder.iterdir())
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_key_tosses_coins_once(table: Path, folder: Path, kept: bool) -> None:
+    client = Client(table, folder if kept else None)
+    assert client.answer(ASKED)
+    client.forget(FIT)
+    write_parquet(people(201), table)
+    assert client.answer(ASKED) == b""
+    if kept:
+        assert Client(table, folder).answer(ASKED) == b""
+    assert client.answer(OTHER)
+
+
+@pytest.mark.attack
+def test_a_process_that_died_while_it_drew_has_used_the_key(
+    table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def died(self: NumpyEngine, file: Path) -> None:
+        file.with_name(f"{file.name}.part").write_bytes(b"half")
+        raise OSError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NumpyEngine, "write", died)
+        assert Client(table, folder).answer(ASKED) == bytes(NONCE_BYTES) + FAILED
+    assert Client(table, folder).answer(ASKED) == b""
+    assert len(samples(folder)) == 1
+    Client(table, folder).forget(FIT)
+    assert samples(folder) == []
+
+
+def test_that_a_key_is_used_is_written_before_rows_are_read(
+    table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    loaded = NumpyEngine._loaded
+
+    def looking(self: NumpyEngine) -> Any:
+        found.append(len(list(folder.glob("*.used"))))
+        return loaded(self)
+
+    monkeypatch.setattr(NumpyEngine, "_loaded", looking)
+    Client(table, folder).answer(ASKED)
+    assert found[0] == 1
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_fits_at_the_same_time_keep_their_samples(table: Path, folder: Path, kept: bool) -> None:
+    client = Client(table, folder if kept else None)
+    first, other = client.answer(ASKED), client.answer(OTHER)
+    assert first != other
+    assert [client.answer(ASKED), client.answer(OTHER)] == [first, other]
+    client.forget(OTHER_FIT)
+    assert [client.answer(ASKED), client.answer(OTHER)] == [first, b""]
+
+
+def test_samples_of_a_fit_that_ended_without_a_word_go_after_a_day(
+    table: Path, folder: Path
+) -> None:
+    Client(table, folder).answer(ASKED)
+    (old,) = samples(folder)
+    part = folder / "00-11.sample.part"
+    part.write_bytes(b"half")
+    for file in (old, part):
+        os.utime(file, (time.time(), time.time() - UNUSED_SECONDS - 60))
+    Client(table, folder).answer(ASKED)  # opening the folder deletes them, and one is gone
+    assert samples(folder) == []
+    assert Client(table, folder).answer(OTHER)
+    assert len(samples(folder)) == 1
+
+
+def test_a_sample_that_is_asked_again_is_not_old(table: Path, folder: Path) -> None:
+    first = Client(table, folder).answer(ASKED)
+    (kept,) = samples(folder)
+    os.utime(kept, (time.time(), time.time() - UNUSED_SECONDS + 600))
+    assert Client(table, folder).answer(ASKED) == first
+    assert time.time() - kept.stat().st_mtime < 600
+
+
+@pytest.fixture
+def open_to_others(folder: Path) -> Iterator[Path]:
+    folder.mkdir()
+    folder.chmod(0o750)
+    yield folder
+    folder.chmod(0o700)
+
+
+def test_a_folder_that_others_may_enter_is_refused(table: Path, open_to_others: Path) -> None:
+    with pytest.raises(ParameterError, match="nobody else may enter it"):
+        Client(table, open_to_others)
+
+
+@pytest.mark.attack
+def test_nothing_is_written_through_a_link(table: Path, folder: Path, tmp_path: Path) -> None:
+    Client(table, folder).answer(ASKED)
+    (kept,) = samples(folder)
+    target = tmp_path / "elsewhere"
+    for file in folder.iterdir():
+        file.unlink()
+    kept.with_name(f"{kept.name}.part").symlink_to(target)
+    assert Client(table, folder).answer(ASKED) == bytes(NONCE_BYTES) + FAILED
+    assert not target.exists()
+
+
+def test_the_sample_in_the_folder_is_the_one_that_memory_has(table: Path, folder: Path) -> None:
+    held, kept = Client(table).answer(ASKED), Client(table, folder).answer(ASKED)
+    assert held == kept
+    assert np.frombuffer(held[NONCE_BYTES:], dtype="<i8").any()
