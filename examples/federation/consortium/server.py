@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,18 @@ def main(grid: Grid, context: Context) -> None:
         minimum=given["minimum"],
         seconds=given["seconds"],
     )
-    model = estimator(given).fit(federation)
+    model = estimator(given).fit(federation, resume=given["resume"] or None)
     privclust.save(model, given["model"])
     print(model.privacy_statement_)
 
 
 def estimator(given: dict[str, Any]) -> Any:
-    """Return the estimator that the configuration names."""
+    """Return the estimator that the configuration names.
+
+    Whoever may start a run sets all of it; exact results are nobody's to ask for.
+    """
+    if not (math.isfinite(given["epsilon"]) and given["epsilon"] > 0):
+        raise ValueError(f"epsilon must be a finite number above 0, got {given['epsilon']}.")
     common = {
         "epsilon": given["epsilon"],
         "delta": given["delta"],

@@ -274,6 +274,24 @@ CATALOGUE = (
         "one, times = query.bounds, self.rows * max(1, self.silos)",
         "one, times = query.bounds, self.rows",
     ),
+    Mutation(
+        "a client that failed taken for absent",
+        "engines/federated.py",
+        "failed = failed or answer[NONCE_BYTES:] == FAILED",
+        "failed = False",
+    ),
+    Mutation(
+        "a sample drawn again by its key",
+        "engines/keeping.py",
+        'if _is_first(self._folder / f"{name}.used"):',
+        "if not file.exists():",
+    ),
+    Mutation(
+        "one label for patients of one silo and of several",
+        "recording.py",
+        "protected, asked = ledger.dataset(label).unit, unit.ledger_name",
+        "protected, asked = ledger.dataset(label).unit, unit.name",
+    ),
 )
 
 

@@ -1,0 +1,164 @@
+"""What a fit of a federation promises, is charged to, and says about who took part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privclust import FedDPKMeans, Federation
+from privclust.domain import Box
+from privclust.engines.base import TooFewClientsError, Unit
+from privclust.engines.federated import Attendance
+from privclust.geometry.grid import UNIT
+from privclust.privacy.ledger import Ledger
+from privclust.queries import Count
+from privclust.testing import SeededNoise, noise_from
+
+PUBLIC = np.random.default_rng(9).uniform(0, 100, (30, 2))
+
+
+def patients(seed: int, n_rows: int = 600) -> pd.DataFrame:
+    rows = np.random.default_rng(seed).uniform(0, 100, (n_rows, 2))
+    return pd.DataFrame(rows, columns=["a", "b"]).assign(
+        pid=np.arange(n_rows) // 2, client=1, **{"whole client": 1}
+    )
+
+
+TABLES = {name: patients(seed) for seed, name in enumerate("xyz")}
+
+
+def federation(silos_per_patient: int = 1) -> Federation:
+    return Federation.in_process(TABLES, ["a", "b"], silos_per_patient=silos_per_patient)
+
+
+def fitted(table: Any, resume: str | None = None, **given: Any) -> Any:
+    given = {"server_data": PUBLIC, "delta": 1e-6, "bounds": (0, 100), "random_state": 0, **given}
+    with noise_from(SeededNoise(0)):
+        return FedDPKMeans(2, **given).fit(table, resume=resume)
+
+
+# The promise -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("unit", "silos", "promised"),
+    [
+        (None, 1, "has one row more at one client."),
+        (None, 2, "has one row more at each of up to 2 clients."),
+        ("pid", 1, "has all rows of one 'pid' more, however many at one client. "),
+        ("pid", 3, "has all rows of one 'pid' more, however many at each of up to 3 clients. "),
+    ],
+)
+def test_the_statement_says_at_how_many_clients_somebody_is_protected(
+    unit: str | None, silos: int, promised: str
+) -> None:
+    statement = fitted(federation(silos), unit=unit).privacy_statement_
+    assert statement.adjacency.startswith("two federations of the same columns")
+    assert promised in statement.adjacency
+    assert f"or with rows at more than {silos} client(s)" in statement.not_covered[0]
+    if unit:
+        assert "Rows without one count as one 'pid' at each client." in statement.adjacency
+
+
+def test_of_one_table_the_statement_speaks_as_before() -> None:
+    statement = fitted(TABLES["x"][["a", "b", "pid"]], unit="pid").privacy_statement_
+    assert statement.adjacency.startswith("two tables of the same columns")
+    assert "Rows without one count as one 'pid' together." in statement.adjacency
+    assert "client" not in str(statement)
+
+
+def test_rows_without_an_id_are_one_unit_at_each_client() -> None:
+    nobody = {name: table.assign(pid=pd.Series(dtype="Int64")) for name, table in TABLES.items()}
+    engines = [
+        Federation.in_process(tables, ["a", "b"]).engine(Box([0, 0], [100, 100]), Unit("pid"))
+        for tables in (nobody, {**nobody, "x": nobody["x"][:0]})
+    ]
+    three, two = (engine.aggregate(Count())[0] for engine in engines)
+    assert abs(three - two) <= engines[0].unit.bounds(Count()).linf
+    assert three > 2.9 * UNIT
+
+
+# Ledgers -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("protected", "table", "unit"),
+    [
+        ("row", federation(2), None),
+        ("row in 2 clients", federation(), None),
+        ("row in 2 clients", federation(3), None),
+        ("pid", federation(), "pid"),
+        ("pid in 2 clients", federation(), "pid"),
+        ("pid in 1 client", TABLES["x"][["a", "b", "pid"]], "pid"),
+        ("client", federation(), "client"),
+        ("whole client", TABLES["x"][["a", "b", "client"]], "client"),
+        ("whole client", TABLES["x"][["a", "b", "whole client"]], "whole client"),
+    ],
+)
+def test_a_label_has_one_unit(protected: str, table: Any, unit: str | None, tmp_path: Path) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "d", epsilon=2.0, delta=1e-6, unit=protected)
+    with pytest.raises(ValueError, match=f"is protected per {protected}, this fit per"):
+        fitted(table, unit=unit, ledger=place, dataset="d")
+    assert Ledger.open(place).runs("d") == ()
+
+
+@pytest.mark.parametrize(
+    ("protected", "table", "unit"),
+    [
+        ("row", federation(), None),
+        ("row", TABLES["x"][["a", "b"]], None),
+        ("row in 2 clients", federation(2), None),
+        ("pid in 1 client", federation(), "pid"),
+        ("pid in 3 clients", federation(3), "pid"),
+        ("whole client", federation(), "client"),
+        ("client", TABLES["x"][["a", "b", "client"]], "client"),
+    ],
+)
+def test_a_fit_is_charged_to_the_label_of_its_unit(
+    protected: str, table: Any, unit: str | None, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "d", epsilon=2.0, delta=1e-6, unit=protected)
+    fitted(table, unit=unit, ledger=place, dataset="d")
+    (run,) = Ledger.open(place).runs("d")
+    assert run.facts["unit"] == protected
+
+
+# Attendance of a fit that was resumed ------------------------------------------------------------
+
+
+def test_a_resumed_fit_counts_only_who_answered_it(tmp_path: Path) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "d", epsilon=2.0, delta=1e-6)
+    recorded = {"ledger": place, "dataset": "d"}
+    honest, asked = federation(), []
+
+    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        asked.append(questions)
+        answers = list(honest.exchange(questions))
+        return answers[1:] if len(asked) < 3 else answers[2:] if len(asked) == 3 else answers
+
+    some = Federation(exchange, honest.roster, ["a", "b"], minimum=2)
+    with pytest.raises(TooFewClientsError):
+        fitted(some, **recorded)
+    (run,) = Ledger.open(place).runs("d")
+    model = fitted(some, run.name, **recorded)
+    left = len(model.releases_) - 2
+    assert model.attendance_ == (Attendance(3, 3),) * left
+    assert (
+        "who takes part (3 of 3 clients or more answered each question, not counting 2 answered "
+        "before the fit was resumed)"
+    ) in model.privacy_statement_.not_covered
+    again = fitted(some, run.name, **recorded)
+    assert again.attendance_ == ()
+    said = again.privacy_statement_.not_covered
+    assert "what the server of the federation sees, which are exact sums of each client" in said
+    everything = f"who takes part (not counting {left + 2} answered before the fit was resumed)"
+    assert everything in said
