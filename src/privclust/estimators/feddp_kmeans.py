@@ -82,7 +82,8 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     n_rows_ : int
         The number you typed, or the sum of noisy sizes.
     attendance_ : tuple of Attendance
-        With a federation: how many clients answered each question.
+        With a federation: how many clients answered each question; of a fit that was resumed,
+        each that was asked since.
     releases_ : tuple of Release
         Everything that was learned from the rows.
     privacy_statement_ : Statement
