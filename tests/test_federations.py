@@ -50,8 +50,8 @@ def fitted(table: Any, resume: str | None = None, **given: Any) -> Any:
     [
         (None, 1, "has one row more at one client."),
         (None, 2, "has one row more at each of up to 2 clients."),
-        ("pid", 1, "has all rows of one 'pid' more, however many at one client. "),
-        ("pid", 3, "has all rows of one 'pid' more, however many at each of up to 3 clients. "),
+        ("pid", 1, "has all rows of one 'pid' more at one client, however many. "),
+        ("pid", 3, "has all rows of one 'pid' more at each of up to 3 clients, however many. "),
     ],
 )
 def test_the_statement_says_at_how_many_clients_somebody_is_protected(

@@ -344,8 +344,8 @@ def _adjacency(unit: Unit) -> str:
     if unit.column is None:
         return f"two {tables} of the same columns, one of which has one row more{where}."
     return (
-        f"two {tables} of the same columns, one of which has all rows of one {unit.column!r} more, "
-        f"however many{where}. Rows without one count as one {unit.column!r}"
+        f"two {tables} of the same columns, one of which has all rows of one {unit.column!r} more"
+        f"{where}, however many. Rows without one count as one {unit.column!r}"
         f"{each or ' together'}. None may add more to an answer than {unit.rows} row(s) may{each}."
     )
 

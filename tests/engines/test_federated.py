@@ -267,6 +267,7 @@ def test_a_client_of_another_version_gives_no_answer() -> None:
     client = Client(people(20))
     assert len(client.answer(encode(asked))) == answer_size(Count())
     assert client.answer(encode(replace(asked, version="0"))) == b""
+    assert client.answer(encode(replace(asked, nonce=3, columns=("no such",)))) == b""  # type: ignore[arg-type]
 
 
 def test_a_farewell_that_fails_loses_no_fit() -> None:

@@ -127,9 +127,9 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
     Types are checked first, by what is declared: no cell decides whether a client answers.
     """
     source = source_of(table)
+    schema = schema_of(table) if source is None else source.schema
+    schema.features(unit.column, None if isinstance(columns, int) else columns)
     if source is None:
-        named = None if isinstance(columns, int) else columns
-        schema_of(table).features(unit.column, named)
         if isinstance(columns, int):
             return NumpyEngine(table, domain, unit=unit)
         used = [*columns] if unit.column is None else [*columns, unit.column]
@@ -137,7 +137,6 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
         return NumpyEngine(chosen, domain, unit=unit)
     if isinstance(columns, int):
         raise TypeError("the columns of a table that is read from elsewhere need names.")
-    source.schema.features(unit.column, columns)
     if unit.column is None:
         return ArrowEngine(source, columns, domain)
     return SpilledEngine(source, columns, domain, unit)
@@ -158,7 +157,7 @@ def failure(message: bytes) -> bytes:
     """
     try:
         return decode(message, Question).nonce + FAILED
-    except WireError:
+    except (TypeError, WireError):
         return b""
 
 
