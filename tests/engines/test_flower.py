@@ -54,7 +54,7 @@ class App:
 
 @pytest.fixture(autouse=True)
 def flower(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = {
+    parts: dict[str, dict[str, Any]] = {
         "flwr": {},
         "flwr.app": {
             "ConfigRecord": dict,
