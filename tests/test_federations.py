@@ -1,4 +1,4 @@
-"""What a fit of a federation promises, is charged to, and says about who took part."""
+"""What a fit of a federation promises, and says about who took part."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ PUBLIC = np.random.default_rng(9).uniform(0, 100, (30, 2))
 
 def patients(seed: int, n_rows: int = 600) -> pd.DataFrame:
     rows = np.random.default_rng(seed).uniform(0, 100, (n_rows, 2))
-    return pd.DataFrame(rows, columns=["a", "b"]).assign(
-        pid=np.arange(n_rows) // 2, client=1, **{"whole client": 1}
-    )
+    return pd.DataFrame(rows, columns=["a", "b"]).assign(pid=np.arange(n_rows) // 2)
 
 
 TABLES = {name: patients(seed) for seed, name in enumerate("xyz")}
@@ -81,54 +79,6 @@ def test_rows_without_an_id_are_one_unit_at_each_client() -> None:
     three, two = (engine.aggregate(Count())[0] for engine in engines)
     assert abs(three - two) <= engines[0].unit.bounds(Count()).linf
     assert three > 2.9 * UNIT
-
-
-# Ledgers -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize(
-    ("protected", "table", "unit"),
-    [
-        ("row", federation(2), None),
-        ("row in 2 clients", federation(), None),
-        ("row in 2 clients", federation(3), None),
-        ("pid", federation(), "pid"),
-        ("pid in 2 clients", federation(), "pid"),
-        ("pid in 1 client", TABLES["x"][["a", "b", "pid"]], "pid"),
-        ("client", federation(), "client"),
-        ("whole client", TABLES["x"][["a", "b", "client"]], "client"),
-        ("whole client", TABLES["x"][["a", "b", "whole client"]], "whole client"),
-    ],
-)
-def test_a_label_has_one_unit(protected: str, table: Any, unit: str | None, tmp_path: Path) -> None:
-    place = str(tmp_path / "ledger.db")
-    Ledger.create(place, "d", epsilon=2.0, delta=1e-6, unit=protected)
-    with pytest.raises(ValueError, match=f"is protected per {protected}, this fit per"):
-        fitted(table, unit=unit, ledger=place, dataset="d")
-    assert Ledger.open(place).runs("d") == ()
-
-
-@pytest.mark.parametrize(
-    ("protected", "table", "unit"),
-    [
-        ("row", federation(), None),
-        ("row", TABLES["x"][["a", "b"]], None),
-        ("row in 2 clients", federation(2), None),
-        ("pid in 1 client", federation(), "pid"),
-        ("pid in 3 clients", federation(3), "pid"),
-        ("whole client", federation(), "client"),
-        ("client", TABLES["x"][["a", "b", "client"]], "client"),
-    ],
-)
-def test_a_fit_is_charged_to_the_label_of_its_unit(
-    protected: str, table: Any, unit: str | None, tmp_path: Path
-) -> None:
-    place = str(tmp_path / "ledger.db")
-    Ledger.create(place, "d", epsilon=2.0, delta=1e-6, unit=protected)
-    fitted(table, unit=unit, ledger=place, dataset="d")
-    (run,) = Ledger.open(place).runs("d")
-    assert run.facts["unit"] == protected
 
 
 # Attendance of a fit that was resumed ------------------------------------------------------------

@@ -20,7 +20,7 @@ import pytest
 from kinds import EVERY_KIND
 from sklearn.base import clone
 
-from privclust import PEMeans, PrivateKMeans
+from privclust import FedDPKMeans, Federation, PEMeans, PrivateKMeans
 from privclust.geometry.grid import FloatArray
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import BudgetExceededError, Ledger
@@ -303,3 +303,60 @@ def test_a_refused_fit_predict_shows_no_rows_in_our_frames(place: str, kind: Any
     ours = [trace.frame.f_locals for trace in refused.traceback if "estimators" in str(trace.path)]
     assert ours
     assert not any(value is rows for held in ours for value in held.values())
+
+
+# Federations -------------------------------------------------------------------------------------
+
+VISITS = pd.DataFrame(
+    np.random.default_rng(0).uniform(0, 120, (600, 2)), columns=["a", "b"]
+).assign(who=np.arange(600) // 2, client=1, **{"whole client": 1})
+
+
+def silos(per_patient: int) -> Federation:
+    tables = dict.fromkeys("xyz", VISITS)
+    return Federation.in_process(tables, ["a", "b"], silos_per_patient=per_patient)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("protected", "table", "unit"),
+    [
+        ("row", silos(2), None),
+        ("row in 2 clients", silos(1), None),
+        ("row in 2 clients", silos(3), None),
+        ("who", silos(1), "who"),
+        ("who in 2 clients", silos(1), "who"),
+        ("who in 1 client", VISITS[["a", "b", "who"]], "who"),
+        ("client", silos(1), "client"),
+        ("whole client", VISITS[["a", "b", "client"]], "client"),
+        ("whole client", VISITS[["a", "b", "whole client"]], "whole client"),
+    ],
+)
+def test_a_label_has_one_unit(protected: str, table: Any, unit: str | None, tmp_path: Path) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "d", epsilon=2.0, delta=1e-6, unit=protected)
+    with pytest.raises(ValueError, match=f"is protected per {protected}, this fit per"):
+        model_of(place, FedDPKMeans, dataset="d", unit=unit).fit(table)
+    assert Ledger.open(place).runs("d") == ()
+
+
+@pytest.mark.parametrize(
+    ("protected", "table", "unit"),
+    [
+        ("row", silos(1), None),
+        ("row", VISITS[["a", "b"]], None),
+        ("row in 2 clients", silos(2), None),
+        ("who in 1 client", silos(1), "who"),
+        ("who in 3 clients", silos(3), "who"),
+        ("whole client", silos(1), "client"),
+        ("client", VISITS[["a", "b", "client"]], "client"),
+    ],
+)
+def test_a_fit_is_charged_to_the_label_of_its_unit(
+    protected: str, table: Any, unit: str | None, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "d", epsilon=2.0, delta=1e-6, unit=protected)
+    model_of(place, FedDPKMeans, dataset="d", unit=unit).fit(table)
+    (run,) = Ledger.open(place).runs("d")
+    assert run.facts["unit"] == protected
