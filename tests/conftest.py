@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from postgres import PROGRAMS, Server, programs, running
 
+collect_ignore = ["deployments/echo_app"]
+"""Needs Flower, which is in an environment of its own (`.ci/long`)."""
 EXPECTED_SUITES = (
     "src/privclust",
     "tests/algorithms",

@@ -172,12 +172,12 @@ def evolution(engine: Engine) -> None:
 def with_user(frame: pd.DataFrame, n_rows: int, who: object) -> pd.DataFrame:
     """Push a user's rows in, half of them before all others and half behind."""
     rng = np.random.default_rng(n_rows)
-    coming = pd.DataFrame(rng.normal(0.3, 1.0, (n_rows, 2)), columns=["x", "y"]).assign(who=who)
+    coming = pd.DataFrame(rng.normal(0.3, 1.0, (n_rows, 2)), columns=["x", "y"])
+    coming = coming.assign(who=who).astype({"who": "Int64"})
     coming.iloc[0, 0] = np.nan
     coming.iloc[-1, 1] = -np.inf
     half = (n_rows + 1) // 2
-    together = pd.concat([coming[:half], frame, coming[half:]], ignore_index=True)
-    return together.astype({"who": "Int64"})
+    return pd.concat([coming[:half], frame, coming[half:]], ignore_index=True)
 
 
 @pytest.fixture

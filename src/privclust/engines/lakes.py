@@ -48,8 +48,7 @@ def on_spark(session: Any, paths: Any) -> SparkFiles:
 
     Examples
     --------
-    >>> table = on_spark(session, "/lake/visits")  # doctest: +SKIP
-    >>> PrivateKMeans(8, delta=1e-9, bounds="visits.toml").fit(table)  # doctest: +SKIP
+    Where a session of Spark is: ``PrivateKMeans(8, …).fit(on_spark(session, "/lake/visits"))``.
     """
     return SparkFiles(session, paths)
 
