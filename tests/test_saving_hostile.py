@@ -310,6 +310,15 @@ def test_an_error_or_radius_below_zero_is_refused(
     assert "negative" in refused(changed(good, where, -1.0), tmp_path)
 
 
+@pytest.mark.parametrize("place", ["cluster_centers.0.1", "coreset.points.0.0"])
+@pytest.mark.parametrize("value", [1.5e308, -7.0])
+def test_a_point_beyond_the_models_own_bounds_is_refused(
+    place: str, value: float, good: dict[str, Any], tmp_path: Path
+) -> None:
+    """It loaded, and the report could not be drawn."""
+    assert "beyond its own bounds" in refused(changed(good, place, value), tmp_path)
+
+
 def test_columns_are_texts_and_as_many_as_there_are(good: dict[str, Any], tmp_path: Path) -> None:
     for names in (["age", "age"], ["age", "age", "weight"], ["age", "\ud800"]):
         refused(changed(good, "columns", names), tmp_path)

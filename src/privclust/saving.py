@@ -136,6 +136,7 @@ def _from_content(content: Mapping[str, Any]) -> Any:
         if not len(names) == len(set(names)) == domain.center.size:
             raise ValueError("its columns have no names of their own, or are not those it bounds")
         model.feature_names_in_ = np.array(names, dtype=object)
+    _check_places(domain, centers)
     model.cluster_centers_ = centers
     model.cluster_sizes_ = _array(content["cluster_sizes"], (k,))
     model.n_rows_ = int(content["n_rows"])
@@ -148,10 +149,18 @@ def _from_content(content: Mapping[str, Any]) -> Any:
             setattr(model, name, found)
     if content["coreset"] is not None:
         model.coreset_ = _coreset(content["coreset"], domain.center.size)
+        _check_places(domain, model.coreset_.points)
     model.releases_ = tuple(_release(release) for release in content["releases"])
     model.privacy_statement_ = _statement(content["statement"])
     _check_promise(model.privacy_statement_, model.releases_)
     return model
+
+
+def _check_places(domain: Domain, points: FloatArray) -> None:
+    """Refuse points that no fit could have released."""
+    lower, upper = domain.center - domain.reach, domain.center + domain.reach
+    if (points < lower).any() or (points > upper).any():
+        raise ValueError("it has a centre or a point beyond its own bounds")
 
 
 def _check_promise(statement: Statement, releases: tuple[Release, ...]) -> None:
