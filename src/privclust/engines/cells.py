@@ -5,6 +5,7 @@ Types are declared, never guessed from values. A text that is not a number is a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,17 +13,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from privclust.geometry.grid import FloatArray, IntArray
+from privclust.mixed import OTHER
 
-Kind = Literal["integer", "number", "text", "cell", "other"]
+Kind = Literal["integer", "number", "text", "date", "cell", "other"]
 """What a column's type allows: ids and numbers ("integer", and "cell", a text to be read as what is
-declared), numbers only, ids only, or neither."""
+declared), numbers only, ids only, days, or nothing."""
 
 NUMBERS: tuple[Kind, ...] = ("integer", "number", "cell")
 IDS: tuple[Kind, ...] = ("integer", "text", "cell")
+LEVELS: tuple[Kind, ...] = (*IDS, "number")
+DATES: tuple[Kind, ...] = ("date", "text", "cell")
 
 _NUMBER = (
     r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 )
+
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+"""How a text that is a date begins; what follows, a time, does not matter."""
 
 _AS_BYTES = {
     **{kind: pa.binary() for kind in (pa.string(), pa.binary())},
@@ -37,7 +44,7 @@ def kind_of(declared: pa.DataType) -> Kind:
     Examples
     --------
     >>> kind_of(pa.int32()), kind_of(pa.float64()), kind_of(pa.string()), kind_of(pa.date32())
-    ('integer', 'number', 'text', 'other')
+    ('integer', 'number', 'text', 'date')
     """
     types = pa.types
     if types.is_dictionary(declared):
@@ -63,6 +70,8 @@ def kind_of(declared: pa.DataType) -> Kind:
         )
     ):
         return "text"
+    if types.is_date(declared) or types.is_timestamp(declared):
+        return "date"
     return "other"
 
 
@@ -115,6 +124,44 @@ def ids(column: Any) -> Any:
     if kind_of(column.type) != "text":
         column = column.cast(pa.large_string())
     return column.cast(pa.large_binary())
+
+
+def codes(found: Any, levels: Sequence[str]) -> IntArray:
+    """Return which level each id is: its place, that of "other" if it is none, or -1.
+
+    Examples
+    --------
+    >>> codes(ids(pa.array(["B", None, "C"])), ["A", "B"]).tolist()
+    [1, -1, -1]
+    >>> codes(ids(pa.array(["B", None, "C"])), ["A", "other"]).tolist()
+    [1, -1, 1]
+    """
+    known = pa.array([level.encode() for level in levels], pa.large_binary())
+    places = pc.fill_null(pc.index_in(found, known), -1).to_numpy(zero_copy_only=False)
+    rest = levels.index(OTHER) if OTHER in levels else -1
+    missing = pc.is_null(found).to_numpy(zero_copy_only=False)
+    return np.where((places < 0) & ~missing, rest, places).astype(np.int64)
+
+
+def days(column: Any) -> FloatArray:
+    """Return dates as days since the first of January 1970, NaN where there is none.
+
+    Days that a month does not have are counted on into the next.
+
+    Examples
+    --------
+    >>> days(pa.array(["1970-01-03", "1970-01-32", "soon", "1970-01-02 12:00"])).tolist()
+    [2.0, nan, nan, 1.0]
+    """
+    column = _plain(column)
+    if kind_of(column.type) == "text":
+        texts = column.cast(pa.large_binary())
+        dated = pc.match_substring_regex(texts, _DAY)
+        begun = pc.if_else(dated, pc.binary_slice(texts, 0, 10), None)
+        column = pc.strptime(begun.cast(pa.large_string()), "%Y-%m-%d", "s", error_is_null=True)
+    whole_days = column.cast(pa.date32(), safe=False).cast(pa.int32()).cast(pa.float64())
+    found: FloatArray = whole_days.to_numpy(zero_copy_only=False)
+    return found
 
 
 def by_unit(found: Any) -> tuple[IntArray, IntArray, Any]:
