@@ -32,8 +32,8 @@ upper = 120
 )
 def test_mappings_and_arrays_give_the_same_box(bounds: Any) -> None:
     given = read_bounds(bounds, NAMES, 2)
-    assert given.box.lower.tolist() == [0, 0]
-    assert given.box.upper.tolist() == [120, 250_000]
+    assert given.domain.lower.tolist() == [0, 0]
+    assert given.domain.upper.tolist() == [120, 250_000]
     assert given.origin == UNSTATED
 
 
@@ -41,11 +41,11 @@ def test_a_file_gives_bounds_weights_and_their_origin(tmp_path: Path) -> None:
     file = tmp_path / "bounds.toml"
     file.write_text(FILE)
     given = read_bounds(file, NAMES, 2)
-    assert given.box.upper.tolist() == [120, 250_000]
-    assert given.box.weights.tolist() == [1, 2]
+    assert given.domain.upper.tolist() == [120, 250_000]
+    assert given.domain.weights.tolist() == [1, 2]
     assert given.origin == "domain knowledge"
     # The heavier column is twice as long in the unit ball.
-    lengths = given.box.reach / given.box.spread
+    lengths = given.domain.reach / given.domain.spread
     np.testing.assert_allclose(lengths, [1 / np.sqrt(5), 2 / np.sqrt(5)])
 
 
@@ -53,12 +53,17 @@ def test_a_file_gives_bounds_weights_and_their_origin(tmp_path: Path) -> None:
     ("before", "after", "message"),
     [
         ("domain knowledge", "a look at the data", "must say where its bounds come from"),
-        ('type = "number"\nlower = 0\nupper = 120', 'type = "category"', "only type = 'number'"),
+        ('type = "number"\nlower = 0\nupper = 120', 'type = "category"', "needs levels"),
+        (
+            'type = "number"\nlower = 0\nupper = 120',
+            'type = "colour"',
+            "'number', 'category', 'date'",
+        ),
         ("upper = 120", "upper = 'high'", "upper bound of column 'age' must be a number"),
         ("[columns.age]", "[columns.agee]", "columns without bounds: .'age'.*'agee'"),
         ("lower = 0", "lower = ", "not valid TOML"),
         ("upper = 120", f"upper = {'9' * 400}", "'age' must be two finite numbers"),
-        ("upper = 120", f"upper = 120\nweight = {'9' * 400}", "weights must be"),
+        ("upper = 120", f"upper = 120\nweight = {'9' * 400}", "the weight of column"),
         ("upper = 120", f"upper = {'9' * 5000}", "not valid TOML: a number has too many digits"),
         ("upper = 120", f"upper = {'[' * 5000}", "not valid TOML: it is nested too deeply"),
     ],

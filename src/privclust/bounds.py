@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,8 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privclust.declared import declared_column, pair_of
 from privclust.domain import Box
-from privclust.errors import BoundsError, ColumnError, shown
+from privclust.errors import BoundsError, ColumnError
+from privclust.mixed import Column, Mixed, NumberColumn
 
 Bounds: TypeAlias = (
     Mapping[str, tuple[float, float]] | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]
@@ -26,14 +27,14 @@ UNSTATED = "typed at the call; where they come from was not stated"
 
 @dataclass(frozen=True, eq=False)
 class GivenBounds:
-    """A box, and where the user says its bounds come from."""
+    """What columns may hold, and where the user says that their bounds come from."""
 
-    box: Box
+    domain: Box | Mixed
     origin: str
 
 
 def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> GivenBounds:
-    """Return the box that `bounds` describe for a table of these columns.
+    """Return the domain that `bounds` describe for a table of these columns.
 
     Parameters
     ----------
@@ -46,13 +47,13 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
 
     Examples
     --------
-    >>> read_bounds({"age": (0, 120)}, ["age"], 1).box.center.tolist()
+    >>> read_bounds({"age": (0, 120)}, ["age"], 1).domain.center.tolist()
     [60.0]
     """
     if isinstance(bounds, str | os.PathLike):
         return _from_file(Path(bounds), names)
     if isinstance(bounds, Mapping):
-        pairs = [_pair(name, bounds[name]) for name in _ordered(list(bounds), names)]
+        pairs = [pair_of(name, bounds[name]) for name in _ordered(list(bounds), names)]
         return GivenBounds(_box(*zip(*pairs, strict=True)), UNSTATED)
     if not isinstance(bounds, tuple) or len(bounds) != 2:  # type: ignore[redundant-expr]
         raise TypeError(
@@ -71,18 +72,19 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     return GivenBounds(box, UNSTATED)
 
 
-def bounded_columns(bounds: Bounds | None) -> tuple[str, ...] | None:
-    """Return the columns that bounds name, or None if they name none.
+def bounded_columns(bounds: Bounds | None) -> dict[str, Any] | None:
+    """Return the columns that bounds name and what they are declared as, or None if they name none.
 
     Examples
     --------
     >>> bounded_columns({"age": (0, 120)})
-    ('age',)
+    {'age': 'number'}
     """
     if isinstance(bounds, Mapping):
-        return tuple(bounds)
+        return dict.fromkeys(bounds, "number")
     if isinstance(bounds, str | os.PathLike):
-        return tuple(_content(Path(bounds)).get("columns", {}))
+        columns = _content(Path(bounds)).get("columns", {})
+        return {name: column.get("type") for name, column in columns.items()}
     return None
 
 
@@ -124,20 +126,18 @@ def _toml_fault(error: Exception) -> str:
 
 def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
     content = _content(file)
-    columns: dict[str, dict[str, Any]] = content.get("columns", {})
-    rows = [_number_column(name, columns[name]) for name in _ordered(list(columns), names)]
-    return GivenBounds(_box(*zip(*rows, strict=True)), content["bounds_origin"])
+    given: dict[str, dict[str, Any]] = content.get("columns", {})
+    columns = [declared_column(name, given[name]) for name in _ordered(list(given), names)]
+    return GivenBounds(_plain(columns) or Mixed(tuple(columns)), content["bounds_origin"])
 
 
-def _number_column(name: str, column: dict[str, Any]) -> tuple[float, float, float]:
-    if column.get("type") != "number":
-        raise BoundsError(
-            f"column {name!r} of the bounds file has type {column.get('type')!r}; only "
-            "type = 'number' can be clustered so far. Leave the column out of "
-            "the file, and of a table in memory."
-        )
-    lower, upper = _pair(name, (column.get("lower"), column.get("upper")))
-    return lower, upper, _number(name, "weight", column.get("weight", 1.0))
+def _plain(columns: Sequence[Column]) -> Box | None:
+    """Return the box that columns make which are all numbers on plain scales."""
+    numbers = [one for one in columns if isinstance(one, NumberColumn) and one.transform == "none"]
+    if len(numbers) < len(columns):
+        return None
+    sides = [(column.lower, column.upper, column.weight) for column in numbers]
+    return _box(*zip(*sides, strict=True))
 
 
 def _ordered(given: list[str], names: Sequence[str] | None) -> Sequence[str]:
@@ -162,31 +162,3 @@ def _box(*sides: ArrayLike) -> Box:
     except ValueError as error:
         cause = str(error)
     raise BoundsError(cause)
-
-
-def _pair(name: str, pair: object) -> tuple[float, float]:
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise BoundsError(
-            f"bounds of column {name!r} must be a pair (lower, upper), got {shown(pair)}. Type "
-            "two numbers, such as (0, 120)."
-        )
-    lower, upper = _number(name, "lower bound", pair[0]), _number(name, "upper bound", pair[1])
-    if not -math.inf < lower < upper < math.inf:
-        raise BoundsError(
-            f"bounds of column {name!r} must be two finite numbers, the lower below the upper; got "
-            f"{lower:g} and {upper:g}. Swap them if they are exchanged; where no bound is known, "
-            "type one that no value can pass."
-        )
-    return lower, upper
-
-
-def _number(name: str, what: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise BoundsError(
-            f"the {what} of column {name!r} must be a number, got {shown(value)}. Type one without "
-            "quotes."
-        )
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf

@@ -22,6 +22,7 @@ from privclust.engines.federated import Attendance
 from privclust.errors import TooManyClustersError
 from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.geometry.nearest import nearest
+from privclust.mixed import Mixed
 from privclust.parameters import (
     Parameters,
     budget_of,
@@ -67,7 +68,7 @@ def fit(
     given, schema, domain = parameters_of(model), table.schema, table.domain
     n_clusters, n_rows = sizes_of(given)
     seed = seed_of(given.random_state)
-    planned = plan(n_clusters, schema.n_columns, budget_of(given), n_rows)
+    planned = plan(n_clusters, domain.center.size, budget_of(given), n_rows)
     noiseless = given.epsilon == math.inf
     recorded = recording(model, domain, table.engine.unit, seed, resume)
     curator = Curator.open(
@@ -121,16 +122,17 @@ def keep(model: Any, found: Clustering) -> None:
     """Put a clustering of the unit ball on `model`, in the user's units, largest cluster first."""
     domain: Domain = model.domain_
     order = np.argsort(-found.sizes, kind="stable")
-    model.cluster_centers_ = _within(domain, from_unit(domain, found.centers[order]))
+    model.cluster_centers_ = _in_units(domain, found.centers[order])
     model.cluster_sizes_ = found.sizes[order]
     model.n_rows_ = found.n_rows
     if found.precision is not None:
-        model.center_stderr_ = found.precision.center_stderr[order, None] * domain.spread
+        stderr = found.precision.center_stderr[order, None] * domain.spread
+        slopes = domain.slopes(model.cluster_centers_) if isinstance(domain, Mixed) else 1.0
+        model.center_stderr_ = stderr * slopes
         model.size_stderr_ = found.precision.size_stderr[order]
         model.cluster_radii_ = found.precision.radii[order]
     if found.coreset is not None:
-        points = _within(domain, from_unit(domain, found.coreset.points))
-        model.coreset_ = replace(found.coreset, points=points)
+        model.coreset_ = replace(found.coreset, points=_in_units(domain, found.coreset.points))
 
 
 def choices(model: Any) -> KPath:
@@ -210,13 +212,16 @@ def _centers(model: Any) -> FloatArray:
 
 def _in_unit(model: Any, points: FloatArray) -> FloatArray:
     domain: Domain = model.domain_
-    unit: FloatArray = (points - domain.center) / domain.spread
+    features = domain.features(points) if isinstance(domain, Mixed) else points
+    unit: FloatArray = (features - domain.center) / domain.spread
     return unit
 
 
-def _within(domain: Domain, points: FloatArray) -> FloatArray:
+def _in_units(domain: Domain, points: FloatArray) -> FloatArray:
+    """Map points of the unit ball to the user's units, within the bounds."""
     lower, upper = domain.center - domain.reach, domain.center + domain.reach
-    return np.clip(points, lower, upper)
+    features = np.clip(from_unit(domain, points), lower, upper)
+    return domain.units(features) if isinstance(domain, Mixed) else features
 
 
 def _subject(model: Any, n_clusters: int) -> str:

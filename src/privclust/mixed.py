@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from itertools import accumulate
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privclust.geometry.grid import FloatArray, IntArray
 
+Use = Literal["number", "category", "date"]
+"""What a column is declared as."""
 Transform = Literal["none", "log", "log1p"]
 OTHER = "other"
 """The level of all that are not declared, if it is declared itself."""
@@ -41,6 +43,7 @@ class NumberColumn:
     [[10000.0]]
     """
 
+    use: ClassVar[Use] = "number"
     name: str
     lower: float
     upper: float
@@ -90,6 +93,12 @@ class NumberColumn:
             return features
         return 10.0**features - self._shift
 
+    def slopes(self, units: FloatArray) -> FloatArray:
+        """Return how much the user's number grows there with a step on the scale."""
+        if self.transform == "none":
+            return np.ones_like(units)
+        return (units + self._shift) * float(np.log(10.0))
+
     @property
     def _shift(self) -> float:
         return 1.0 if self.transform == "log1p" else 0.0
@@ -105,6 +114,7 @@ class DateColumn:
     [15.0]
     """
 
+    use: ClassVar[Use] = "date"
     name: str
     lower: date
     upper: date
@@ -149,6 +159,10 @@ class DateColumn:
         """Return days as they are."""
         return features
 
+    def slopes(self, units: FloatArray) -> FloatArray:
+        """Return 1: a day is a day."""
+        return np.ones_like(units)
+
 
 @dataclass(frozen=True)
 class CategoryColumn:
@@ -163,6 +177,7 @@ class CategoryColumn:
     [[0.0, 1.0], [nan, nan]]
     """
 
+    use: ClassVar[Use] = "category"
     name: str
     levels: tuple[str, ...]
     weight: float = 1.0
@@ -204,6 +219,10 @@ class CategoryColumn:
         together = shares.sum(axis=1, keepdims=True)
         return np.where(together > 0, shares / np.maximum(together, 1e-300), self.center)
 
+    def slopes(self, units: FloatArray) -> FloatArray:
+        """Return 1: a share is a share."""
+        return np.ones_like(units)
+
 
 Column: TypeAlias = NumberColumn | DateColumn | CategoryColumn
 
@@ -222,6 +241,11 @@ class Mixed:
     """
 
     columns: tuple[Column, ...]
+
+    @property
+    def uses(self) -> dict[str, Use]:
+        """What each column is declared as."""
+        return {column.name: column.use for column in self.columns}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -246,17 +270,26 @@ class Mixed:
 
     def units(self, features: FloatArray) -> FloatArray:
         """Return points in the user's units: numbers, days and shares."""
+        return np.hstack([column.units(part) for column, part in self._parts(features)])
+
+    def features(self, units: FloatArray) -> FloatArray:
+        """Put points in the user's units, such as centres, back on the scales."""
         return np.hstack(
             [
-                column.units(part)
-                for column, part in zip(self.columns, self.parts(features), strict=True)
+                column.features(part[:, 0]) if isinstance(column, NumberColumn) else part
+                for column, part in self._parts(units)
             ]
         )
 
-    def parts(self, features: FloatArray) -> list[FloatArray]:
-        """Cut features into those of each column."""
+    def slopes(self, units: FloatArray) -> FloatArray:
+        """Return how much each of the user's numbers grows with its feature."""
+        return np.hstack([column.slopes(part) for column, part in self._parts(units)])
+
+    def _parts(self, points: FloatArray) -> list[tuple[Column, FloatArray]]:
+        """Return each column with its part of all points."""
         widths = [len(column.feature_names) for column in self.columns]
-        return np.split(features, list(accumulate(widths))[:-1], axis=1)
+        parts = np.split(points, list(accumulate(widths))[:-1], axis=1)
+        return list(zip(self.columns, parts, strict=True))
 
 
 @cache

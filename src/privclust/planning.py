@@ -266,12 +266,12 @@ def _made_up(
 
 
 def _public_rows(path: str) -> FloatArray:
-    from privclust.engines.arrow import cells_to_rows
     from privclust.engines.files import open_files
+    from privclust.engines.reading import side_by_side
 
     schema, batches = open_files(path)
     names = schema.features(None).names or ()
-    rows = np.concatenate([cells_to_rows(batch, names) for batch in batches(names)])
+    rows = np.concatenate([side_by_side(batch, names) for batch in batches(names)])
     filled: FloatArray = np.nan_to_num(rows)
     return filled
 

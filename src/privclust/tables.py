@@ -10,18 +10,20 @@ import numpy as np
 
 from privclust.bounds import UNSTATED, bounded_columns, read_bounds
 from privclust.domain import Ball, Box, Domain, to_unit_grid
-from privclust.engines.arrow import ArrowEngine, cells_to_rows
+from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import Engine, Unit, guarded
 from privclust.engines.federated import Attendance, FederatedEngine, Federation
 from privclust.engines.frames import read_rows, schema_of
 from privclust.engines.lakes import Lake, lake_of
 from privclust.engines.numpy import NumpyEngine
+from privclust.engines.reading import features_of
 from privclust.engines.schema import Schema
 from privclust.engines.sources import Source, source_of
 from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.errors import BoundsError, ColumnError, shown
 from privclust.geometry.grid import FloatArray
+from privclust.mixed import Mixed
 from privclust.parameters import Parameters, number, parameters_of, unit_of
 
 
@@ -56,18 +58,17 @@ def open_table(model: Any, X: Any, around: Domain | None = None) -> OpenTable:
         domain, origin = _domain(given, X.schema, around)
         engine = X.engine(domain, unit)
         return OpenTable(engine, X.schema, domain, origin, engine.close)
-    source = lake_of(X) or source_of(X)
+    source, named = lake_of(X) or source_of(X), bounded_columns(given.bounds)
     if source is None:
-        schema = schema_of(X).features(unit.column)
+        schema = schema_of(X).features(unit.column, uses=named)
     else:
-        named = bounded_columns(given.bounds)
         if named is None and unit.column is None and source.schema.looks_like_a_row:
             # Its cells would be published as the names of columns.
             raise ColumnError(
                 "the first line of the CSV file holds a number, so it may be a row. Put a line of "
                 "names before it, or give bounds by the names that it has."
             )
-        schema = source.schema.features(unit.column, named)
+        schema = source.schema.features(unit.column, named, named)
     domain, origin = _domain(given, schema, around)
     if source is None:
         return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
@@ -84,13 +85,13 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
             "rows in Spark are labelled by Spark: call model.predict on the frames that "
             "DataFrame.mapInPandas hands over (docs/spark.md)."
         )
-    source, unit = source_of(X), model.unit
+    source, unit, domain = source_of(X), model.unit, model.domain_
     names = getattr(model, "feature_names_in_", None)
     schema = schema_of(X) if source is None else source.schema
     if schema.names is None or unit not in schema.names:
         unit = None
     only = None if source is None or names is None else set(names)
-    schema = schema.features(unit, only)
+    schema = schema.features(unit, only, domain.uses if isinstance(domain, Mixed) else None)
     if schema.n_columns != model.n_features_in_:
         raise ValueError(
             f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
@@ -103,14 +104,14 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
 
     def parts() -> Iterator[FloatArray]:
         if source is None:
-            yield read_rows(X, 0, len(X), unit)
+            yield read_rows(X, 0, len(X), domain, unit)
             return
         columns = schema.names or ()
-        yield np.empty((0, len(columns)))
+        yield np.empty((0, domain.center.size))
         for cells in source.batches(columns):
-            yield cells_to_rows(cells, columns)
+            yield features_of(domain, cells, columns)
 
-    return _applied(work, model.domain_, parts())
+    return _applied(work, domain, parts())
 
 
 @guarded
@@ -150,6 +151,12 @@ def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[D
         return Ball(np.zeros(schema.n_columns), radius), UNSTATED
     assert given.bounds is not None
     read = read_bounds(given.bounds, schema.names, schema.n_columns)
-    if given.scale == "none":
-        return Box(read.box.lower, read.box.upper, weights=read.box.reach), read.origin
-    return read.box, read.origin
+    if given.scale != "none":
+        return read.domain, read.origin
+    if isinstance(read.domain, Mixed):
+        raise BoundsError(
+            "scale='none' keeps numbers in their own units, and the bounds file declares other "
+            "columns too. Leave scale out, and give columns weights in the file."
+        )
+    box = read.domain
+    return Box(box.lower, box.upper, weights=box.reach), read.origin

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from privclust.domain import Box
+from privclust.domain import Ball, Box
 from privclust.engines.frames import read_rows, schema_of
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.schema import Schema
@@ -36,8 +36,8 @@ EXPECTED = np.array([[30, 1, 1.5], [40, 0, np.nan], [50, 1, np.inf]])
 def test_frames_are_read_as_numbers_and_gaps_as_missing(library: str) -> None:
     frame = FRAMES[library]
     assert schema_of(frame) == Schema(("age", "ill", "income"), ("integer", "number", "number"))
-    np.testing.assert_array_equal(read_rows(frame, 0, 3), EXPECTED)
-    np.testing.assert_array_equal(read_rows(frame, 1, 9), EXPECTED[1:])
+    np.testing.assert_array_equal(read_rows(frame, 0, 3, Ball([0.0], 1.0)), EXPECTED)
+    np.testing.assert_array_equal(read_rows(frame, 1, 9, Ball([0.0], 1.0)), EXPECTED[1:])
 
 
 @pytest.mark.attack
@@ -52,8 +52,10 @@ def test_frames_give_the_same_integers_as_arrays(library: str) -> None:
 @pytest.mark.parametrize("index", [["x", "y", "z"], [7, 5, 3]])
 def test_the_index_of_a_pandas_frame_is_no_column(index: list[Any]) -> None:
     frame = pd.DataFrame({"age": [30.0, 40.0, 50.0]}, index=index)
-    np.testing.assert_array_equal(read_rows(frame, 0, 3), [[30], [40], [50]])
-    np.testing.assert_array_equal(read_rows(frame[frame["age"] > 30], 0, 9), [[40], [50]])
+    np.testing.assert_array_equal(read_rows(frame, 0, 3, Ball([0.0], 1.0)), [[30], [40], [50]])
+    np.testing.assert_array_equal(
+        read_rows(frame[frame["age"] > 30], 0, 9, Ball([0.0], 1.0)), [[40], [50]]
+    )
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.domain import Domain, to_unit_grid
+from privclust.domain import Domain
 from privclust.engines.base import ROW, guarded
-from privclust.engines.cells import numbers
 from privclust.engines.numpy import Held, NumpyEngine
+from privclust.engines.reading import on_grid
 from privclust.engines.sampling import Reserve, heads, later_key, row_words
 from privclust.engines.sources import Source
 from privclust.engines.summing import on_all_cores, total
 from privclust.engines.units import PARCEL_ROWS, Parcel
-from privclust.geometry.grid import FloatArray
 from privclust.queries import Count, Query
 
 RESERVE_BYTES = 2**26
@@ -119,7 +118,7 @@ class ArrowEngine:
 
             def read() -> Iterator[Parcel]:
                 for begin in range(0, cells.num_rows, PARCEL_ROWS):
-                    rows = self._on_grid(cells.slice(begin, PARCEL_ROWS))
+                    rows = on_grid(self._domain, cells.slice(begin, PARCEL_ROWS), self._columns)
                     kept.append(rows[chosen[begin : begin + PARCEL_ROWS]].astype(np.int32))
                     yield Parcel(rows, None)
 
@@ -138,14 +137,3 @@ class ArrowEngine:
         for cells in self._source.batches(self._columns):
             yield cells, start, 0 if reserve is None else reserve.halvings
             start += cells.num_rows
-
-    def _on_grid(self, cells: Any) -> FloatArray:
-        return to_unit_grid(self._domain, cells_to_rows(cells, self._columns))
-
-
-def cells_to_rows(cells: Any, columns: Sequence[str]) -> FloatArray:
-    """Return columns of an Arrow batch side by side."""
-    rows = np.empty((cells.num_rows, len(columns)), order="F")
-    for place, name in enumerate(columns):
-        rows[:, place] = numbers(cells.column(name))
-    return rows

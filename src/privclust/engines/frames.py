@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from privclust.domain import Domain
 from privclust.engines.cells import Kind, ids, kind_of, numbers
+from privclust.engines.reading import encoded
 from privclust.engines.schema import Schema
+from privclust.mixed import Mixed
 
 _KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
 
@@ -53,10 +56,14 @@ def polars_schema(schema: Any) -> Schema:
     return _named(schema.names(), [_polars_kind(dtype) for dtype in schema.dtypes()])
 
 
-def read_rows(table: Any, start: int, stop: int, unit: str | None = None) -> Any:
-    """Return some rows as an array, without the column of ids; only an engine calls this."""
+def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | None = None) -> Any:
+    """Return features of some rows, without the column of ids; only an engine calls this."""
     if isinstance(table, np.ndarray):
         return table[start:stop]
+    if isinstance(domain, Mixed):
+        rows = slice(start, stop)
+        some = table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+        return np.hstack([encoded(column, _column(some, column.name)) for column in domain.columns])
     part = _through_arrow(table, start, stop, unit)
     return np.column_stack([numbers(column) for column in part.columns])
 
@@ -71,6 +78,15 @@ def read_ids(table: Any, unit: str) -> Any:
     if column.dtype.kind in "iu":
         return ids(_through_arrow(column.to_frame(), 0, len(table), None).column(unit))
     return _texts(column)
+
+
+def _column(table: Any, name: str) -> Any:
+    """Return one column through Arrow, and as bytes what pandas keeps as objects."""
+    if hasattr(table, "iloc"):
+        if _pandas_kind(table[name].dtype) == "text" or hasattr(table[name], "cat"):
+            return read_ids(table, name)
+        return _through_arrow(table[[name]], 0, len(table), None).column(name)
+    return _through_arrow(table.select([name]), 0, len(table), None).column(name)
 
 
 def _texts(values: Any) -> Any:
@@ -115,7 +131,7 @@ def _pandas_kind(dtype: Any) -> Kind:
         return inner if inner in ("integer", "text") else "other"
     if dtype.kind == "O" or str(dtype).startswith("str"):
         return "text"
-    return _KINDS.get(dtype.kind, "other")
+    return "date" if dtype.kind == "M" else _KINDS.get(dtype.kind, "other")
 
 
 def _polars_kind(dtype: Any) -> Kind:
@@ -125,6 +141,8 @@ def _polars_kind(dtype: Any) -> Kind:
         return "integer"
     if dtype.is_numeric() or str(dtype) in ("Boolean", "Null"):
         return "number"
+    if str(dtype).startswith(("Date", "Datetime")):
+        return "date"
     text = ("String", "Binary", "Categorical", "Enum")
     return "text" if str(dtype).startswith(text) else "other"
 

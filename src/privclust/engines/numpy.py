@@ -140,7 +140,7 @@ def _read(table: Any, domain: Domain, unit: Unit) -> Held:
     # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
     for start in range(0, max(1, len(table)), PARCEL_ROWS):
         stop = start + PARCEL_ROWS
-        rows[start:stop] = to_unit_grid(domain, read_rows(table, start, stop, unit.column))
+        rows[start:stop] = to_unit_grid(domain, read_rows(table, start, stop, domain, unit.column))
     if unit.column is None:
         return Held(rows)
     order, unit_starts, ids = by_unit(read_ids(table, unit.column))

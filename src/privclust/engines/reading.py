@@ -32,6 +32,11 @@ def features_of(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArra
     """Return the features of all columns side by side, not yet bounded."""
     if isinstance(domain, Mixed):
         return np.hstack([encoded(column, cells.column(column.name)) for column in domain.columns])
+    return side_by_side(cells, columns)
+
+
+def side_by_side(cells: Any, columns: Sequence[str]) -> FloatArray:
+    """Return columns of an Arrow batch as one number each."""
     rows = np.empty((cells.num_rows, len(columns)), order="F")
     for place, name in enumerate(columns):
         rows[:, place] = numbers(cells.column(name))

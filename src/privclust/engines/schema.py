@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from privclust.engines.cells import IDS, NUMBERS, Kind
+from privclust.engines.cells import DATES, IDS, LEVELS, NUMBERS, Kind
 from privclust.errors import ColumnError, ColumnTypeError
+from privclust.mixed import Use
+
+_KINDS: dict[Use, tuple[Kind, ...]] = {"number": NUMBERS, "category": LEVELS, "date": DATES}
+_HELD: dict[Use, str] = {
+    "number": "numbers",
+    "category": "texts, whole numbers or truth values",
+    "date": "dates",
+}
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,15 @@ class Schema:
         """Return what a column's type allows."""
         return dict(self._columns())[name]
 
-    def features(self, unit: str | None, only: Collection[str] | None = None) -> Schema:
+    def features(
+        self,
+        unit: str | None,
+        only: Collection[str] | None = None,
+        uses: Mapping[str, Use] | None = None,
+    ) -> Schema:
         """Return the columns to cluster: all but that of ids, or those named in `only`.
+
+        `uses` says which of them are declared as something else than numbers.
 
         Examples
         --------
@@ -68,12 +83,18 @@ class Schema:
             for name, kind in self._columns()
             if name != unit and (only is None or name in only)
         ]
-        refused = [name for name, kind in columns if kind not in NUMBERS]
-        if refused:
-            raise ColumnTypeError(
-                f"columns that do not hold numbers: {', '.join(refused)}. Convert them to a "
-                "numeric type or leave them out."
-            )
+        declared = uses or {}
+        for use, kinds in _KINDS.items():
+            refused = [
+                name
+                for name, kind in columns
+                if declared.get(name, "number") == use and kind not in kinds
+            ]
+            if refused:
+                raise ColumnTypeError(
+                    f"columns that do not hold {_HELD[use]}: {', '.join(refused)}. Convert them, "
+                    "declare them as what they are in a bounds file, or leave them out."
+                )
         if not columns:
             raise ColumnError(
                 "X has 0 feature(s) while a minimum of 1 is required. Give it columns."

@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privclust.domain import Domain, to_unit_grid
-from privclust.engines.arrow import cells_to_rows
+from privclust.domain import Domain
 from privclust.engines.base import ROW, Unit, guarded
 from privclust.engines.cells import ids
 from privclust.engines.files import File, read_part
 from privclust.engines.packed import packed, unpacked
+from privclust.engines.reading import on_grid
 from privclust.engines.sampling import heads, row_words
 from privclust.engines.summing import one_blas_thread, total
 from privclust.engines.units import PARCEL_ROWS, Parcel, parcels
@@ -128,7 +128,7 @@ class Reading:
 
     def on_grid(self, cells: Any) -> FloatArray:
         """Map rows as they were read to the grid."""
-        return to_unit_grid(self.domain, cells_to_rows(cells, self.columns))
+        return on_grid(self.domain, cells, self.columns)
 
 
 @in_task

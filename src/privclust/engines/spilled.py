@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privclust.domain import Domain, to_unit_grid
-from privclust.engines.arrow import cells_to_rows
+from privclust.domain import Domain
 from privclust.engines.base import Unit, guarded
 from privclust.engines.cells import ids
 from privclust.engines.numpy import Held, NumpyEngine
 from privclust.engines.packed import packed, unpacked
+from privclust.engines.reading import on_grid
 from privclust.engines.sources import Source
 from privclust.engines.summing import on_all_cores, total
 from privclust.engines.units import PARCEL_ROWS, parcels
@@ -125,8 +125,8 @@ class SpilledEngine:
         """Return for each file the ids and rows of a batch that belong into it."""
         rows = np.empty((cells.num_rows, self.n_columns), dtype=np.int32)
         for begin in range(0, cells.num_rows, PARCEL_ROWS):
-            part = cells_to_rows(cells.slice(begin, PARCEL_ROWS), self._columns)
-            rows[begin : begin + PARCEL_ROWS] = to_unit_grid(self._domain, part)
+            part = cells.slice(begin, PARCEL_ROWS)
+            rows[begin : begin + PARCEL_ROWS] = on_grid(self._domain, part, self._columns)
         found = ids(cells.column(self.unit.column))
         encoded = found.dictionary_encode(null_encoding="encode")
         hashes = [zlib.crc32(id_ or b"") % PARTITIONS for id_ in encoded.dictionary.to_pylist()]
