@@ -105,8 +105,11 @@ def _places(codes: Any) -> Any:
 
 
 def _text(value: object) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    text = str(value).lower() if isinstance(value, bool | np.bool_) else str(value)  # as Arrow does
     # Whatever Python allows in a text, an id must not be what makes a fit fail.
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _array_schema(table: Any) -> Schema:

@@ -1,0 +1,106 @@
+"""Mixed tables: the same integers wherever the cells lie, and whatever they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from privclust.engines.arrow import ArrowEngine
+from privclust.engines.base import Engine, Unit
+from privclust.engines.numpy import NumpyEngine
+from privclust.engines.sources import source_of
+from privclust.engines.spilled import SpilledEngine
+from privclust.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
+from privclust.queries import ClusterSums
+
+MIXED = Mixed(
+    (
+        NumberColumn("income", 1, 1e6, transform="log"),
+        CategoryColumn("ward", ("A", "B", "other")),
+        CategoryColumn("code", ("1", "2")),
+        CategoryColumn("smokes", ("true", "false")),
+        DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
+    )
+)
+COLUMNS = [column.name for column in MIXED.columns]
+UNIT = Unit("who", 2)
+
+
+def table() -> Any:
+    return pa.table(
+        {
+            "income": [5.0, None, 1e9, -3.0, 1234.5, 80.0] * 5,
+            "ward": ["A", "B", "C", None, "", "other"] * 5,
+            "code": pa.array([1, 2, 3, None, 1, 2] * 5, pa.int64()),
+            "smokes": [True, False, None, True, True, False] * 5,
+            "visit": [date(2020, 1, 1), None, date(1999, 1, 1), date(2022, 5, 5)] * 7
+            + [date(2023, 2, 28), None],
+            "who": ["ann", "ben", "ann", None, "eve", "eve"] * 5,
+        }
+    )
+
+
+def query() -> ClusterSums:
+    points = np.random.default_rng(0).uniform(-0.3, 0.3, (3, MIXED.center.size))
+    return ClusterSums(points, points, 2.0, 1.0)
+
+
+def in_memory(convert: Callable[[Any], Any]) -> Callable[[Path, bool], Engine]:
+    def make(folder: Path, by_unit: bool) -> Engine:
+        if by_unit:
+            return NumpyEngine(convert(table()), MIXED, unit=UNIT)
+        return NumpyEngine(convert(table().drop_columns(["who"])), MIXED)
+
+    return make
+
+
+def in_file(write: Callable[[Any, Path], object], name: str) -> Callable[[Path, bool], Engine]:
+    def make(folder: Path, by_unit: bool) -> Engine:
+        write(table(), folder / name)
+        source = source_of(str(folder / name))
+        assert source is not None
+        if by_unit:
+            return SpilledEngine(source, COLUMNS, MIXED, UNIT)
+        return ArrowEngine(source, COLUMNS, MIXED)
+
+    return make
+
+
+def as_objects(rows: Any) -> Any:
+    frame = rows.to_pandas()
+    frame["ward"] = frame["ward"].astype(object)
+    return frame
+
+
+ENGINES: dict[str, Callable[[Path, bool], Engine]] = {
+    "pandas": in_memory(lambda rows: rows.to_pandas()),
+    "pandas objects": in_memory(as_objects),
+    "pandas categories": in_memory(
+        lambda rows: rows.to_pandas().assign(ward=lambda frame: frame["ward"].astype("category"))
+    ),
+    "polars": in_memory(pl.from_arrow),
+    "arrow in pieces": in_memory(
+        lambda rows: pa.Table.from_batches(rows.to_batches(max_chunksize=7))
+    ),
+    "Parquet": in_file(pq.write_table, "rows.parquet"),
+    "CSV": in_file(pyarrow.csv.write_csv, "rows.csv"),
+}
+
+
+@pytest.mark.parametrize("by_unit", [False, True], ids=["rows", "units"])
+@pytest.mark.parametrize("name", ENGINES)
+def test_all_engines_give_the_integers_of_an_arrow_table(
+    name: str, by_unit: bool, tmp_path: Path
+) -> None:
+    expected = in_memory(lambda rows: rows)(tmp_path, by_unit).aggregate(query())
+    assert ENGINES[name](tmp_path, by_unit).aggregate(query()) == expected
+    assert any(expected)
