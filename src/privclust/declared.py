@@ -34,6 +34,23 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
     return declare(name, content)
 
 
+def declaration(column: Column) -> dict[str, Any]:
+    """Return what a bounds file would say to declare a column, with its name.
+
+    Examples
+    --------
+    >>> content = declaration(CategoryColumn("ward", ("A", "B")))
+    >>> content
+    {'name': 'ward', 'type': 'category', 'levels': ['A', 'B'], 'weight': 1.0}
+    >>> declared_column(content["name"], content)
+    CategoryColumn(name='ward', levels=('A', 'B'), weight=1.0)
+    """
+    fields = {name: getattr(column, name) for name in column.__dataclass_fields__ if name != "use"}
+    if isinstance(column, CategoryColumn):
+        fields["levels"] = list(column.levels)
+    return {"name": fields.pop("name"), "type": column.use, **fields}
+
+
 def pair_of(name: str, pair: object) -> tuple[float, float]:
     """Return a lower and an upper bound that a user typed."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:

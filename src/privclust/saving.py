@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,10 +15,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from privclust import estimators
+from privclust.declared import declaration, declared_column
 from privclust.domain import Ball, Box, Domain
 from privclust.errors import ModelFileError
 from privclust.geometry.grid import FloatArray
 from privclust.json_schema import fault
+from privclust.mixed import Column, DateColumn, Mixed
 from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Release
 from privclust.release.clustering import Coreset, Precision
@@ -123,17 +126,20 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     if isinstance(domain, Ball):
         # A radius is from the origin; a ball around public rows has another middle.
         model.set_params(radius=None if domain.middle.any() else domain.radius)
-    elif parameters["scale"] == "none" or (domain.weights == 1).all():  # a pair has no weights
+    elif isinstance(domain, Box) and (
+        parameters["scale"] == "none" or (domain.weights == 1).all()  # a pair has no weights
+    ):
         model.set_params(bounds=(domain.lower, domain.upper))
     centers = _array(content["cluster_centers"], (-1, domain.center.size))
     k = len(centers)
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
         raise ValueError(f"it has more than {POINTS_MAX} centres or points")
-    model.domain_, model.n_features_in_ = domain, domain.center.size
+    n_columns = len(domain.columns) if isinstance(domain, Mixed) else domain.center.size
+    model.domain_, model.n_features_in_ = domain, n_columns
     names = content["columns"]
     if names is not None:
         "".join(names).encode("utf-8")  # half a letter is no text
-        if not len(names) == len(set(names)) == domain.center.size:
+        if not len(names) == len(set(names)) == n_columns:
             raise ValueError("its columns have no names of their own, or are not those it bounds")
         model.feature_names_in_ = np.array(names, dtype=object)
     _check_places(domain, centers)
@@ -178,12 +184,30 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
     if isinstance(domain, Box):
         sides = {"lower": domain.lower, "upper": domain.upper, "weights": domain.weights}
         return {"box": {name: side.tolist() for name, side in sides.items()}}
+    if isinstance(domain, Mixed):
+        return {"columns": [_column_content(column) for column in domain.columns]}
     assert isinstance(domain, Ball)
     return {"ball": {"middle": domain.middle.tolist(), "radius": domain.radius}}
 
 
-def _domain(content: Mapping[str, Any]) -> Box | Ball:
+def _domain(content: Mapping[str, Any]) -> Box | Ball | Mixed:
+    if "columns" in content:
+        return Mixed(tuple(_column(column) for column in content["columns"]))
     return Box(**content["box"]) if "box" in content else Ball(**content["ball"])
+
+
+def _column_content(column: Column) -> dict[str, Any]:
+    content = declaration(column)
+    if isinstance(column, DateColumn):
+        content |= {side: content[side].isoformat() for side in ("lower", "upper")}
+    return content
+
+
+def _column(content: Mapping[str, Any]) -> Column:
+    if content["type"] == "date":
+        days = {side: date.fromisoformat(content[side]) for side in ("lower", "upper")}
+        content = {**content, **days}
+    return declared_column(content["name"], content)
 
 
 def _coreset_content(coreset: Coreset | None) -> dict[str, Any] | None:
