@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from privclust.engines.arrow import ArrowEngine
-from privclust.engines.base import Engine, Unit
+from privclust.engines.base import ROW, Engine, Unit
+from privclust.engines.federated import Federation
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
@@ -75,6 +76,17 @@ def in_file(write: Callable[[Any, Path], object], name: str) -> Callable[[Path, 
     return make
 
 
+def federated(folder: Path, by_unit: bool) -> Engine:
+    places = [["ann", "ben"].count(who) for who in table().column("who").to_pylist()]
+    pq.write_table(table().filter(pa.array([place == 0 for place in places])), folder / "0.parquet")
+    tables = {
+        "north": table().filter(pa.array([place == 1 for place in places])),
+        "south": str(folder / "0.parquet"),
+    }
+    unit = UNIT if by_unit else ROW
+    return Federation.in_process(tables, COLUMNS).engine(MIXED, unit)
+
+
 def as_objects(rows: Any) -> Any:
     frame = rows.to_pandas()
     frame["ward"] = frame["ward"].astype(object)
@@ -91,6 +103,7 @@ ENGINES: dict[str, Callable[[Path, bool], Engine]] = {
     "arrow in pieces": in_memory(
         lambda rows: pa.Table.from_batches(rows.to_batches(max_chunksize=7))
     ),
+    "federation": federated,
     "Parquet": in_file(pq.write_table, "rows.parquet"),
     "CSV": in_file(pyarrow.csv.write_csv, "rows.csv"),
 }

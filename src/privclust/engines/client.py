@@ -29,6 +29,7 @@ from privclust.engines.spilled import SpilledEngine
 from privclust.engines.units import clipped_whole
 from privclust.engines.wire import VERSION, Question, WireError, decode, encode
 from privclust.errors import UnreadableFileError
+from privclust.mixed import Mixed
 from privclust.queries import Query
 
 NONCE_BYTES = 16
@@ -128,7 +129,8 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
     """
     source = source_of(table)
     schema = schema_of(table) if source is None else source.schema
-    schema.features(unit.column, None if isinstance(columns, int) else columns)
+    uses = domain.uses if isinstance(domain, Mixed) else None
+    schema.features(unit.column, None if isinstance(columns, int) else columns, uses)
     if source is None:
         if isinstance(columns, int):
             return NumpyEngine(table, domain, unit=unit)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, fields
+from datetime import date
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from privclust.cube_queries import SetSavings, SubcubeCounts, SwapSavings
 from privclust.domain import Ball, Box, Domain
 from privclust.engines.base import Unit
 from privclust.geometry.projection import Projection
+from privclust.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
 from privclust.moment_queries import SecondMoment
 from privclust.queries import (
     ClusterMoments,
@@ -79,6 +81,7 @@ KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Question, Unit, Box, Ball, Projection, SignCells),
+        *(Mixed, NumberColumn, DateColumn, CategoryColumn),
         *(Count, NearestVotes, ClusterSums, ClusterMoments, DistanceHistogram, SecondMoment),
         *(CellCounts, CellSums, SubcubeCounts, SwapSavings, SetSavings, NearbySums),
     )
@@ -133,6 +136,8 @@ def _described(value: object, blobs: list[bytes]) -> Any:
         return value
     if isinstance(value, float):
         return {"float": value.hex()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
     if isinstance(value, bytes):
         blobs.append(value)
         return {"bytes": len(value)}
@@ -163,6 +168,8 @@ def _made(described: Any, blobs: _Blobs) -> Any:
         return described
     if "float" in described:
         return _finite(float.fromhex(described["float"]))
+    if "date" in described:
+        return date.fromisoformat(described["date"])
     if "bytes" in described:
         return blobs.take(described["bytes"])
     if "array" in described:
