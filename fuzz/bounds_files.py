@@ -1,21 +1,23 @@
-"""Bytes as a bounds file: refused as that, or a box within which every row is bounded."""
+"""Bytes as a bounds file: refused as that, or a domain within which every row is bounded."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from privclust.bounds import bounded_columns, read_bounds
-from privclust.domain import to_unit_grid
+from privclust.engines.reading import on_grid
 from privclust.errors import BoundsError, ColumnError
 from privclust.geometry.grid import GRID
 
 ALLOWED = (BoundsError, ColumnError)
 HEAD = 'bounds_origin = "domain knowledge"\n'
 AGE = '[columns.age]\ntype = "number"\nlower = 0\nupper = 120\n'
-WARD = '[columns."ward 1"]\ntype = "category"\nlevels = ["A", "B"]\n'
-WHERE_ROWS_LIE = np.array([0.0, -1e308, 1e308, np.nan, np.inf, -np.inf, 5e-324, 60.0])
+WARD = '[columns."ward 1"]\ntype = "category"\nlevels = ["A", 2, true, "other"]\n'
+VISIT = '[columns.visit]\ntype = "date"\nlower = 1970-01-01\nupper = 2024-12-31\n'
+CELLS = ["0", "-1e308", "1e308", None, "inf", "-inf", "5e-324", "60", "A", "2024-02-30", "\xff"]
 
 
 def seeds() -> list[bytes]:
@@ -24,6 +26,8 @@ def seeds() -> list[bytes]:
         HEAD + AGE,
         HEAD + AGE + "weight = 2.5\n" + AGE.replace("age", "height"),
         HEAD + AGE + WARD,
+        HEAD + VISIT + AGE + "weight = 1e-6\ntransform = 'log1p'\n",
+        HEAD + AGE.replace("= 0", "= 1e-300") + "transform = 'log'\n",
         HEAD + AGE.replace("120", "1e149").replace("= 0", "= -inf"),
         HEAD + "columns = {age = {type = 'number', lower = -0x7f, upper = 1_0e2}}",
         HEAD + "columns = [[[[[[1979-05-27T07:32:00Z]]]]]]",
@@ -42,11 +46,13 @@ def attempt(data: bytes, folder: Path) -> None:
     file = folder / "bounds.toml"
     file.write_bytes(data)
     try:
-        names = bounded_columns(file)
+        names = list(bounded_columns(file) or ())
         if not names:  # no table has no columns
             return
-        box = read_bounds(file, names, len(names)).box
+        domain = read_bounds(file, names, len(names)).domain
     except ALLOWED:
         return
-    rows = np.tile(WHERE_ROWS_LIE[:, None], (1, len(names)))
-    assert ((to_unit_grid(box, rows) ** 2).sum(axis=1) <= GRID**2).all()
+    cells = pa.table(dict.fromkeys(names, CELLS))
+    with np.errstate(all="ignore"):  # as inside an engine
+        rows = on_grid(domain, cells, names)
+    assert ((rows**2).sum(axis=1) <= GRID**2).all()

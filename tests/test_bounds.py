@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privclust.bounds import UNSTATED, read_bounds
+from privclust.domain import Box
 from privclust.errors import BoundsError
 
 NAMES = ("age", "income")
@@ -32,6 +33,7 @@ upper = 120
 )
 def test_mappings_and_arrays_give_the_same_box(bounds: Any) -> None:
     given = read_bounds(bounds, NAMES, 2)
+    assert isinstance(given.domain, Box)
     assert given.domain.lower.tolist() == [0, 0]
     assert given.domain.upper.tolist() == [120, 250_000]
     assert given.origin == UNSTATED
@@ -41,6 +43,7 @@ def test_a_file_gives_bounds_weights_and_their_origin(tmp_path: Path) -> None:
     file = tmp_path / "bounds.toml"
     file.write_text(FILE)
     given = read_bounds(file, NAMES, 2)
+    assert isinstance(given.domain, Box)
     assert given.domain.upper.tolist() == [120, 250_000]
     assert given.domain.weights.tolist() == [1, 2]
     assert given.origin == "domain knowledge"

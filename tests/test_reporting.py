@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from kinds import OTHER_KINDS
+from mixed_rows import FEATURES, mixed_model
 
 from privclust import Ledger, PEMeans, PrivateKMeans, load, save
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
@@ -128,6 +129,31 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def page(model: Any) -> Page:
     return page_of(model)
+
+
+# Mixed tables ------------------------------------------------------------------------------------
+
+
+def test_shares_are_percents_days_are_days_and_logarithms_are_units() -> None:
+    page = page_of(mixed_model())
+    header = next(row for row in page.rows if row[:2] == ["cluster", "size"])
+    assert header[2:] == FEATURES
+    clusters = [row[2:] for row in page.rows if len(row) == len(header) and row[0].isdigit()]
+    youngest = min(clusters, key=lambda row: float(row[0].split(" ")[0]))
+    age, income, *shares, visit = youngest
+    assert float(age.split(" ± ")[0]) == pytest.approx(30, abs=3)
+    assert float(income.split(" ± ")[0].replace(",", "")) == pytest.approx(1000, rel=0.3)
+    assert all(re.fullmatch(r"[\d.]+ ± [\d.]+ %", share) for share in shares)
+    assert float(shares[0].split(" ± ")[0]) == pytest.approx(100, abs=5)
+    assert re.fullmatch(r"2021-0[78]-\d\d ± [\d.]+ days", visit)
+    assert "levels of a category as the share of rows" in page.text
+
+
+def test_what_was_declared_of_columns_is_on_the_page() -> None:
+    rows = page_of(mixed_model()).rows
+    assert ["income (log scale)", "100", "1e+07"] in rows
+    assert ["ward", "levels: A & <B>, it's, other"] in rows
+    assert ["visit", "2020-01-01", "2025-12-31"] in rows
 
 
 # What it says ------------------------------------------------------------------------------------

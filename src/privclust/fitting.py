@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -44,6 +44,7 @@ KEPT_BY_REFIT = (
     "domain_",
     "n_features_in_",
     "feature_names_in_",
+    "center_names_",
     "releases_",
     "coreset_",
 )
@@ -89,11 +90,7 @@ def fit(
         head = curator.close()
     if noiseless:
         found = _known_exactly(found)
-    model.domain_ = domain
-    model.n_features_in_ = schema.n_columns
-    vars(model).pop("feature_names_in_", None)
-    if schema.names is not None:
-        model.feature_names_in_ = np.array(schema.names, dtype=object)
+    keep_columns(model, domain, schema.n_columns, schema.names)
     model.releases_ = curator.releases
     vars(model).pop("attendance_", None)
     if table.attendance is not None:
@@ -118,6 +115,20 @@ def fit(
         )
 
 
+def keep_columns(model: Any, domain: Domain, n_columns: int, names: Sequence[str] | None) -> None:
+    """Put what is public about the columns on `model`: the domain, how many, what they are called.
+
+    A category has a coordinate for each of its levels, which has a name of its own.
+    """
+    model.domain_, model.n_features_in_ = domain, n_columns
+    for name in ("feature_names_in_", "center_names_"):
+        vars(model).pop(name, None)
+    if names is not None:
+        coordinates = domain.feature_names if isinstance(domain, Mixed) else names
+        model.feature_names_in_ = np.array(names, dtype=object)
+        model.center_names_ = np.array(coordinates, dtype=object)
+
+
 def keep(model: Any, found: Clustering) -> None:
     """Put a clustering of the unit ball on `model`, in the user's units, largest cluster first."""
     domain: Domain = model.domain_
@@ -137,7 +148,7 @@ def keep(model: Any, found: Clustering) -> None:
 
 def choices(model: Any) -> KPath:
     """Return what other numbers of clusters would give, from the coreset alone."""
-    coreset = replace(model.coreset_, points=_in_unit(model, model.coreset_.points))
+    coreset = replace(model.coreset_, points=in_unit(model, model.coreset_.points))
     rng = np.random.default_rng(seed_of(model.random_state) or 0)
     return k_path(coreset, model.max_clusters or max(32, 2 * model.n_clusters), rng)
 
@@ -192,7 +203,7 @@ def refit(model: Any, n_clusters: object) -> Any:
             setattr(other, name, getattr(model, name))
     subject = f"{_subject(other, wanted)}; from the coreset of another fit, at no further cost"
     other.privacy_statement_ = replace(statement, subject=subject)
-    points = replace(coreset, points=_in_unit(model, coreset.points))
+    points = replace(coreset, points=in_unit(model, coreset.points))
     rng = np.random.default_rng(seed_of(model.random_state))
     merged = merge(points, wanted, rng)
     keep(other, Clustering(merged.centers, merged.sizes, model.n_rows_, merged.precision))
@@ -207,10 +218,11 @@ def tags(given: Any) -> Any:
 
 
 def _centers(model: Any) -> FloatArray:
-    return to_grid(_in_unit(model, model.cluster_centers_))
+    return to_grid(in_unit(model, model.cluster_centers_))
 
 
-def _in_unit(model: Any, points: FloatArray) -> FloatArray:
+def in_unit(model: Any, points: FloatArray) -> FloatArray:
+    """Map points in the user's units, such as centres, to the unit ball."""
     domain: Domain = model.domain_
     features = domain.features(points) if isinstance(domain, Mixed) else points
     unit: FloatArray = (features - domain.center) / domain.spread

@@ -18,6 +18,7 @@ from privclust import estimators
 from privclust.declared import declaration, declared_column
 from privclust.domain import Ball, Box, Domain
 from privclust.errors import ModelFileError
+from privclust.fitting import keep_columns
 from privclust.geometry.grid import FloatArray
 from privclust.json_schema import fault
 from privclust.mixed import Column, DateColumn, Mixed
@@ -135,13 +136,12 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
         raise ValueError(f"it has more than {POINTS_MAX} centres or points")
     n_columns = len(domain.columns) if isinstance(domain, Mixed) else domain.center.size
-    model.domain_, model.n_features_in_ = domain, n_columns
     names = content["columns"]
     if names is not None:
         "".join(names).encode("utf-8")  # half a letter is no text
         if not len(names) == len(set(names)) == n_columns:
             raise ValueError("its columns have no names of their own, or are not those it bounds")
-        model.feature_names_in_ = np.array(names, dtype=object)
+    keep_columns(model, domain, n_columns, names)
     _check_places(domain, centers)
     model.cluster_centers_ = centers
     model.cluster_sizes_ = _array(content["cluster_sizes"], (k,))

@@ -97,6 +97,8 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
             f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
+    if schema.names is None and isinstance(domain, Mixed):
+        raise TypeError("declared columns are found by their names. Give a table that has names.")
     if schema.names and names is not None and schema.names != tuple(names):
         raise ValueError(
             "The feature names should match those that were passed during fit, in the same order."

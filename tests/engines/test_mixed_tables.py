@@ -14,9 +14,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from privclust.domain import to_unit_grid
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import ROW, Engine, Unit
 from privclust.engines.federated import Federation
+from privclust.engines.frames import read_rows
 from privclust.engines.numpy import NumpyEngine
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
@@ -117,3 +119,48 @@ def test_all_engines_give_the_integers_of_an_arrow_table(
     expected = in_memory(lambda rows: rows)(tmp_path, by_unit).aggregate(query())
     assert ENGINES[name](tmp_path, by_unit).aggregate(query()) == expected
     assert any(expected)
+
+
+def rows_of(**cells: Any) -> Any:
+    """Return two rows: a complete one, and one with other cells in some places."""
+    complete = {"income": 80.0, "ward": "A", "code": 1, "smokes": True, "visit": date(2021, 5, 5)}
+    return pa.table({name: [value, cells.get(name, value)] for name, value in complete.items()})
+
+
+MISSING = {
+    "a category": {"ward": None},
+    "a category that is a number": {"code": None},
+    "a truth value": {"smokes": None},
+    "a day": {"visit": None},
+    "a number": {"income": None},
+    "a level that is not declared": {"code": 3},
+}
+
+
+@pytest.mark.parametrize("cells", MISSING.values(), ids=MISSING)
+@pytest.mark.parametrize(
+    "convert", [lambda rows: rows, lambda rows: rows.to_pandas(), pl.from_arrow]
+)
+def test_what_is_missing_counts_as_the_middle_of_its_own_column_only(
+    cells: dict[str, Any], convert: Callable[[Any], Any]
+) -> None:
+    whole, gap = to_unit_grid(MIXED, read_rows(convert(rows_of(**cells)), 0, 2, MIXED))
+    (gone,) = cells
+    inside = np.array([name.split("=")[0] == gone for name in MIXED.feature_names])
+    assert not gap[inside].any()
+    assert whole[inside].any()
+    assert np.array_equal(whole[~inside], gap[~inside])
+
+
+def test_a_level_that_is_not_declared_counts_as_other_where_that_is() -> None:
+    strange, other = (rows_of(ward=level) for level in ("C", "other"))
+    assert np.array_equal(read_rows(strange, 0, 2, MIXED), read_rows(other, 0, 2, MIXED))
+
+
+@pytest.mark.parametrize("cell", ["soon", "", "2021-5-5", "05/05/2021", "2021-13-01"])
+def test_a_text_that_is_no_day_is_missing(cell: str) -> None:
+    texts = pa.array(["2021-05-05", cell])
+    table = rows_of().set_column(4, "visit", texts)
+    visit = read_rows(table, 0, 2, MIXED)[:, MIXED.feature_names.index("visit")]
+    assert visit[0] == (date(2021, 5, 5) - date(1970, 1, 1)).days
+    assert np.isnan(visit[1])

@@ -52,6 +52,7 @@ FITTED = {
     "domain_",
     "n_features_in_",
     "feature_names_in_",
+    "center_names_",
 }
 MORE = {
     PrivateKMeans: {

@@ -15,6 +15,7 @@ from privclust.cli.progress import progress
 from privclust.cli.telling import show, told, warnings_told, writing
 from privclust.engines.files import paths_of
 from privclust.errors import BoundsError, ParameterError
+from privclust.release.center_cells import uses_of, written
 from privclust.release.numbers import with_error
 
 SUMMARY = ("columns", "cluster_centers", "cluster_sizes", "size_stderr", "n_rows", "statement")
@@ -112,9 +113,15 @@ def _show(model: Any) -> None:
     shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes_))
     sizes = zip(model.cluster_sizes_, model.size_stderr_, strict=True)
     rows = [["rows", *[with_error(*size) for size in sizes][:shown]]]
-    columns = zip(model.cluster_centers_.T, model.center_stderr_.T, strict=True)
-    for name, (values, errors) in zip(model.feature_names_in_, columns, strict=True):
-        cells = [with_error(*cell) for cell in zip(values, errors, strict=True)]
+    columns = zip(
+        model.center_names_,
+        uses_of(model.domain_),
+        model.cluster_centers_.T,
+        model.center_stderr_.T,
+        strict=True,
+    )
+    for name, use, values, errors in columns:
+        cells = [written(use, *cell) for cell in zip(values, errors, strict=True)]
         rows.append([str(name), *cells[:shown]])
     show(["", *(f"cluster {number}" for number in range(shown))], rows)
     if shown < len(model.cluster_sizes_):

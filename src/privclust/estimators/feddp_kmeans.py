@@ -75,7 +75,7 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     Attributes
     ----------
-    cluster_centers_ : array of shape (n_clusters, n_features)
+    cluster_centers_ : array of shape (n_clusters, n_coordinates)
         Noisy centres in your own units, the largest cluster first.
     cluster_sizes_ : array of shape (n_clusters,)
         Noisy numbers of rows.
@@ -88,12 +88,13 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         Everything that was learned from the rows.
     privacy_statement_ : Statement
         The promise in words (print it) and as JSON (``to_json()``).
-    domain_ : Box or Ball
+    domain_ : Box, Ball or Mixed
         What you promised about the values.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : array of shape (n_features,)
-        Column names, where the table has any.
+    feature_names_in_, center_names_ : array
+        Names of the table's columns, and of those of the centres, where there are any: a category
+        has one for each level, such as "ward=A", in which a centre has the level's share.
 
     Examples
     --------

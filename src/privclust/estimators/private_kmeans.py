@@ -74,9 +74,9 @@ class PrivateKMeans(
 
     Attributes
     ----------
-    cluster_centers_ : array of shape (n_clusters, n_features)
+    cluster_centers_ : array of shape (n_clusters, n_coordinates)
         Noisy centres in your own units, the largest cluster first.
-    center_stderr_ : array of shape (n_clusters, n_features)
+    center_stderr_ : array of shape (n_clusters, n_coordinates)
         Standard errors of the centres, from the noise alone: about the mean of a cluster's rows,
         each clipped to a public radius around the centre.
     cluster_sizes_, size_stderr_ : array of shape (n_clusters,)
@@ -92,12 +92,13 @@ class PrivateKMeans(
         Everything that was learned from the rows.
     privacy_statement_ : Statement
         The promise in words (print it) and as JSON (``to_json()``).
-    domain_ : Box or Ball
+    domain_ : Box, Ball or Mixed
         What you promised about the values.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : array of shape (n_features,)
-        Column names, where the table has any.
+    feature_names_in_, center_names_ : array
+        Names of the table's columns, and of those of the centres, where there are any: a category
+        has one for each level, such as "ward=A", in which a centre has the level's share.
 
     Examples
     --------

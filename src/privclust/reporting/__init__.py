@@ -12,6 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from privclust.algorithms.choosing import KPath
 from privclust.canvas import plain_texts
 from privclust.domain import Box
+from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
 from privclust.release.statement import Statement
 from privclust.reporting import pictures
 
@@ -72,11 +73,21 @@ def _embedded(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
-def _bounds(model: Any) -> list[tuple[str, str, str]]:
-    """Return each column with what the user promised about it."""
+def _bounds(model: Any) -> list[tuple[str, list[str]]]:
+    """Return each column with what the user promised about it: two bounds, or all its levels."""
     domain = model.domain_
-    names = pictures.names_of(model)
+    if isinstance(domain, Mixed):
+        return [_promised(column) for column in domain.columns]
     if isinstance(domain, Box):
-        sides = zip(names, domain.lower, domain.upper, strict=True)
-        return [(name, f"{lower:g}", f"{upper:g}") for name, lower, upper in sides]
-    return [("distance from the origin", "0", f"{domain.radius:g}")]
+        sides = zip(pictures.names_of(model), domain.lower, domain.upper, strict=True)
+        return [(name, [f"{lower:g}", f"{upper:g}"]) for name, lower, upper in sides]
+    return [("distance from the origin", ["0", f"{domain.radius:g}"])]
+
+
+def _promised(column: Column) -> tuple[str, list[str]]:
+    if isinstance(column, CategoryColumn):
+        return column.name, [", ".join(column.levels)]
+    if isinstance(column, DateColumn):
+        return column.name, [column.lower.isoformat(), column.upper.isoformat()]
+    scale = "" if column.transform == "none" else f" ({column.transform} scale)"
+    return column.name + scale, [f"{column.lower:g}", f"{column.upper:g}"]

@@ -11,7 +11,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from privclust.algorithms.choosing import KPath
+from privclust.fitting import in_unit
 from privclust.geometry.grid import FloatArray
+from privclust.mixed import Mixed, Use
+from privclust.release.center_cells import all_written, uses_of, written
 from privclust.release.numbers import with_error
 from privclust.release.statement import Statement
 
@@ -27,7 +30,9 @@ class ClusterTable:
     Attributes
     ----------
     names : list of str
-        Columns.
+        Columns; a category has one for each level.
+    uses : list of str
+        What each column is declared as.
     left_out : int
         How many others there are.
     centers, errors : array of shape (k, columns)
@@ -35,10 +40,12 @@ class ClusterTable:
     sizes, size_errors : array of shape (k,)
         Rows, or units.
     relative : array of shape (k, columns)
-        Centres between 0, the smallest of all centres in a column, and 1, the largest.
+        Centres between 0, the smallest of all centres in a column, and 1, the largest; shares as
+        they are, since those of a rare level differ by noise alone.
     """
 
     names: list[str]
+    uses: list[Use]
     left_out: int
     centers: FloatArray
     errors: FloatArray
@@ -51,12 +58,16 @@ class ClusterTable:
         """Return the table of a model, with `most` columns at most."""
         names, centers = names_of(model), model.cluster_centers_
         errors = getattr(model, "center_stderr_", np.full(centers.shape, np.nan))
-        telling = np.ptp(centers, axis=0) / model.domain_.reach
+        domain, uses = model.domain_, uses_of(model.domain_)
+        telling = np.ptp(in_unit(model, centers), axis=0) * domain.spread / domain.reach
         chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
         some = centers[:, chosen]
-        low, span = some.min(axis=0), np.ptp(some, axis=0)
+        is_share = np.array([uses[place] == "category" for place in chosen])
+        low = np.where(is_share, 0.0, some.min(axis=0))
+        span = np.where(is_share, 1.0, np.ptp(some, axis=0))
         return cls(
             [names[place] for place in chosen],
+            [uses[place] for place in chosen],
             len(names) - len(chosen),
             some,
             errors[:, chosen],
@@ -71,16 +82,16 @@ class ClusterTable:
         return [
             (
                 with_error(size, error),
-                [with_error(*cell) for cell in zip(center, errors, strict=True)],
+                all_written(self.uses, center, errors),
             )
             for size, error, center, errors in clusters
         ]
 
 
 def names_of(model: Any) -> list[str]:
-    """Return the columns' names, or numbers for them."""
-    names = getattr(model, "feature_names_in_", None)
-    count = int(model.n_features_in_)
+    """Return what the columns of centres are called, or numbers for them."""
+    names = getattr(model, "center_names_", None)
+    count = model.cluster_centers_.shape[1]
     return [f"column {place}" for place in range(count)] if names is None else list(map(str, names))
 
 
@@ -98,7 +109,7 @@ def sizes(table: ClusterTable, unit: str) -> bytes:
 
 
 def heat_map(table: ClusterTable) -> bytes:
-    """Draw centres, each column from its smallest to its largest centre, with their values."""
+    """Draw centres with their values: columns from smallest to largest, shares from none to all."""
     k, columns = table.centers.shape
     figure, axes = _figure(7, 1.2 + 0.45 * columns)
     axes.imshow(table.relative.T, aspect="auto", cmap="Blues", vmin=-0.15, vmax=1.3)
@@ -107,7 +118,8 @@ def heat_map(table: ClusterTable) -> bytes:
         size = 8 if k <= 6 else 6
         for cluster, column in np.ndindex(k, columns):
             place = (cluster, column)
-            cell = with_error(float(table.centers[place]), float(table.errors[place]))
+            numbers = float(table.centers[place]), float(table.errors[place])
+            cell = written(table.uses[column], *numbers)
             color = "white" if table.relative[cluster, column] > 0.75 else "black"
             text = cell.replace(" ± ", "\n± ")
             axes.text(cluster, column, text, ha="center", va="center", fontsize=size, color=color)
@@ -119,15 +131,14 @@ def heat_map(table: ClusterTable) -> bytes:
 
 def map_of(model: Any) -> bytes | None:
     """Draw centres, and the coreset behind them, along their two main directions."""
-    if model.n_features_in_ < 2 or not hasattr(model, "coreset_"):
+    names = names_of(model)
+    if len(names) < 2 or not hasattr(model, "coreset_"):
         return None
-    spread = model.domain_.spread
     coreset = model.coreset_
     weights = np.maximum(coreset.weights, 0.0)
-    points, centers = coreset.points / spread, model.cluster_centers_ / spread
-    axes_names = names_of(model)
-    if model.n_features_in_ == 2:
-        labels = axes_names
+    points, centers = (in_unit(model, some) for some in (coreset.points, model.cluster_centers_))
+    if len(names) == 2 and not isinstance(model.domain_, Mixed):
+        labels = names
         flat, flat_centers = coreset.points, model.cluster_centers_
     else:
         middle = np.average(points, axis=0, weights=weights + 1e-9)
