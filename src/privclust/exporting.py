@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from privclust.domain import Box
 from privclust.errors import ParameterError
+from privclust.exported_cells import Dialect, features
 from privclust.fitting import VERSION
-
-Dialect = Literal["duckdb", "postgres", "spark"]
-_IS_NAN = {"duckdb": "isnan({})", "postgres": "{} = 'NaN'", "spark": "isnan({})"}
-_DOUBLE = {"duckdb": "DOUBLE", "postgres": "DOUBLE PRECISION", "spark": "DOUBLE"}
+from privclust.mixed import Mixed
 
 
 def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     """Return a query that adds a column ``cluster`` to the rows of `table`.
 
-    It follows `predict`, up to the grid on which that compares distances: values are bounded and
-    missing ones replaced as in the fit, then the nearest centre is found. Labels of protected rows
-    are protected data. PostgreSQL makes no numbers of booleans: cast such columns to integers.
+    It follows `predict`, up to the grid on which that compares distances and the ruler off which it
+    reads logarithms: values are bounded and missing ones replaced as in the fit, then the nearest
+    centre is found. Labels of protected rows are protected data. Columns of days must be dates or
+    timestamps in the database. PostgreSQL makes no numbers of booleans: cast such columns to
+    integers.
 
     Examples
     --------
@@ -38,19 +38,21 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
         )
     names = getattr(model, "feature_names_in_", None)
     domain = model.domain_
-    if names is None or not isinstance(domain, Box):
+    if names is None or not isinstance(domain, Box | Mixed):
         raise ParameterError(
             "only models with column names and bounds by column can be written as SQL. Fit a table "
             "that has column names, with bounds."
         )
     bounded = [
-        f"{_bounded(_quoted(str(name), dialect), domain, place, dialect)} AS x{place}"
-        for place, name in enumerate(names)
+        f"{feature} AS x{place}"
+        for place, feature in enumerate(features(domain, list(map(str, names)), dialect))
     ]
-    numbers = range(len(model.cluster_centers_))
+    centers = model.cluster_centers_
+    if isinstance(domain, Mixed):
+        centers = domain.features(centers)
+    numbers = range(len(centers))
     distances = [
-        f"{_distance(center, domain)} AS d{number}"
-        for number, center in enumerate(model.cluster_centers_)
+        f"{_distance(center, domain)} AS d{number}" for number, center in enumerate(centers)
     ]
     all_of_them = ", ".join(f"apart.d{number}" for number in numbers)
     least = f"LEAST({all_of_them})" if len(numbers) > 1 else all_of_them
@@ -67,28 +69,12 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     )
 
 
-def _bounded(column: str, domain: Box, place: int, dialect: Dialect) -> str:
-    value = f"CAST(given.{column} AS {_DOUBLE[dialect]})"
-    middle, lower, upper = (
-        repr(float(side[place])) for side in (domain.center, domain.lower, domain.upper)
-    )
-    return (
-        f"CASE WHEN given.{column} IS NULL OR {_IS_NAN[dialect].format(value)} THEN {middle} "
-        f"ELSE LEAST(GREATEST({value}, {lower}), {upper}) END"
-    )
-
-
-def _distance(center: Sequence[float], domain: Box) -> str:
+def _distance(center: Sequence[float], domain: Box | Mixed) -> str:
     terms = [
         f"POWER((bounded.x{place} - {float(value)!r}) / {float(domain.spread[place])!r}, 2)"
         for place, value in enumerate(center)
     ]
     return " + ".join(terms).replace("- -", "+ ")
-
-
-def _quoted(name: str, dialect: Dialect) -> str:
-    mark = "`" if dialect == "spark" else '"'
-    return mark + name.replace(mark, mark * 2) + mark
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -66,8 +66,34 @@ def test_columns_of_numbers_have_blanks_and_others_are_named_in_a_comment(tmp_pa
         "bounds_origin": "",
         "columns": {name: {"type": "number"} for name in ("age", "weight", "who")},
     }
-    assert '# column "name" holds no numbers' in text
+    assert '# column "name" holds texts' in text
     assert '"domain knowledge", "public data", "private release"' in text
+
+
+def test_texts_and_days_have_stubs_that_work_once_filled_in(tmp_path: Path) -> None:
+    days = pa.array(range(18_000, 18_400), pa.int32()).cast(pa.date32())
+    table = pa.table({"ward": [str(CANARY), "B"] * 200, "visit": days, "list": [[1]] * 400})
+    pq.write_table(table, tmp_path / "x.parquet")
+    bounds = tmp_path / "b.toml"
+    text = written(tmp_path / "x.parquet", bounds)
+    assert tomllib.loads(text)["columns"] == {"visit": {"type": "date"}}
+    assert '# column "list" holds neither numbers, texts nor days' in text
+    for blank, given in (
+        ('bounds_origin = ""', 'bounds_origin = "public data"'),
+        ("# lower =   fill in a day such as 1990-01-01 and uncomment", "lower = 2000-01-01"),
+        ("# upper =   fill in a day such as 2029-12-31 and uncomment", "upper = 2029-12-31"),
+        ("# [columns", "[columns"),
+        ("# type", "type"),
+        ('# levels = ["…", "…", "other"]', 'levels = ["A", "B", "other"]'),
+    ):
+        assert blank in text
+        text = text.replace(blank, given)
+    bounds.write_text(text)
+    few = ("-k", 1, "--delta", 1e-6, "--max-clusters", 2, "--quiet", "--out", tmp_path / "m.json")
+    assert privclust("fit", tmp_path / "x.parquet", "--bounds", bounds, *few).output == ""
+    model = load(tmp_path / "m.json")
+    assert model.center_names_.tolist() == ["ward=A", "ward=B", "ward=other", "visit"]
+    assert model.cluster_centers_[0, 1] == pytest.approx(0.5, abs=0.2)
 
 
 @pytest.mark.parametrize("table", ["smashed.parquet", "parts", "parts/*.parquet"])

@@ -12,7 +12,7 @@ import typer
 
 from privclust.bounds import ORIGINS
 from privclust.cli.telling import told, writing
-from privclust.engines.cells import NUMBERS
+from privclust.engines.cells import NUMBERS, Kind
 from privclust.engines.files import open_files
 from privclust.errors import UnreadableFileError
 
@@ -43,7 +43,7 @@ def init(
                 "before it."
             )
         columns = zip(names, schema.kinds, strict=True)
-        text = _head() + "".join(_column(name, kind in NUMBERS) for name, kind in columns)
+        text = _head() + "".join(_column(name, kind) for name, kind in columns)
         with writing(out):
             if out.exists():
                 raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
@@ -59,16 +59,30 @@ def _head() -> str:
     origins = ", ".join(json.dumps(origin) for origin in ORIGINS)
     return (
         "# What no value can pass, whoever is in the table. Looking at the table to choose bounds\n"
-        "# would reveal something of it. They may be loose.\n"
+        "# or levels would reveal something of it. They may be loose. A column is a number, a\n"
+        "# category with levels, or a date; docs/bounds.md shows all of them.\n"
         f'bounds_origin = ""  # one of {origins}\n'
     )
 
 
-def _column(name: str, is_number: bool) -> str:
+def _column(name: str, kind: Kind) -> str:
+    """Return a part to be filled in; whether a text is a category at all, only the owner knows."""
     key = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if not is_number:
-        return f"\n# column {key} holds no numbers and cannot be clustered\n"
-    return (
-        f'\n[columns.{key}]\ntype = "number"\n'
-        "# lower =   fill in and uncomment\n# upper =   fill in and uncomment\n"
-    )
+    if kind in NUMBERS:
+        return (
+            f'\n[columns.{key}]\ntype = "number"\n'
+            "# lower =   fill in and uncomment\n# upper =   fill in and uncomment\n"
+        )
+    if kind == "date":
+        return (
+            f'\n[columns.{key}]\ntype = "date"\n'
+            "# lower =   fill in a day such as 1990-01-01 and uncomment\n"
+            "# upper =   fill in a day such as 2029-12-31 and uncomment\n"
+        )
+    if kind == "text":
+        return (
+            f"\n# column {key} holds texts; if they are levels of a category, fill in all that\n"
+            "# there can be, from what is public and not from the table, and uncomment:\n"
+            f'# [columns.{key}]\n# type = "category"\n# levels = ["…", "…", "other"]\n'
+        )
+    return f"\n# column {key} holds neither numbers, texts nor days and cannot be clustered\n"
