@@ -16,6 +16,7 @@ import privclust
 ROOMS = (
     "privclust.algorithms",
     "privclust.cell_queries",
+    "privclust.column_queries",
     "privclust.cube_queries",
     "privclust.domain",
     "privclust.geometry",

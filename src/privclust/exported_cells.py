@@ -34,8 +34,8 @@ def features(domain: Box | Mixed, names: list[str], dialect: Dialect) -> list[st
 
     Examples
     --------
-    >>> features(Box([0.0], [120.0]), ["age"], "postgres")[0][:45]
-    'CASE WHEN given."age" IS NULL OR CAST(given."a'
+    >>> features(Box([0.0], [120.0]), ["age"], "postgres")[0][:29]
+    'CASE WHEN given."age" IS NULL'
     """
     if isinstance(domain, Box):
         sides = zip(names, domain.lower, domain.upper, strict=True)

@@ -16,7 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from privclust.algorithms.choosing import KPath, k_path
 from privclust.algorithms.merging import merge
-from privclust.domain import Domain, from_unit
+from privclust.algorithms.scaling import variances
+from privclust.domain import Box, Domain, from_unit
 from privclust.engines.base import Unit
 from privclust.engines.federated import Attendance
 from privclust.errors import TooManyClustersError
@@ -37,7 +38,8 @@ from privclust.privacy.plan import Plan
 from privclust.recording import recording
 from privclust.release.clustering import Clustering, Coreset, Precision
 from privclust.release.statement import NOT_COVERED, Record, ReleaseLine, Statement
-from privclust.tables import OpenTable, on_each_part
+from privclust.scaled_domains import by_spread
+from privclust.tables import MEASURED, OpenTable, on_each_part
 
 VERSION = version("privclust")
 KEPT_BY_REFIT = (
@@ -84,6 +86,8 @@ def fit(
     # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
     with threadpool_limits(1, "blas"), recorded.telling_how_to_resume(curator.run):
         try:
+            if given.scale == MEASURED:
+                curator, domain = _rescaled(curator, table)
             found = run(curator, planned, np.random.default_rng(recorded.seed))
         finally:
             table.close()
@@ -234,6 +238,15 @@ def _in_units(domain: Domain, points: FloatArray) -> FloatArray:
     lower, upper = domain.center - domain.reach, domain.center + domain.reach
     features = np.clip(from_unit(domain, points), lower, upper)
     return domain.units(features) if isinstance(domain, Mixed) else features
+
+
+def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:
+    """Measure how columns are spread, and ask the same rows on that scale from then on."""
+    domain = table.domain
+    assert isinstance(domain, Box | Mixed)
+    assert table.reopened is not None
+    domain = by_spread(domain, variances(curator, domain.reach / domain.spread))
+    return curator.over(table.reopened(domain)), domain
 
 
 def _subject(model: Any, n_clusters: int) -> str:

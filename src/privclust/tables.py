@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,13 @@ from privclust.engines.schema import Schema
 from privclust.engines.sources import Source, source_of
 from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
-from privclust.errors import BoundsError, ColumnError, shown
+from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import Mixed
 from privclust.parameters import Parameters, number, parameters_of, unit_of
+
+MEASURED = "private"
+"""The scale that is measured and paid for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,8 @@ class OpenTable:
     domain: Domain
     bounds_origin: str
     close: Callable[[], object] = lambda: None
+    reopened: Callable[[Domain], Engine] | None = None
+    """Puts the same rows behind another engine, on another scale; no federation can."""
 
     @property
     def attendance(self) -> tuple[Attendance, ...] | None:
@@ -44,7 +50,9 @@ class OpenTable:
         return tuple(engine.attendance) if isinstance(engine, FederatedEngine) else None
 
 
-def open_table(model: Any, X: Any, around: Domain | None = None) -> OpenTable:
+def open_table(
+    model: Any, X: Any, around: Domain | None = None, *, may_measure_scale: bool = False
+) -> OpenTable:
     """Put a table behind an engine.
 
     Of a table in memory all columns are clustered but that of ids; of one elsewhere those that
@@ -54,6 +62,11 @@ def open_table(model: Any, X: Any, around: Domain | None = None) -> OpenTable:
     """
     given = parameters_of(model)
     unit = unit_of(given)
+    if given.scale == MEASURED and (isinstance(X, Federation) or not may_measure_scale):
+        raise ParameterError(
+            f"scale={MEASURED!r} is for PrivateKMeans on one table. Leave it out, and give columns "
+            "weights in a bounds file (docs/bounds.md)."
+        )
     if isinstance(X, Federation):
         domain, origin = _domain(given, X.schema, around)
         engine = X.engine(domain, unit)
@@ -70,9 +83,10 @@ def open_table(model: Any, X: Any, around: Domain | None = None) -> OpenTable:
             )
         schema = source.schema.features(unit.column, named, named)
     domain, origin = _domain(given, schema, around)
-    if source is None:
-        return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
-    return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
+    opened: Callable[[Domain], Engine] = partial(NumpyEngine, X, unit=unit)
+    if source is not None:
+        opened = partial(_elsewhere, source, schema, unit=unit)
+    return OpenTable(opened(domain), schema, domain, origin, reopened=opened)
 
 
 def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
@@ -144,12 +158,17 @@ def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[D
             "value per column, and radius, the largest distance from the origin. Take them from "
             "knowledge of the field, not from the rows."
         )
-    if given.scale not in (None, "bounds", "none"):
-        raise BoundsError(f"scale must be 'bounds', 'none' or None, got {shown(given.scale)}.")
+    if given.scale not in (None, "bounds", "none", MEASURED):
+        raise BoundsError(
+            f"scale must be 'bounds', 'none', {MEASURED!r} (of PrivateKMeans) or None, got "
+            f"{shown(given.scale)}."
+        )
     if given.radius is not None:
         radius = number("radius", given.radius)
-        if given.scale == "bounds":
-            raise BoundsError("scale='bounds' needs bounds per column; with a radius use 'none'.")
+        if given.scale in ("bounds", MEASURED):
+            raise BoundsError(
+                f"scale={given.scale!r} needs bounds per column; with a radius use 'none'."
+            )
         return Ball(np.zeros(schema.n_columns), radius), UNSTATED
     assert given.bounds is not None
     read = read_bounds(given.bounds, schema.names, schema.n_columns)

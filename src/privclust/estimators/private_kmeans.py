@@ -14,12 +14,12 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from privclust import fitting
-from privclust.algorithms import private_kmeans
+from privclust.algorithms import private_kmeans, scaling
 from privclust.algorithms.choosing import KPath
 from privclust.bounds import Bounds
 from privclust.estimators import methods
 from privclust.parameters import whole_number
-from privclust.tables import open_table
+from privclust.tables import MEASURED, open_table
 
 
 class PrivateKMeans(
@@ -49,9 +49,10 @@ class PrivateKMeans(
         of a bounds file (docs/bounds.md). From knowledge of the field, not from the rows.
     radius : float
         Instead of `bounds`: no row lies farther than this from the origin.
-    scale : {"bounds", "none"}, optional
-        "bounds" (the default with `bounds`): columns count equally, each by its bounds. "none"
-        (the default with `radius`): columns count in their own units.
+    scale : {"bounds", "private", "none"}, optional
+        "bounds" (the default with `bounds`): columns count equally, each by its bounds. "private":
+        each by how its rows spread, which is measured at 3 % of the budget. "none" (the default
+        with `radius`): columns count in their own units.
     n_rows : int, optional
         A number of rows you type because it is public; without it a noisy count is measured.
         If it is exact, the promise is for replacing one row instead, at up to twice mu.
@@ -152,12 +153,13 @@ class PrivateKMeans(
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
-        table = open_table(self, X)
+        table = open_table(self, X, may_measure_scale=True)
         del X
         cells = self.max_clusters
         if cells is not None:
             cells = whole_number("max_clusters", cells)
-        plan = partial(private_kmeans.plan, max_clusters=cells)
+        make_plan = scaling.plan if self.scale == MEASURED else private_kmeans.plan
+        plan = partial(make_plan, max_clusters=cells)
         fitting.fit(self, table, plan, private_kmeans.run, resume)
         return self
 

@@ -220,6 +220,19 @@ class Curator:
         some._engine = self._engine.sample(some.halvings, self._key)
         return some
 
+    def over(self, engine: Engine) -> Curator:
+        """Return a Curator of the same fit that asks the same rows on another scale.
+
+        `engine` reads the same table for the same units, in a domain that follows from Releases.
+        """
+        if engine.unit != self._engine.unit or self.halvings:
+            raise ValueError("the engine must be one of all rows, and of the same units.")
+        other = copy(self)
+        if other._samples:
+            engine.expect_sample(other._key)
+        other._engine = engine
+        return other
+
     def measure(self, name: str, query: Query) -> Release:
         """Return the query's sum over all rows with noise on every coordinate."""
         slot = self._planned(name, query, ("gaussian", "laplace"))

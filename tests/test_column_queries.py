@@ -1,0 +1,46 @@
+"""Histograms of columns: every row votes once in each, and moves the answer by no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privclust.column_queries import ColumnHistograms
+from privclust.domain import Ball
+from privclust.engines.base import kept_rows
+from privclust.engines.numpy import NumpyEngine
+from privclust.geometry.grid import UNIT, to_grid
+
+REACH = np.array([0.5, 0.1, 0.9])
+QUERY = ColumnHistograms(REACH, 8)
+
+
+def test_counts_are_those_of_the_rows() -> None:
+    rows = np.random.default_rng(0).uniform(-0.5, 0.5, (500, 3)) * REACH
+    sums = NumpyEngine(rows, Ball(np.zeros(3), 1.0)).aggregate(QUERY)
+    counts = QUERY.split(np.array(sums) / UNIT)
+    for column in range(3):
+        edges = np.linspace(-REACH[column], REACH[column], 9)
+        assert counts[column].tolist() == np.histogram(rows[:, column], edges)[0].tolist()
+    assert QUERY.middles()[0, 0] == pytest.approx(-0.5 * 7 / 8)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=3, max_size=3))
+def test_any_row_votes_once_in_each_column_and_alone_as_among_others(row: list[float]) -> None:
+    others = np.random.default_rng(1).uniform(-1, 1, (50, 3))
+    rows = to_grid(np.vstack([others, row]))
+    among = QUERY.contribute(rows)
+    alone = QUERY.contribute(rows[-1:])
+    assert kept_rows(QUERY, among).all()
+    assert np.array_equal(among.blocks[-1:], alone.blocks)
+    assert (among.blocks // 8 == np.arange(3)).all()
+    assert (QUERY.bounds.l2_squared, QUERY.bounds.changed) == (3 * UNIT**2, 3)
+
+
+@pytest.mark.parametrize(("reach", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])
+def test_what_is_no_range_is_refused(reach: list[float], bins: int) -> None:
+    with pytest.raises(ValueError, match="column histograms need"):
+        ColumnHistograms(np.array(reach), bins)
