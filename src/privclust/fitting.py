@@ -21,7 +21,7 @@ from privclust.domain import Box, Domain, from_unit
 from privclust.engines.base import Unit
 from privclust.engines.federated import Attendance
 from privclust.errors import TooManyClustersError
-from privclust.geometry.grid import GRID, UNIT, FloatArray, to_grid
+from privclust.geometry.grid import GRID, UNIT, FloatArray, norms, to_grid
 from privclust.geometry.nearest import nearest
 from privclust.mixed import Mixed
 from privclust.parameters import (
@@ -39,6 +39,7 @@ from privclust.recording import recording
 from privclust.release.clustering import Clustering, Coreset, Precision
 from privclust.release.statement import NOT_COVERED, Record, ReleaseLine, Statement
 from privclust.scaled_domains import by_spread
+from privclust.sphere import Sphere
 from privclust.tables import MEASURED, OpenTable, on_each_part
 
 VERSION = version("privclust")
@@ -128,7 +129,8 @@ def keep_columns(model: Any, domain: Domain, n_columns: int, names: Sequence[str
     for name in ("feature_names_in_", "center_names_"):
         vars(model).pop(name, None)
     if names is not None:
-        coordinates = domain.feature_names if isinstance(domain, Mixed) else names
+        own = isinstance(domain, Mixed) or (isinstance(domain, Sphere) and domain.vector)
+        coordinates = domain.feature_names if own else names  # type: ignore[attr-defined]
         model.feature_names_in_ = np.array(names, dtype=object)
         model.center_names_ = np.array(coordinates, dtype=object)
 
@@ -137,11 +139,13 @@ def keep(model: Any, found: Clustering) -> None:
     """Put a clustering of the unit ball on `model`, in the user's units, largest cluster first."""
     domain: Domain = model.domain_
     order = np.argsort(-found.sizes, kind="stable")
-    model.cluster_centers_ = _in_units(domain, found.centers[order])
+    centers = _in_units(domain, found.centers[order])
+    lengths = norms(centers)[:, None] if isinstance(domain, Sphere) else np.ones((len(order), 1))
+    model.cluster_centers_ = centers / np.where(lengths > 0, lengths, 1.0)
     model.cluster_sizes_ = found.sizes[order]
     model.n_rows_ = found.n_rows
     if found.precision is not None:
-        stderr = found.precision.center_stderr[order, None] * domain.spread
+        stderr = found.precision.center_stderr[order, None] * domain.spread / lengths
         slopes = domain.slopes(model.cluster_centers_) if isinstance(domain, Mixed) else 1.0
         model.center_stderr_ = stderr * slopes
         model.size_stderr_ = found.precision.size_stderr[order]

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from privclust.geometry.grid import FloatArray, IntArray
 
-Use = Literal["number", "category", "date"]
-"""What a column is declared as."""
+Use = Literal["number", "category", "date", "vector"]
+"""What a column is declared as, or vectors of numbers, which no bounds file declares."""
 Transform = Literal["none", "log", "log1p"]
 OTHER = "other"
 """The level of all that are not declared, if it is declared itself."""

@@ -26,10 +26,11 @@ from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Release
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.statement import Record, ReleaseLine, Statement
+from privclust.sphere import Sphere
 
 FORMAT = "privclust model 1"
 SHOWN_FAULT = 200
-BYTES_MAX, POINTS_MAX = 2**28, 4096
+BYTES_MAX, POINTS_MAX, DIMENSIONS_MAX = 2**28, 4096, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
 _APART = ("bounds", "radius", "ledger", "dataset", "server_data")
 """Parameters that the domain says better, that name places, which do not leave, or that are
@@ -135,7 +136,11 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     k = len(centers)
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
         raise ValueError(f"it has more than {POINTS_MAX} centres or points")
-    n_columns = len(domain.columns) if isinstance(domain, Mixed) else domain.center.size
+    n_columns = domain.center.size
+    if isinstance(domain, Mixed):
+        n_columns = len(domain.columns)
+    elif isinstance(domain, Sphere):
+        n_columns = domain.n_table_columns
     names = content["columns"]
     if names is not None:
         "".join(names).encode("utf-8")  # half a letter is no text
@@ -186,11 +191,17 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
         return {"box": {name: side.tolist() for name, side in sides.items()}}
     if isinstance(domain, Mixed):
         return {"columns": [_column_content(column) for column in domain.columns]}
+    if isinstance(domain, Sphere):
+        return {"sphere": {"n_columns": domain.n_columns, "vector": domain.vector}}
     assert isinstance(domain, Ball)
     return {"ball": {"middle": domain.middle.tolist(), "radius": domain.radius}}
 
 
-def _domain(content: Mapping[str, Any]) -> Box | Ball | Mixed:
+def _domain(content: Mapping[str, Any]) -> Box | Ball | Mixed | Sphere:
+    if "sphere" in content:
+        if content["sphere"]["n_columns"] > DIMENSIONS_MAX:
+            raise ValueError(f"it has more than {DIMENSIONS_MAX} dimensions")
+        return Sphere(**content["sphere"])
     if "columns" in content:
         return Mixed(tuple(_column(column) for column in content["columns"]))
     return Box(**content["box"]) if "box" in content else Ball(**content["ball"])

@@ -24,8 +24,9 @@ from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.geometry.grid import FloatArray
-from privclust.mixed import Mixed
+from privclust.mixed import Mixed, Use
 from privclust.parameters import Parameters, number, parameters_of, unit_of
+from privclust.sphere import Sphere
 
 MEASURED = "private"
 """The scale that is measured and paid for."""
@@ -68,21 +69,20 @@ def open_table(
             "weights in a bounds file (docs/bounds.md)."
         )
     if isinstance(X, Federation):
-        domain, origin = _domain(given, X.schema, around)
+        domain, origin = _domain(model, X.schema, around)
         engine = X.engine(domain, unit)
         return OpenTable(engine, X.schema, domain, origin, engine.close)
     source, named = lake_of(X) or source_of(X), bounded_columns(given.bounds)
-    if source is None:
-        schema = schema_of(X).features(unit.column, uses=named)
-    else:
-        if named is None and unit.column is None and source.schema.looks_like_a_row:
-            # Its cells would be published as the names of columns.
-            raise ColumnError(
-                "the first line of the CSV file holds a number, so it may be a row. Put a line of "
-                "names before it, or give bounds by the names that it has."
-            )
-        schema = source.schema.features(unit.column, named, named)
-    domain, origin = _domain(given, schema, around)
+    whole = schema_of(X) if source is None else source.schema
+    if source is not None and named is None and unit.column is None and whole.looks_like_a_row:
+        # Its cells would be published as the names of columns.
+        raise ColumnError(
+            "the first line of the CSV file holds a number, so it may be a row. Put a line of "
+            "names before it, or give bounds by the names that it has."
+        )
+    uses = _vectors(whole) if _counts_directions(model) else named
+    schema = whole.features(unit.column, None if source is None else named, uses)
+    domain, origin = _domain(model, schema, around)
     opened: Callable[[Domain], Engine] = partial(NumpyEngine, X, unit=unit)
     if source is not None:
         opened = partial(_elsewhere, source, schema, unit=unit)
@@ -105,12 +105,20 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
     if schema.names is None or unit not in schema.names:
         unit = None
     only = None if source is None or names is None else set(names)
-    schema = schema.features(unit, only, domain.uses if isinstance(domain, Mixed) else None)
+    uses = domain.uses if isinstance(domain, Mixed) else None
+    if isinstance(domain, Sphere) and domain.vector is not None:
+        uses = _vectors(schema)
+    schema = schema.features(unit, only, uses)
     if schema.n_columns != model.n_features_in_:
         raise ValueError(
             f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
+    if isinstance(domain, Sphere) and dict(schema.lengths).get(str(domain.vector)) not in (
+        None,
+        domain.n_columns,
+    ):
+        raise ValueError(f"vectors must have {domain.n_columns} numbers, as in the fit.")
     if schema.names is None and isinstance(domain, Mixed):
         raise TypeError("declared columns are found by their names. Give a table that has names.")
     if schema.names and names is not None and schema.names != tuple(names):
@@ -148,9 +156,41 @@ def _elsewhere(source: Source | Lake, schema: Schema, domain: Domain, unit: Unit
     return SpilledEngine(source, columns, domain, unit)
 
 
-def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
+def _counts_directions(model: Any) -> bool:
+    """Tell whether rows count by their direction alone."""
+    metric = getattr(model, "metric", "euclidean")
+    if metric not in ("euclidean", "cosine"):
+        raise ParameterError(f"metric must be 'euclidean' or 'cosine', got {shown(metric)}.")
+    return bool(metric == "cosine")
+
+
+def _vectors(schema: Schema) -> dict[str, Use]:
+    return {name: "vector" for name, _ in schema.lengths}
+
+
+def _sphere(given: Parameters, schema: Schema) -> Sphere:
+    if (given.bounds, given.radius, given.scale) != (None, None, None):
+        raise BoundsError(
+            "metric='cosine' lets rows count by their direction alone. Leave bounds, radius and "
+            "scale out."
+        )
+    if "vector" not in schema.kinds:
+        return Sphere(schema.n_columns)
+    if schema.names is None or schema.n_columns > 1:
+        raise ColumnError(
+            "a column of vectors is clustered alone. Leave the other columns out, but for that of "
+            "ids, or give columns of numbers only."
+        )
+    (name,) = schema.names
+    return Sphere(dict(schema.lengths)[name], name)
+
+
+def _domain(model: Any, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
+    given = parameters_of(model)
     if around is not None:
         return around, "public data of the server"
+    if _counts_directions(model):
+        return _sphere(given, schema), "none are needed: rows count by their direction alone"
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
         raise BoundsError(

@@ -57,6 +57,7 @@ FITTED = {
 MORE = {
     PrivateKMeans: {
         "max_clusters",
+        "metric",
         "center_stderr_",
         "size_stderr_",
         "cluster_radii_",

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from privclust.geometry.grid import FloatArray, IntArray
 from privclust.mixed import OTHER
 
-Kind = Literal["integer", "number", "text", "date", "cell", "other"]
+Kind = Literal["integer", "number", "text", "date", "vector", "cell", "other"]
 """What a column's type allows: ids and numbers ("integer", and "cell", a text to be read as what is
-declared), numbers only, ids only, days, or nothing."""
+declared), numbers only, ids only, days, vectors of one length, or nothing."""
 
 NUMBERS: tuple[Kind, ...] = ("integer", "number", "cell")
 IDS: tuple[Kind, ...] = ("integer", "text", "cell")
@@ -72,6 +72,8 @@ def kind_of(declared: pa.DataType) -> Kind:
         return "text"
     if types.is_date(declared) or types.is_timestamp(declared):
         return "date"
+    if types.is_fixed_size_list(declared) and kind_of(declared.value_type) in NUMBERS:
+        return "vector"
     return "other"
 
 
@@ -162,6 +164,23 @@ def days(column: Any) -> FloatArray:
     whole_days = column.cast(pa.date32(), safe=False).cast(pa.int32()).cast(pa.float64())
     found: FloatArray = whole_days.to_numpy(zero_copy_only=False)
     return found
+
+
+def vectors(column: Any) -> FloatArray:
+    """Return vectors of one length as rows, NaN where a number or a whole vector is missing.
+
+    Examples
+    --------
+    >>> vectors(pa.array([[1, None], None], pa.list_(pa.float16(), 2))).tolist()
+    [[1.0, nan], [nan, nan]]
+    """
+    column = _plain(column)
+    width = column.type.list_size
+    # What flatten() gives is without the vectors that are missing.
+    every = column.values.slice(column.offset * width, len(column) * width)
+    rows = numbers(every).reshape(len(column), width).copy()
+    rows[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return rows
 
 
 def by_unit(found: Any) -> tuple[IntArray, IntArray, Any]:

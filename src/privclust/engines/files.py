@@ -93,7 +93,8 @@ def list_files(paths: Any) -> tuple[Schema, list[File]]:
     keys = tuple(key for key in first.keys if key not in own)
     for file in files[1:]:
         _check_types(file.path, schema)
-    return Schema((*own, *keys), (*schema.kinds, *_texts(len(keys)))), files
+    kinds = (*schema.kinds, *_texts(len(keys)))
+    return Schema((*own, *keys), kinds, schema.lengths), files
 
 
 def read_part(

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from privclust.domain import Domain
-from privclust.engines.cells import Kind, ids, kind_of, numbers
-from privclust.engines.reading import encoded
+from privclust.engines.cells import Kind, ids, kind_of, numbers, vectors
+from privclust.engines.reading import encoded, side_by_side
 from privclust.engines.schema import Schema
 from privclust.mixed import Mixed
+from privclust.sphere import Sphere, directions
 
 _KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
 
@@ -48,16 +49,30 @@ def schema_of(table: Any) -> Schema:
 
 def arrow_schema(schema: Any) -> Schema:
     """Return an Arrow schema's columns."""
-    return _named(schema.names, [kind_of(field.type) for field in schema])
+    kinds = [kind_of(field.type) for field in schema]
+    lengths = [
+        (field.name, field.type.list_size)
+        for field, kind in zip(schema, kinds, strict=True)
+        if kind == "vector"
+    ]
+    return replace(_named(schema.names, kinds), lengths=tuple(lengths))
 
 
 def polars_schema(schema: Any) -> Schema:
     """Return a Polars schema's columns."""
-    return _named(schema.names(), [_polars_kind(dtype) for dtype in schema.dtypes()])
+    kinds = [_polars_kind(dtype) for dtype in schema.dtypes()]
+    lengths = [
+        (name, schema[name].size)
+        for name, kind in zip(schema.names(), kinds, strict=True)
+        if kind == "vector"
+    ]
+    return replace(_named(schema.names(), kinds), lengths=tuple(lengths))
 
 
 def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | None = None) -> Any:
     """Return features of some rows, without the column of ids; only an engine calls this."""
+    if isinstance(domain, Sphere):
+        return directions(_undirected(table, start, stop, domain, unit))
     if isinstance(table, np.ndarray):
         return table[start:stop]
     if isinstance(domain, Mixed):
@@ -66,6 +81,16 @@ def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | Non
         return np.hstack([encoded(column, _column(some, column.name)) for column in domain.columns])
     part = _through_arrow(table, start, stop, unit)
     return np.column_stack([numbers(column) for column in part.columns])
+
+
+def _undirected(table: Any, start: int, stop: int, domain: Sphere, unit: str | None) -> Any:
+    """Return rows as they are, before they count by their direction alone."""
+    if isinstance(table, np.ndarray):
+        return table[start:stop]
+    part = _through_arrow(table, start, stop, unit)
+    if domain.vector is not None:
+        return vectors(part.column(domain.vector))
+    return side_by_side(part, part.column_names)
 
 
 def read_ids(table: Any, unit: str) -> Any:
@@ -146,6 +171,9 @@ def _polars_kind(dtype: Any) -> Kind:
         return "number"
     if str(dtype).startswith(("Date", "Datetime")):
         return "date"
+    if str(dtype).startswith("Array("):
+        flat = len(dtype.shape) == 1 and dtype.inner.is_numeric()
+        return "vector" if flat and not str(dtype.inner).endswith("128") else "other"
     text = ("String", "Binary", "Categorical", "Enum")
     return "text" if str(dtype).startswith(text) else "other"
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from privclust.domain import Domain, to_unit_grid
-from privclust.engines.cells import codes, days, ids, numbers
+from privclust.engines.cells import codes, days, ids, numbers, vectors
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
+from privclust.sphere import Sphere, directions
 
 
 def on_grid(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArray:
@@ -32,6 +33,10 @@ def features_of(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArra
     """Return the features of all columns side by side, not yet bounded."""
     if isinstance(domain, Mixed):
         return np.hstack([encoded(column, cells.column(column.name)) for column in domain.columns])
+    if isinstance(domain, Sphere):
+        if domain.vector is not None:
+            return directions(vectors(cells.column(domain.vector)))
+        return directions(side_by_side(cells, columns))
     return side_by_side(cells, columns)
 
 

@@ -9,11 +9,17 @@ from privclust.engines.cells import DATES, IDS, LEVELS, NUMBERS, Kind
 from privclust.errors import ColumnError, ColumnTypeError
 from privclust.mixed import Use
 
-_KINDS: dict[Use, tuple[Kind, ...]] = {"number": NUMBERS, "category": LEVELS, "date": DATES}
+_KINDS: dict[Use, tuple[Kind, ...]] = {
+    "number": NUMBERS,
+    "category": LEVELS,
+    "date": DATES,
+    "vector": ("vector",),
+}
 _HELD: dict[Use, str] = {
     "number": "numbers",
     "category": "texts, whole numbers or truth values",
     "date": "dates",
+    "vector": "vectors of one length",
 }
 
 
@@ -27,10 +33,13 @@ class Schema:
         None if columns have none.
     kinds : tuple of str
         What each column's declared type allows.
+    lengths : tuple of (str, int)
+        Columns of vectors, and how long these are.
     """
 
     names: tuple[str, ...] | None
     kinds: tuple[Kind, ...]
+    lengths: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.names is not None and len(set(self.names)) < len(self.names):
@@ -100,7 +109,8 @@ class Schema:
                 "X has 0 feature(s) while a minimum of 1 is required. Give it columns."
             )
         kinds = tuple(kind for _, kind in columns)
-        return Schema(None if self.names is None else tuple(name for name, _ in columns), kinds)
+        names = None if self.names is None else tuple(name for name, _ in columns)
+        return Schema(names, kinds, self.lengths)
 
     def _columns(self) -> list[tuple[str, Kind]]:
         names = self.names or tuple(f"number {place}" for place in range(self.n_columns))

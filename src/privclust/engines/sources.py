@@ -93,7 +93,7 @@ def _dataset_schema(dataset: Any) -> Schema:
     declared = _declared(dataset)
     columns = zip(kept.names or (), kept.kinds, strict=True)
     some = [(name, kind) for name, kind in columns if declared is None or name in declared]
-    return Schema(tuple(name for name, _ in some), tuple(kind for _, kind in some))
+    return Schema(tuple(name for name, _ in some), tuple(kind for _, kind in some), kept.lengths)
 
 
 def _declared(dataset: Any) -> set[str] | None:

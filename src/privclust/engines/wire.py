@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privclust.cell_queries import CellCounts, CellSums, SignCells
+from privclust.column_queries import ColumnHistograms
 from privclust.cube_queries import SetSavings, SubcubeCounts, SwapSavings
 from privclust.domain import Ball, Box, Domain
 from privclust.engines.base import Unit
@@ -32,6 +33,7 @@ from privclust.queries import (
     Query,
 )
 from privclust.relative_queries import NearbySums
+from privclust.sphere import Sphere
 
 Kind = TypeVar("Kind")
 
@@ -81,9 +83,10 @@ KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Question, Unit, Box, Ball, Projection, SignCells),
-        *(Mixed, NumberColumn, DateColumn, CategoryColumn),
+        *(Mixed, NumberColumn, DateColumn, CategoryColumn, Sphere),
         *(Count, NearestVotes, ClusterSums, ClusterMoments, DistanceHistogram, SecondMoment),
         *(CellCounts, CellSums, SubcubeCounts, SwapSavings, SetSavings, NearbySums),
+        ColumnHistograms,
     )
 }
 """Every class that may travel; a new query joins this list."""

@@ -62,6 +62,10 @@ class PrivateKMeans(
     unit_rows : int, default=1
         How many rows of one id count; more are scaled down together. Sizes and `n_rows` are counted
         so, too.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine": rows, such as embeddings, count by their direction alone, and no `bounds` are
+        needed. They have a column for each dimension, or one Arrow or Polars column of vectors of
+        one length. A row of zeros lies at the origin, a missing number counts as 0.
     max_clusters : int, optional
         The largest number of clusters you may later ask `refit` for; default max(32, 2·n_clusters).
         Where rows and budget do not suffice for that many, the coreset has fewer points.
@@ -76,7 +80,8 @@ class PrivateKMeans(
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_coordinates)
-        Noisy centres in your own units, the largest cluster first.
+        Noisy centres in your own units, the largest cluster first; with ``metric="cosine"``
+        directions of length 1.
     center_stderr_ : array of shape (n_clusters, n_coordinates)
         Standard errors of the centres, from the noise alone: about the mean of a cluster's rows,
         each clipped to a public radius around the centre.
@@ -93,7 +98,7 @@ class PrivateKMeans(
         Everything that was learned from the rows.
     privacy_statement_ : Statement
         The promise in words (print it) and as JSON (``to_json()``).
-    domain_ : Box, Ball or Mixed
+    domain_ : Box, Ball, Mixed or Sphere
         What you promised about the values.
     n_features_in_ : int
         Number of columns.
@@ -124,6 +129,7 @@ class PrivateKMeans(
         n_rows: int | None = None,
         unit: str | None = None,
         unit_rows: int = 1,
+        metric: str = "euclidean",
         max_clusters: int | None = None,
         ledger: str | None = None,
         dataset: str | None = None,
@@ -138,6 +144,7 @@ class PrivateKMeans(
         self.n_rows = n_rows
         self.unit = unit
         self.unit_rows = unit_rows
+        self.metric = metric
         self.max_clusters = max_clusters
         self.ledger = ledger
         self.dataset = dataset

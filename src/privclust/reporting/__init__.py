@@ -15,6 +15,7 @@ from privclust.domain import Box
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
 from privclust.release.statement import Statement
 from privclust.reporting import pictures
+from privclust.sphere import Sphere
 
 SHOWN_COLUMNS = 12
 """Columns in the table of centres and the heat map: those that tell clusters apart most."""
@@ -78,6 +79,8 @@ def _bounds(model: Any) -> list[tuple[str, list[str]]]:
     domain = model.domain_
     if isinstance(domain, Mixed):
         return [_promised(column) for column in domain.columns]
+    if isinstance(domain, Sphere):
+        return [("direction alone", ["none", "none"])]
     if isinstance(domain, Box):
         sides = zip(pictures.names_of(model), domain.lower, domain.upper, strict=True)
         return [(name, [f"{lower:g}", f"{upper:g}"]) for name, lower, upper in sides]
