@@ -91,7 +91,9 @@ def main(quick: bool) -> None:
         print(measure(Piece("declared", "randhie", 4.0, 0)))
         return
     seeds = range(SEEDS)
-    wanted = [Piece(*key) for key in product(METHODS, TABLES, EPSILONS, seeds)]
+    # Seeds last, so that what is kept of a run that was stopped compares all ways.
+    order = product(seeds, EPSILONS, TABLES, METHODS)
+    wanted = [Piece(method, name, epsilon, seed) for seed, epsilon, name, method in order]
     results = pieces.run("mixed", wanted, measure, code_of, workers=1, kind=Outcome)
     print("table, epsilon, columns: ratio, standardised, explained")
     for dataset, epsilon, method in product(TABLES, EPSILONS, METHODS):

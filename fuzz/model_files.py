@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -11,16 +12,31 @@ from typing import Any
 
 import atheris
 import numpy as np
+import pyarrow as pa
 
 from fuzz.values import edit, noise_seeds
 from privclust import PEMeans, PrivateKMeans, load
 from privclust.errors import ModelFileError, ParameterError, TooManyClustersError
 from privclust.exporting import to_sql
+from privclust.geometry.grid import FloatArray
+from privclust.mixed import Mixed
 from privclust.reporting import to_html
 from privclust.saving import to_json
+from privclust.sphere import Sphere
 
 ALLOWED = (ModelFileError,)
 AS_TEXT, ONE_PAGE_IN = 4, 50
+BOUNDS = """
+bounds_origin = "public data"
+columns.age = {type = "number", lower = 0.1, upper = 9, transform = "log"}
+columns.ward = {type = "category", levels = ["A", "other"]}
+columns.visit = {type = "date", lower = 2020-01-01, upper = 2029-12-31}
+"""
+CELLS: dict[str, list[Any]] = {
+    "number": [0.0, None, float("inf"), -1e308],
+    "category": ["A", None, "", "\xff"],
+    "date": ["2021-05-05", None, "9999-99-99", "0000-00-00"],
+}
 
 
 @cache
@@ -29,9 +45,21 @@ def originals() -> list[dict[str, Any]]:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (1000, 2))
     box = PrivateKMeans(3, delta=1e-6, bounds=([-1.0] * 2, [1.0] * 2), max_clusters=4)
     ball = PEMeans(2, delta=1e-6, radius=1.0, n_rows=1000)
-    contents = [json.loads(to_json(model.fit(rows))) for model in (box, ball)]
+    sphere = PrivateKMeans(2, delta=1e-6, metric="cosine", max_clusters=4)
+    contents = [json.loads(to_json(model.fit(rows))) for model in (box, ball, sphere)]
     contents[0]["columns"] = ["age", "weight"]
-    return contents
+    return [*contents, _mixed(rows)]
+
+
+def _mixed(rows: FloatArray) -> dict[str, Any]:
+    """Return the content of a model of declared columns."""
+    table = pa.table({"age": rows[:, 0], "ward": ["A", "B"] * 500, "visit": ["2021-05-05"] * 1000})
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write(BOUNDS)
+        file.flush()
+        model = PrivateKMeans(2, delta=1e-6, bounds=file.name, max_clusters=4).fit(table)
+    content: dict[str, Any] = json.loads(to_json(model))
+    return content
 
 
 def seeds() -> list[bytes]:
@@ -66,9 +94,18 @@ def attempt(data: bytes, folder: Path) -> None:
     assert len(said) < 500
 
 
+def _rows(model: Any) -> Any:
+    domain = model.domain_
+    if isinstance(domain, Mixed):
+        return pa.table({name: CELLS[use] for name, use in domain.uses.items()})
+    if isinstance(domain, Sphere) and domain.vector is not None:
+        return pa.table({domain.vector: pa.nulls(4, pa.list_(pa.float32(), domain.n_columns))})
+    return np.array([[0.0], [np.nan], [np.inf], [-1e308]]) * np.ones(model.n_features_in_)
+
+
 def use(model: Any, again: Path) -> None:
     """Do all that a loaded model is for."""
-    rows = np.array([[0.0], [np.nan], [np.inf], [-1e308]]) * np.ones(model.n_features_in_)
+    rows = _rows(model)
     labels = model.predict(rows)
     assert ((labels >= 0) & (labels < len(model.cluster_centers_))).all()
     assert model.transform(rows).shape == (len(rows), len(model.cluster_centers_))

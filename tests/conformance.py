@@ -28,6 +28,7 @@ import pytest
 from spark_sessions import local
 
 from privclust.cell_queries import CellCounts, CellSums, SignCells
+from privclust.column_queries import ColumnHistograms
 from privclust.domain import Box, Domain
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import ROW, Engine, EngineError, Unit
@@ -84,6 +85,7 @@ QUERIES: list[Query] = [
     CellCounts(_CELLS),
     CellSums(_CELLS, 3, 0.25),
     SecondMoment(3),
+    ColumnHistograms(np.array([0.2, 0.5, 0.9]), 8),
 ]
 TELLING = QUERIES[5:6]
 """Hardly two tables agree on this one."""

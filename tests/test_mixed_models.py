@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from kinds import EVERY_KIND
 from mixed_rows import FEATURES, mixed_model, mixed_rows
 
 from privclust import FedDPKMeans, load, save
+from privclust.errors import ModelFileError
+from privclust.saving import to_json
 
 KINDS = [kind for kind in EVERY_KIND if kind is not FedDPKMeans]
 """All that fit one table."""
@@ -30,6 +33,14 @@ def test_every_estimator_names_what_its_centres_have(kind: Any, tmp_path: Path) 
     assert loaded.center_names_.tolist() == FEATURES
     rows = mixed_rows(300, seed=1)
     assert np.array_equal(loaded.predict(rows), model.predict(rows))
+
+
+def test_a_file_whose_columns_are_not_those_it_declares_is_refused(tmp_path: Path) -> None:
+    content = json.loads(to_json(mixed_model()))
+    content["columns"][0] = "height"
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match="not those it declares"):
+        load(tmp_path / "model.json")
 
 
 def test_another_number_of_clusters_keeps_the_names() -> None:

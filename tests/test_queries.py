@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privclust.cell_queries import CellCounts, CellSums, SignCells
+from privclust.column_queries import ColumnHistograms
 from privclust.domain import Ball, Box, Domain, to_unit_grid
 from privclust.engines import numpy as numpy_engine
 from privclust.engines import units
@@ -83,6 +84,7 @@ def examples_with(n_columns: int) -> list[Example]:
         "cells": CellCounts(cells),
         "cell sums": CellSums(cells, n_columns, weight=0.37),
         "second moment": SecondMoment(n_columns),
+        "column histograms": ColumnHistograms(np.linspace(0.1, 1.0, n_columns), 4),
         "distances projected": DistanceHistogram(projected, edges, project),
     }
     return [Example(f"{name} d={n_columns}", n_columns, query) for name, query in queries.items()]

@@ -136,12 +136,8 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     k = len(centers)
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
         raise ValueError(f"it has more than {POINTS_MAX} centres or points")
-    n_columns = domain.center.size
-    if isinstance(domain, Mixed):
-        n_columns = len(domain.columns)
-    elif isinstance(domain, Sphere):
-        n_columns = domain.n_table_columns
     names = content["columns"]
+    n_columns = _n_columns(domain, names)
     if names is not None:
         "".join(names).encode("utf-8")  # half a letter is no text
         if not len(names) == len(set(names)) == n_columns:
@@ -172,6 +168,19 @@ def _check_places(domain: Domain, points: FloatArray) -> None:
     lower, upper = domain.center - domain.reach, domain.center + domain.reach
     if (points < lower).any() or (points > upper).any():
         raise ValueError("it has a centre or a point beyond its own bounds")
+
+
+def _n_columns(domain: Domain, names: list[str] | None) -> int:
+    """Return how many columns the table of a model has; declared ones go by their names."""
+    if isinstance(domain, Mixed):
+        own = [column.name for column in domain.columns]
+    elif isinstance(domain, Sphere) and domain.vector is not None:
+        own = [domain.vector]
+    else:
+        return domain.center.size
+    if names != own:
+        raise ValueError("its columns are not those it declares")
+    return len(own)
 
 
 def _check_promise(statement: Statement, releases: tuple[Release, ...]) -> None:

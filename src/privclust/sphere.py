@@ -34,11 +34,6 @@ class Sphere:
     vector: str | None = None
 
     @property
-    def n_table_columns(self) -> int:
-        """How many columns the table has."""
-        return self.n_columns if self.vector is None else 1
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         """What the dimensions of a column of vectors are called."""
         return tuple(f"{self.vector}[{place}]" for place in range(self.n_columns))

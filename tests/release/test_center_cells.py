@@ -33,6 +33,7 @@ def test_every_coordinate_has_the_use_of_its_column() -> None:
         ("category", 0.25, 0.0, "25 %"),
         ("date", 0.4, 12.0, "1970-01-01 ± 12 days"),
         ("date", -0.6, math.nan, "1969-12-31"),
+        ("date", 1e300, math.nan, "9999-12-31"),
     ],
 )
 def test_a_coordinate_is_written_as_what_it_is(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import date
 
 from privclust.domain import Domain
 from privclust.mixed import Mixed, Use
 from privclust.release.numbers import with_error
 
-_FIRST_DAY = date(1970, 1, 1)
+_FIRST_DAY = date(1970, 1, 1).toordinal()
 
 
 def uses_of(domain: Domain) -> list[Use]:
@@ -37,7 +37,9 @@ def written(use: Use, value: float, error: float) -> str:
     if use == "category":
         return f"{with_error(100 * value, 100 * error)} %"
     if use == "date":
-        day = (_FIRST_DAY + timedelta(days=round(value))).isoformat()
+        # A model file may hold a number that no calendar has.
+        place = min(max(round(value) + _FIRST_DAY, 1), date.max.toordinal())
+        day = date.fromordinal(place).isoformat()
         about = with_error(0.0, error).partition(" ± ")[2]
         return f"{day} ± {about} days" if about else day
     return with_error(value, error)
