@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.engines.cells import IDS, NUMBERS, by_unit, ids, kind_of, numbers
+from privclust.engines.cells import IDS, NUMBERS, Kind, by_unit, ids, kind_of, numbers
 
 cheap = settings(deadline=None, derandomize=True, database=None, max_examples=150)
 NUMBER = re.compile(
@@ -137,11 +137,11 @@ def test_typed_numbers_are_read_without_complaint(
 @pytest.mark.parametrize(
     "declared",
     [
-        pa.date32(),
-        pa.timestamp("us"),
         pa.time64("us"),
         pa.duration("s"),
         pa.list_(pa.float64()),
+        pa.list_(pa.string(), 3),
+        pa.list_(pa.list_(pa.float64(), 3), 3),
         pa.struct([("a", pa.float64())]),
         pa.dictionary(pa.int8(), pa.float64()),
         pa.dictionary(pa.int8(), pa.date32()),
@@ -151,6 +151,21 @@ def test_typed_numbers_are_read_without_complaint(
 def test_other_types_are_neither_numbers_nor_ids(declared: Any) -> None:
     assert kind_of(declared) == "other"
     assert "other" not in (*NUMBERS, *IDS)
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind"),
+    [
+        (pa.date32(), "date"),
+        (pa.timestamp("us"), "date"),
+        (pa.list_(pa.float16(), 3), "vector"),
+        (pa.list_(pa.int8(), 3), "vector"),
+    ],
+    ids=str,
+)
+def test_days_and_vectors_are_neither_numbers_nor_ids(declared: Any, kind: Kind) -> None:
+    assert kind_of(declared) == kind
+    assert kind not in (*NUMBERS, *IDS)
 
 
 def test_fractions_are_no_ids_and_texts_no_numbers() -> None:
