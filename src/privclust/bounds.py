@@ -14,12 +14,17 @@ from numpy.typing import ArrayLike
 
 from privclust.declared import declared_column, pair_of
 from privclust.domain import Box
-from privclust.errors import BoundsError, ColumnError
+from privclust.errors import BoundsError, ColumnError, shown
 from privclust.mixed import Column, Mixed, NumberColumn
 
 Bounds: TypeAlias = (
     Mapping[str, tuple[float, float]] | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]
 )
+
+Declarations: TypeAlias = (
+    Mapping[str, tuple[float, float] | Mapping[str, Any]] | str | os.PathLike[str]
+)
+"""Bounds by name, for columns of any kind."""
 
 ORIGINS = ("domain knowledge", "public data", "private release")
 UNSTATED = "typed at the call; where they come from was not stated"
@@ -86,6 +91,49 @@ def bounded_columns(bounds: Bounds | None) -> dict[str, Any] | None:
         columns = _content(Path(bounds)).get("columns", {})
         return {name: column.get("type") for name, column in columns.items()}
     return None
+
+
+def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[Column, ...], str]:
+    """Return columns by name as they are declared, and where the user says that bounds come from.
+
+    Parameters
+    ----------
+    bounds : mapping or path
+        A bounds file, or what it would say: from a column's name to a pair of bounds, or to a
+        mapping with its type and levels or bounds.
+    names : sequence of str
+        The columns, in the order in which they are wanted.
+
+    Examples
+    --------
+    >>> ward = {"type": "category", "levels": ["A", "B"]}
+    >>> columns, _ = declared_columns({"age": (0, 120), "ward": ward}, ["ward"])
+    >>> columns[0].feature_names
+    ('ward=A', 'ward=B')
+    """
+    given, origin = bounds, UNSTATED
+    if isinstance(given, str | os.PathLike):
+        content = _content(Path(given))
+        given, origin = content.get("columns", {}), content["bounds_origin"]
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "bounds of columns to profile must be the path of a bounds file, or a mapping from a "
+            "column's name to (lower, upper), or to what a bounds file says of it."
+        )
+    unknown = [name for name in names if name not in given]
+    if unknown or len(set(names)) < len(names) or not names:
+        raise ColumnError(
+            f"columns must be one or more different names that bounds declare; got "
+            f"{shown(', '.join(names))}, and bounds for {shown(', '.join(given))}. Declare what is "
+            "missing."
+        )
+    return tuple(_declared(name, given[name]) for name in names), origin
+
+
+def _declared(name: str, given: object) -> Column:
+    if isinstance(given, Mapping):
+        return declared_column(name, given)
+    return NumberColumn(name, *pair_of(name, given))
 
 
 def _content(file: Path) -> dict[str, Any]:

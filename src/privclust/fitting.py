@@ -100,7 +100,7 @@ def fit(
     vars(model).pop("attendance_", None)
     if table.attendance is not None:
         model.attendance_ = table.attendance
-    model.privacy_statement_ = _statement(
+    model.privacy_statement_ = stated(
         _subject(model, given.n_clusters),
         given,
         table.engine.unit,
@@ -108,7 +108,7 @@ def fit(
         curator.releases,
         table.bounds_origin,
         recorded.record(curator.run, head),
-        _federated(table.attendance, len(curator.releases)),
+        told_of_clients(table.attendance, len(curator.releases)),
     )
     keep(model, found)
     if not noiseless and model.privacy_statement_.delta * found.n_rows > 1:
@@ -276,7 +276,7 @@ def _exact(precision: Precision) -> Precision:
     return replace(precision, center_stderr=nothing, size_stderr=nothing)
 
 
-def _statement(
+def stated(
     subject: str,
     given: Parameters,
     unit: Unit,
@@ -286,6 +286,7 @@ def _statement(
     record: Record | None,
     federated: tuple[str, ...],
 ) -> Statement:
+    """Put into words what was asked, what it cost and what it promises."""
     noise = " and ".join(sorted({release.noise for release in releases}))
     mu, replacing = _mu(plan.budget), None
     whole = sum(release.charge.mu2 for release in releases)
@@ -344,7 +345,7 @@ def _replacing_epsilon(budget: Budget) -> float:
     return 2 * budget.epsilon if budget.delta == 0 else epsilon_of(2 * _mu(budget), budget.delta)
 
 
-def _federated(attendance: tuple[Attendance, ...] | None, n_answers: int) -> tuple[str, ...]:
+def told_of_clients(attendance: tuple[Attendance, ...] | None, n_answers: int) -> tuple[str, ...]:
     """Say what a federation adds to what the promise does not speak of."""
     if attendance is None:
         return ()

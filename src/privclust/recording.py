@@ -75,7 +75,7 @@ def recording(
     model: Any, domain: Domain, unit: Unit, seed: int | None, resume: object
 ) -> Recording:
     """Open the ledger that `model` names, if any, and collect what is public about the fit."""
-    ledger, label = _ledger(model.ledger, model.dataset, unit)
+    ledger, label = ledger_of(model.ledger, model.dataset, unit)
     if resume is not None and (ledger is None or not isinstance(resume, str)):
         raise ValueError(
             f"resume={shown(resume)} needs a ledger, its dataset and the name of a run in it, as "
@@ -108,7 +108,8 @@ def _fact(value: object) -> str:
     return shown(value)
 
 
-def _ledger(place: object, label: object, unit: Unit) -> tuple[Ledger | None, str]:
+def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, str]:
+    """Open the ledger at a place, if one is named, and check that it protects the same unit."""
     if place is None and label is None:
         return None, "unrecorded"
     if not isinstance(place, str | os.PathLike) or not isinstance(label, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import Mixed, Use
 from privclust.parameters import Parameters, number, parameters_of, unit_of
+from privclust.profiled import Profiled
 from privclust.sphere import Sphere
 
 MEASURED = "private"
@@ -87,6 +88,20 @@ def open_table(
     if source is not None:
         opened = partial(_elsewhere, source, schema, unit=unit)
     return OpenTable(opened(domain), schema, domain, origin, reopened=opened)
+
+
+def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTable:
+    """Put a table behind an engine that reads the columns of a profile by their names."""
+    unit = unit_of(parameters_of(model))
+    if isinstance(X, Federation):
+        federation = replace(X, columns=domain.names)
+        engine = federation.engine(domain, unit)
+        return OpenTable(engine, federation.schema, domain, origin, engine.close)
+    source = lake_of(X) or source_of(X)
+    schema = (schema_of(X) if source is None else source.schema).noted(unit.column, domain)
+    if source is None:
+        return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
+    return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
 
 
 def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:

@@ -27,7 +27,7 @@ def test_the_words_name_promise_releases_and_limits() -> None:
     assert words.startswith("PEMeans, 2 clusters, 2 columns.")
     assert "adding or removing any one row makes no outcome more than 2.72 times as likely" in words
     assert "epsilon = 1, delta = 1e-06 (accounted as 0.2367-Gaussian DP)" in words
-    assert "Learned from the rows (6 answers; centres and sizes follow from these alone):" in words
+    assert "Learned from the rows (6 answers; all else follows from these alone):" in words
     assert "people with several rows" in words
     assert "count: Count, 1 number(s), gaussian noise of " in words
     assert "0.50% of this fit" in words

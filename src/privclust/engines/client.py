@@ -30,6 +30,7 @@ from privclust.engines.units import clipped_whole
 from privclust.engines.wire import VERSION, Question, WireError, decode, encode
 from privclust.errors import UnreadableFileError
 from privclust.mixed import Mixed
+from privclust.profiled import Profiled
 from privclust.queries import Query
 
 NONCE_BYTES = 16
@@ -129,8 +130,11 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
     """
     source = source_of(table)
     schema = schema_of(table) if source is None else source.schema
-    uses = domain.uses if isinstance(domain, Mixed) else None
-    schema.features(unit.column, None if isinstance(columns, int) else columns, uses)
+    if isinstance(domain, Profiled):
+        schema.noted(unit.column, domain)
+    else:
+        uses = domain.uses if isinstance(domain, Mixed) else None
+        schema.features(unit.column, None if isinstance(columns, int) else columns, uses)
     if source is None:
         if isinstance(columns, int):
             return NumpyEngine(table, domain, unit=unit)

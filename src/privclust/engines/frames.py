@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domain import Domain
+from privclust.domain import Domain, to_unit_grid
 from privclust.engines.cells import Kind, ids, kind_of, numbers, vectors
-from privclust.engines.reading import encoded, side_by_side
+from privclust.engines.reading import encoded, side_by_side, with_notes
 from privclust.engines.schema import Schema
+from privclust.geometry.grid import FloatArray
 from privclust.mixed import Mixed
+from privclust.profiled import Profiled
 from privclust.sphere import Sphere, directions
 
 _KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
@@ -69,6 +71,16 @@ def polars_schema(schema: Any) -> Schema:
     return replace(_named(schema.names(), kinds), lengths=tuple(lengths))
 
 
+def rows_on_grid(
+    table: Any, start: int, stop: int, domain: Domain, unit: str | None = None
+) -> FloatArray:
+    """Return some rows on the grid, without the column of ids; only an engine calls this."""
+    if isinstance(domain, Profiled):
+        some = _some(table, start, stop)
+        return with_notes(domain, lambda name: _column(some, name))
+    return to_unit_grid(domain, read_rows(table, start, stop, domain, unit))
+
+
 def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | None = None) -> Any:
     """Return features of some rows, without the column of ids; only an engine calls this."""
     if isinstance(domain, Sphere):
@@ -76,8 +88,7 @@ def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | Non
     if isinstance(table, np.ndarray):
         return table[start:stop]
     if isinstance(domain, Mixed):
-        rows = slice(start, stop)
-        some = table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+        some = _some(table, start, stop)
         return np.hstack([encoded(column, _column(some, column.name)) for column in domain.columns])
     part = _through_arrow(table, start, stop, unit)
     return np.column_stack([numbers(column) for column in part.columns])
@@ -103,6 +114,10 @@ def read_ids(table: Any, unit: str) -> Any:
     if column.dtype.kind in "iu":
         return ids(_through_arrow(column.to_frame(), 0, len(table), None).column(unit))
     return _texts(column)
+
+
+def _some(table: Any, start: int, stop: int) -> Any:
+    return table.iloc[start:stop] if hasattr(table, "iloc") else table[start:stop]
 
 
 def _column(table: Any, name: str) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domain import Domain, to_unit_grid
+from privclust.domain import Domain
 from privclust.engines.base import ROW, Unit, guarded
 from privclust.engines.cells import by_unit
-from privclust.engines.frames import read_ids, read_rows
+from privclust.engines.frames import read_ids, rows_on_grid
 from privclust.engines.sampling import heads, row_words, unit_words
 from privclust.engines.summing import on_all_cores
 from privclust.engines.units import PARCEL_ROWS, GridRows, Parcel, parcel_sum, parcels
@@ -140,7 +140,7 @@ def _read(table: Any, domain: Domain, unit: Unit) -> Held:
     # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
     for start in range(0, max(1, len(table)), PARCEL_ROWS):
         stop = start + PARCEL_ROWS
-        rows[start:stop] = to_unit_grid(domain, read_rows(table, start, stop, domain, unit.column))
+        rows[start:stop] = rows_on_grid(table, start, stop, domain, unit.column)
     if unit.column is None:
         return Held(rows)
     order, unit_starts, ids = by_unit(read_ids(table, unit.column))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from privclust.domain import Domain, to_unit_grid
 from privclust.engines.cells import codes, days, ids, numbers, vectors
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
+from privclust.profiled import Profiled, number_of, place_in, value_in
 from privclust.sphere import Sphere, directions
 
 
@@ -26,6 +27,8 @@ def on_grid(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArray:
     >>> (rows / rows.max()).round(6).tolist()
     [[0.0, 1.0, -1.0]]
     """
+    if isinstance(domain, Profiled):
+        return with_notes(domain, cells.column)
     return to_unit_grid(domain, features_of(domain, cells, columns))
 
 
@@ -50,7 +53,27 @@ def side_by_side(cells: Any, columns: Sequence[str]) -> FloatArray:
 
 def encoded(column: Column, cells: Any) -> FloatArray:
     """Return the features of one column's cells."""
+    return column.features(_as_declared(column, cells))
+
+
+def with_notes(domain: Profiled, cells_of: Callable[[str], Any]) -> FloatArray:
+    """Return rows on the grid of a profile, each alone, from the cells of columns by name."""
+    if isinstance(domain.base, Mixed):
+        clustered = [encoded(column, cells_of(column.name)) for column in domain.base.columns]
+    else:
+        clustered = [numbers(cells_of(name))[:, None] for name in domain.clustered]
+    noted = [(column, _as_declared(column, cells_of(column.name))) for column in domain.columns]
+    places = [place_in(column, values) for column, values in noted]
+    values = [
+        value_in(number, values)
+        for column, values in noted
+        if (number := number_of(column)) is not None
+    ]
+    return np.column_stack([to_unit_grid(domain.base, np.hstack(clustered)), *places, *values])
+
+
+def _as_declared(column: Column, cells: Any) -> Any:
+    """Return levels by number, days, or numbers."""
     if isinstance(column, CategoryColumn):
-        return column.features(codes(ids(cells), column.levels))
-    read = days if isinstance(column, DateColumn) else numbers
-    return column.features(read(cells))
+        return codes(ids(cells), column.levels)
+    return days(cells) if isinstance(column, DateColumn) else numbers(cells)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from privclust.engines.cells import DATES, IDS, LEVELS, NUMBERS, Kind
 from privclust.errors import ColumnError, ColumnTypeError
 from privclust.mixed import Use
+from privclust.profiled import Profiled
 
 _KINDS: dict[Use, tuple[Kind, ...]] = {
     "number": NUMBERS,
@@ -111,6 +112,18 @@ class Schema:
         kinds = tuple(kind for _, kind in columns)
         names = None if self.names is None else tuple(name for name, _ in columns)
         return Schema(names, kinds, self.lengths)
+
+    def noted(self, unit: str | None, domain: Profiled) -> Schema:
+        """Return the columns that a profile reads, clustered ones and others."""
+        uses: dict[str, Use] = {column.name: column.use for column in domain.columns}
+        if unit in uses:
+            raise ColumnError(
+                f"{unit!r} is the column of ids and tells whose row it is. Profile other columns."
+            )
+        self.features(unit, domain.clustered, domain.uses)
+        self.features(unit, uses, uses)
+        names = domain.names
+        return Schema(names, tuple(self.kind(name) for name in names))
 
     def _columns(self) -> list[tuple[str, Kind]]:
         names = self.names or tuple(f"number {place}" for place in range(self.n_columns))

@@ -24,6 +24,8 @@ from privclust.engines.base import Unit
 from privclust.geometry.projection import Projection
 from privclust.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
 from privclust.moment_queries import SecondMoment
+from privclust.profile_queries import ProfileSums, ProfileTallies
+from privclust.profiled import Profiled
 from privclust.queries import (
     ClusterMoments,
     ClusterSums,
@@ -83,10 +85,10 @@ KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Question, Unit, Box, Ball, Projection, SignCells),
-        *(Mixed, NumberColumn, DateColumn, CategoryColumn, Sphere),
+        *(Mixed, Profiled, NumberColumn, DateColumn, CategoryColumn, Sphere),
         *(Count, NearestVotes, ClusterSums, ClusterMoments, DistanceHistogram, SecondMoment),
         *(CellCounts, CellSums, SubcubeCounts, SwapSavings, SetSavings, NearbySums),
-        ColumnHistograms,
+        *(ColumnHistograms, ProfileSums, ProfileTallies),
     )
 }
 """Every class that may travel; a new query joins this list."""

@@ -108,8 +108,8 @@ class Statement:
             f"Number of rows: {self.n_rows}",
             f"Bounds: {self.bounds_origin}.",
             f"Noise: {self.noise}. Ledger: {self._recorded()}. privclust {self.version}.",
-            f"Learned from the rows ({len(self.releases)} answers; centres and sizes follow from "
-            "these alone):",
+            f"Learned from the rows ({len(self.releases)} answers; all else follows from these "
+            "alone):",
             *(self._line(release) for release in self.releases),
             *self._sampled(),
             "Not covered: " + "; ".join(self.not_covered) + ".",

@@ -1,0 +1,171 @@
+"""Rows as a profile reads them: what assigns them to a cluster, and notes on other columns.
+
+A note on a category is which level a cell has, on a number or a date in which range it lies and
+how far it is from the middle of its bounds. Each follows from its cell alone, by comparisons with
+stored edges and single roundings. A missing cell has a place of its own, after all others, and as a
+number it counts as the middle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from privclust.domain import Domain
+from privclust.geometry.grid import GRID, FloatArray, IntArray
+from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed, NumberColumn, Use
+
+BINS = 10
+"""Ranges of equal width, on a column's own scale, into which a profile sorts numbers and dates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profiled:
+    """A domain whose rows carry notes on other columns behind their clustered coordinates.
+
+    A row has the coordinates of `base` on its grid, one place for each of `columns`, and one
+    value for each of them that is a number or a date: whole numbers all of them.
+
+    Attributes
+    ----------
+    base : Domain
+        Of the model whose clusters are profiled.
+    clustered : tuple of str
+        The columns that the model clusters, in the order of `base`.
+    columns : tuple of Column
+        The columns to profile.
+
+    Examples
+    --------
+    >>> from privclust.domain import Box
+    >>> ward, income = CategoryColumn("ward", ("A", "B")), NumberColumn("income", 0, 1e5)
+    >>> domain = Profiled(Box([0], [120]), ("age",), (ward, income))
+    >>> domain.names, domain.n_places, domain.center.size
+    (('age', 'ward', 'income'), (3, 11), 4)
+    """
+
+    base: Domain
+    clustered: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are read, each once."""
+        profiled = (column.name for column in self.columns)
+        return tuple(dict.fromkeys((*self.clustered, *profiled)))
+
+    @property
+    def uses(self) -> dict[str, Use]:
+        """What the clustered columns are declared as."""
+        if isinstance(self.base, Mixed):
+            return self.base.uses
+        return dict.fromkeys(self.clustered, "number")
+
+    @property
+    def n_places(self) -> tuple[int, ...]:
+        """How many places each profiled column has."""
+        return tuple(len(labels_of(column)) for column in self.columns)
+
+    @property
+    def n_numbers(self) -> int:
+        """How many profiled columns have a value besides their place."""
+        return sum(number_of(column) is not None for column in self.columns)
+
+    @property
+    def center(self) -> FloatArray:
+        """Zeros: rows are on the grid already."""
+        return np.zeros(self.base.center.size + len(self.columns) + self.n_numbers)
+
+    @property
+    def reach(self) -> FloatArray:
+        """The grid's own size, for each coordinate."""
+        return np.full(self.center.size, float(GRID))
+
+    @property
+    def spread(self) -> FloatArray:
+        """Ones: rows are on the grid already."""
+        return np.ones(self.center.size)
+
+
+def number_of(column: Column) -> NumberColumn | None:
+    """Return a column as one of numbers, dates in days; None if it is one of categories."""
+    if isinstance(column, CategoryColumn):
+        return None
+    return column.as_number if isinstance(column, DateColumn) else column
+
+
+def edges_of(column: NumberColumn) -> FloatArray:
+    """Return the ends of a column's ranges, in the user's units.
+
+    Examples
+    --------
+    >>> edges_of(NumberColumn("share", 0, 1))[:4].tolist()
+    [0.0, 0.1, 0.2, 0.3]
+    """
+    low, high = column.ends
+    marks = low + (high - low) * np.arange(BINS + 1) / BINS
+    edges = np.maximum.accumulate(column.units(marks))
+    edges[[0, -1]] = column.lower, column.upper
+    return edges
+
+
+def labels_of(column: Column) -> tuple[str, ...]:
+    """Return what the places of a column are called; the last is that of missing cells.
+
+    Examples
+    --------
+    >>> labels_of(NumberColumn("age", 0, 120))[-2:]
+    ('108 to 120', 'missing')
+    """
+    number = number_of(column)
+    if number is None:
+        assert isinstance(column, CategoryColumn)
+        return (*column.levels, "missing")
+    ends = [written(column, edge) for edge in edges_of(number)]
+    return (*(f"{a} to {b}" for a, b in pairwise(ends)), "missing")
+
+
+def written(column: Column, value: float) -> str:
+    """Return a number of a column as people write it; a day as a date.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> written(DateColumn("visit", date(1970, 1, 1), date(1971, 1, 1)), 31.4)
+    '1970-02-01'
+    """
+    if isinstance(column, DateColumn):
+        return str(np.datetime64(int(np.floor(value)), "D"))
+    return f"{value:.6g}"
+
+
+def place_in(column: Column, values: FloatArray | IntArray) -> FloatArray:
+    """Return the place of each cell: of its level, given by number, or of its range.
+
+    Examples
+    --------
+    >>> place_in(NumberColumn("age", 0, 120), np.array([12.0, 11.9, 999, np.nan])).tolist()
+    [1.0, 0.0, 9.0, 10.0]
+    """
+    number = number_of(column)
+    if number is None:
+        last = len(labels_of(column)) - 1
+        places: FloatArray = np.where(values < 0, last, values).astype(np.float64)
+        return places
+    found = np.searchsorted(edges_of(number)[1:-1], values, side="right")
+    return np.where(np.isnan(values), BINS, found).astype(np.float64)
+
+
+def value_in(column: NumberColumn, values: FloatArray) -> FloatArray:
+    """Return how far each cell lies from the middle, in grid units; its bounds are ±2^25.
+
+    Examples
+    --------
+    >>> (value_in(NumberColumn("age", 0, 120), np.array([90, 999, np.nan])) / GRID).tolist()
+    [0.5, 1.0, 0.0]
+    """
+    apart = (column.features(values)[:, 0] - column.center) / column.reach
+    whole = np.trunc(np.clip(apart, -1.0, 1.0) * GRID)
+    return np.where(np.isnan(values), 0.0, whole)

@@ -1,0 +1,226 @@
+"""Profiles of a fitted model's clusters: what other columns are like in them, paid for anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from privclust.algorithms import profile as algorithm
+from privclust.algorithms.profile import ColumnProfile, found_in
+from privclust.bounds import Declarations, declared_columns
+from privclust.engines.base import COORDINATES_MAX
+from privclust.errors import ColumnError, ParameterError, shown
+from privclust.fitting import in_unit, stated, told_of_clients
+from privclust.geometry.grid import to_grid
+from privclust.mixed import Column
+from privclust.parameters import budget_of, parameters_of
+from privclust.privacy.budget import Budget
+from privclust.privacy.curator import Curator, Release
+from privclust.privacy.digest import written_out
+from privclust.privacy.ledger import Ledger
+from privclust.profiled import Profiled, number_of, written
+from privclust.recording import ledger_of
+from privclust.release.intervals import Intervals
+from privclust.release.statement import Record, Statement
+from privclust.tables import OpenTable, open_profiled
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What other columns are like in each cluster of a model. Safe to publish.
+
+    Intervals hold the truth in 95 of 100 cases, by the noise alone: the truth is that of the rows
+    nearest to each of the model's centres, clipped to the declared bounds.
+
+    Attributes
+    ----------
+    clusters : str
+        Hash of the centres, so that a profile is not taken for that of another model.
+    sizes : Intervals of shape (k,)
+        Numbers of rows of each cluster.
+    columns : tuple of ColumnProfile
+        Shares of levels and ranges, and means of numbers and dates.
+    releases : tuple of Release
+        The noisy answers that all numbers follow from.
+    privacy_statement : Statement
+        The promise in words (print it) and as JSON (``to_json()``).
+    """
+
+    clusters: str
+    sizes: Intervals
+    columns: tuple[ColumnProfile, ...]
+    releases: tuple[Release, ...]
+    privacy_statement: Statement
+
+    @classmethod
+    def of(
+        cls,
+        clusters: str,
+        columns: tuple[Column, ...],
+        n_clusters: int,
+        releases: tuple[Release, ...],
+        statement: Statement,
+    ) -> Profile:
+        """Return the profile that follows from two answers."""
+        found = found_in(releases, columns, n_clusters)
+        return cls(clusters, found.sizes, found.columns, releases, statement)
+
+    def __getitem__(self, name: str) -> ColumnProfile:
+        """Return what was found about one column."""
+        for column in self.columns:
+            if column.column.name == name:
+                return column
+        known = ", ".join(repr(column.column.name) for column in self.columns)
+        raise KeyError(f"the profile has no column {name!r}; it has {known}.")
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"cluster {cluster}: "
+            + "; ".join(f"{column.column.name} {said(column, cluster)}" for column in self.columns)
+            for cluster in range(len(self.sizes.values))
+        )
+
+
+def said(column: ColumnProfile, cluster: int) -> str:
+    """Return the mean of a column in a cluster with its interval, or its most frequent level."""
+    if column.means is not None:
+        sides = (column.means.values, column.means.lower, column.means.upper)
+        value, lower, upper = (written(column.column, float(side[cluster])) for side in sides)
+        return f"{value} ({lower} to {upper})"
+    place = int(column.shares.values[cluster].argmax())
+    sides = (column.shares.values, column.shares.lower, column.shares.upper)
+    value, lower, upper = (f"{side[cluster, place]:.1%}" for side in sides)
+    return f"{column.labels[place]} {value} ({lower} to {upper})"
+
+
+def open_profile(model: Any, X: Any, columns: Sequence[str], bounds: Declarations) -> OpenTable:
+    """Put a table behind an engine that reads a model's columns and those to profile."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise ColumnError(
+            "a profile reads columns by name, and this model was fitted on a table without names. "
+            "Fit it on a DataFrame, an Arrow table or files."
+        )
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise TypeError("columns must be a list of names, such as ['income', 'ward'].")
+    declared, origin = declared_columns(bounds, columns)
+    domain = Profiled(model.domain_, tuple(map(str, names)), declared)
+    size = len(model.cluster_centers_) * sum(domain.n_places)
+    if size > COORDINATES_MAX:
+        raise ParameterError(
+            f"this profile asks for {size:,} shares, more than {COORDINATES_MAX:,}. Profile fewer "
+            "columns at a time, or declare fewer levels."
+        )
+    return open_profiled(model, X, domain, origin)
+
+
+def ask(
+    model: Any,
+    table: OpenTable,
+    epsilon: float,
+    delta: float | None,
+    ledger: str | None,
+    dataset: str | None,
+) -> Profile:
+    """Ask a profile's questions, within what the data set's budget has left."""
+    domain, unit = table.domain, table.engine.unit
+    assert isinstance(domain, Profiled)
+    budget = _budget(model, epsilon, delta)
+    account, label = ledger_of(*_account(model, ledger, dataset), unit)
+    planned = algorithm.plan(in_unit(model, model.cluster_centers_), domain, budget)
+    facts = _facts(model, domain, budget, unit.name)
+    curator = Curator.open(table.engine, planned.spending, account, label, facts)
+    with threadpool_limits(1, "blas"):
+        try:
+            algorithm.run(curator, planned)
+        finally:
+            table.close()
+        head = curator.close()
+    given = replace(parameters_of(model), epsilon=budget.epsilon, delta=budget.delta, n_rows=None)
+    statement = stated(
+        _subject(model, domain),
+        given,
+        unit,
+        planned.spending,
+        curator.releases,
+        table.bounds_origin,
+        _record(account, label, curator.run, head),
+        told_of_clients(table.attendance, len(curator.releases)),
+    )
+    n_clusters = len(model.cluster_centers_)
+    return Profile.of(clusters_of(model), domain.columns, n_clusters, curator.releases, statement)
+
+
+def clusters_of(model: Any) -> str:
+    """Return a hash of a model's centres, as rows are assigned to them."""
+    centers = to_grid(in_unit(model, model.cluster_centers_))
+    return sha256(centers.tobytes()).hexdigest()[:16]
+
+
+def _budget(model: Any, epsilon: float, delta: float | None) -> Budget:
+    statement: Statement = model.privacy_statement_
+    if float("inf") in (statement.epsilon, epsilon):
+        raise ParameterError(
+            "a profile needs a finite epsilon, and a model that was fitted with one: of centres "
+            "without noise nothing is private. Fit with a finite epsilon first."
+        )
+    wanted = statement.delta if delta is None else delta
+    if wanted == 0:
+        raise ParameterError(
+            "a profile has Gaussian noise and cannot promise delta=0, as this model does. Type a "
+            "delta well below one over the number of rows, such as delta=1e-6."
+        )
+    return budget_of(replace(parameters_of(model), epsilon=epsilon, delta=wanted))
+
+
+def _account(model: Any, ledger: str | None, dataset: str | None) -> tuple[object, object]:
+    """Return which ledger pays, and for which data set: the fit's, unless others are typed."""
+    record = model.privacy_statement_.record
+    place = model.ledger if ledger is None else ledger
+    label = model.dataset if dataset is None else dataset
+    if label is None and record is not None:
+        label = record.dataset
+    if place is None and record is not None:
+        raise ParameterError(
+            f"the fit is recorded in a ledger, for data set {shown(record.dataset)}, and model "
+            "files do not say where that is. Type ledger, its path or URL, so that the profile is "
+            "charged to the same account."
+        )
+    return place, label
+
+
+def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str, str]:
+    """Return what is public about a profile, for the ledger."""
+    return {
+        "estimator": "profile",
+        "n_clusters": str(len(model.cluster_centers_)),
+        "clusters": clusters_of(model),
+        "columns": ", ".join(column.name for column in domain.columns),
+        "epsilon": f"{budget.epsilon:g}",
+        "delta": f"{budget.delta:g}",
+        "bounds": sha256(written_out(domain)).hexdigest()[:16],
+        "unit": unit,
+        "privclust": version("privclust"),
+    }
+
+
+def _subject(model: Any, domain: Profiled) -> str:
+    kind, k = type(model).__name__, len(model.cluster_centers_)
+    listed = ", ".join(repr(column.name) for column in domain.columns)
+    numbers = sum(number_of(column) is not None for column in domain.columns)
+    return (
+        f"Profile of the {k} clusters of {kind} by {listed}; each of {len(domain.columns)} "
+        f"tallies and {numbers} means has an equal part of the budget"
+    )
+
+
+def _record(account: Ledger | None, label: str, run: str, head: str) -> Record | None:
+    if account is None:
+        return None
+    budget = account.dataset(label).budget
+    return Record(label, budget.epsilon, budget.delta, run, head)
