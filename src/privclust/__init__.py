@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from privclust.planning import plan, simulate
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
-    from privclust.saving import load, save
+    from privclust.saving import load, load_profile, save, save_profile
 
 __all__ = [
     "BalcanKMeans",
@@ -38,9 +38,11 @@ __all__ = [
     "PrivateKMeans",
     "__version__",
     "load",
+    "load_profile",
     "on_spark",
     "plan",
     "save",
+    "save_profile",
     "simulate",
 ]
 __version__ = "0.1.0.dev0"
@@ -58,9 +60,11 @@ _ROOMS = {
     "PEMeans": "estimators",
     "PrivateKMeans": "estimators",
     "load": "saving",
+    "load_profile": "saving",
     "on_spark": "engines.lakes",
     "plan": "planning",
     "save": "saving",
+    "save_profile": "saving",
     "simulate": "planning",
 }
 

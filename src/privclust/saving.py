@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import date
 from functools import cache
@@ -24,11 +24,14 @@ from privclust.json_schema import fault
 from privclust.mixed import Column, DateColumn, Mixed
 from privclust.privacy.budget import Budget, Spend
 from privclust.privacy.curator import Release
+from privclust.profiled import labels_of, number_of
+from privclust.profiling import Profile
 from privclust.release.clustering import Coreset, Precision
+from privclust.release.intervals import Intervals
 from privclust.release.statement import Record, ReleaseLine, Statement
 from privclust.sphere import Sphere
 
-FORMAT = "privclust model 1"
+FORMAT, PROFILE_FORMAT = "privclust model 1", "privclust profile 1"
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX, DIMENSIONS_MAX = 2**28, 4096, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
@@ -62,33 +65,52 @@ def save(model: Any, path: str | Path) -> None:
 
 def load(path: str | Path) -> Any:
     """Return the fitted estimator that a model file describes; nothing in it is executed."""
-    file = Path(path)
+    return _loaded(Path(path), "model", _from_content, "privclust.save or 'privclust fit'")
+
+
+def save_profile(profile: Profile, path: str | Path) -> None:
+    """Write a profile to a JSON file (profile.schema.json describes it).
+
+    It is a file of its own, because it is a release of its own: with its own promise, price and run
+    in the ledger, and maybe made by somebody else, long after the model was published.
+    """
+    Path(path).write_text(profile_to_json(profile), encoding="utf-8")
+
+
+def load_profile(path: str | Path) -> Profile:
+    """Return the profile that a file describes, worked out anew from the answers in it."""
+    maker = "privclust.save_profile or 'privclust profile'"
+    found: Profile = _loaded(Path(path), "profile", _profile, maker)
+    return found
+
+
+def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
         if file.stat().st_size > BYTES_MAX:
             raise ValueError(f"it has more than {BYTES_MAX:,} bytes")
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
-        wrong = fault(content, _schema())
+        wrong = fault(content, _schema(kind))
         if wrong is None:
-            return _from_content(content)
+            return make(content)
     except OSError as error:
         cause = error.strerror or type(error).__name__
         raise ModelFileError(
-            f"the model file {file.name!r} cannot be read: {cause}. Check its path and your rights "
-            "to it."
+            f"the {kind} file {file.name!r} cannot be read: {cause}. Check its path and your "
+            "rights to it."
         ) from None
     except (json.JSONDecodeError, UnicodeDecodeError):
         wrong = "it is not JSON"  # nothing of the text, which may be somebody's table
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         wrong = str(error)
     raise ModelFileError(
-        f"the file {file.name!r} is no model of privclust, or of another version: "
-        f"{wrong[:SHOWN_FAULT]}. Write one with privclust.save or 'privclust fit'."
+        f"the file {file.name!r} is no {kind} of privclust, or of another version: "
+        f"{wrong[:SHOWN_FAULT]}. Write one with {maker}."
     )
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    text = files("privclust").joinpath("model.schema.json").read_text(encoding="utf-8")
+def _schema(kind: str) -> dict[str, Any]:
+    text = files("privclust").joinpath(f"{kind}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
@@ -109,12 +131,58 @@ def to_json(model: Any) -> str:
         "cluster_sizes": model.cluster_sizes_.tolist(),
         **{key: _values(getattr(model, name, None)) for key, name in _ARRAYS.items()},
         "coreset": _coreset_content(getattr(model, "coreset_", None)),
-        "releases": [
-            {**_fields(release), "answer": release.answer.tolist()} for release in model.releases_
-        ],
+        "releases": [_release_content(release) for release in model.releases_],
         "statement": json.loads(model.privacy_statement_.to_json()),
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
+def profile_to_json(profile: Profile) -> str:
+    """Return the text of a profile's file: its answers, and what follows from them."""
+    content = {
+        "format": PROFILE_FORMAT,
+        "private": profile.privacy_statement.private,
+        "clusters": profile.clusters,
+        "n_clusters": len(profile.sizes.values),
+        "sizes": _interval_content(profile.sizes),
+        "columns": [
+            {
+                "declared": _column_content(column.column),
+                "labels": list(column.labels),
+                "shares": _interval_content(column.shares),
+                "means": None if column.means is None else _interval_content(column.means),
+            }
+            for column in profile.columns
+        ],
+        "releases": [_release_content(release) for release in profile.releases],
+        "statement": json.loads(profile.privacy_statement.to_json()),
+    }
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
+def _profile(content: Mapping[str, Any]) -> Profile:
+    columns = tuple(_column(column["declared"]) for column in content["columns"])
+    releases = tuple(_release(release) for release in content["releases"])
+    statement = _statement(content["statement"])
+    _check_promise(statement, releases)
+    k, numbers = content["n_clusters"], sum(number_of(column) is not None for column in columns)
+    sizes = [k * sum(len(labels_of(column)) for column in columns), k * (numbers + 1)]
+    if (
+        k > POINTS_MAX
+        or [len(release.answer) for release in releases] != sizes[: 1 + (numbers > 0)]
+    ):
+        raise ValueError("its answers are not those of its columns and clusters")
+    if any(not release.scale > 0 for release in releases):
+        raise ValueError("its answers have no noise")
+    return Profile.of(content["clusters"], columns, k, releases, statement)
+
+
+def _interval_content(intervals: Intervals) -> dict[str, Any]:
+    return {name: side.tolist() for name, side in _fields(intervals).items()}
+
+
+def _release_content(release: Release) -> dict[str, Any]:
+    return {**_fields(release), "answer": release.answer.tolist()}
 
 
 def _from_content(content: Mapping[str, Any]) -> Any:

@@ -69,17 +69,21 @@ def export(
 
 def report(
     model: Model,
+    profile: Annotated[
+        list[Path] | None, typer.Option(help="A profile of the model to show; any number.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
         "report.html"
     ),
 ) -> None:
     """Write one page about a model, for whoever has to approve or to use it."""
-    from privclust.saving import load
+    from privclust.saving import load, load_profile
 
     with told():
         with needing("report"):
             from privclust.reporting import to_html
-        text = to_html(load(model))
-        with replacing(out, ".html", [model]) as file, writing(out):
+        profiles = profile or []
+        text = to_html(load(model), [load_profile(file) for file in profiles])
+        with replacing(out, ".html", [model, *profiles]) as file, writing(out):
             file.write_text(text, encoding="utf-8")
         typer.echo(f"wrote {out.name}; open it in a browser.")

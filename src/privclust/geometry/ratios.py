@@ -1,9 +1,9 @@
 """Intervals for a ratio of two numbers that both carry Gaussian noise, after Fieller.
 
-Above and below have known variances and a known covariance. So above − r·below is Gaussian around 0,
-with known variance, for the true ratio r: all r for which it lies within z standard deviations of 0
-hold the truth as often as z says, however small the number below is. If that number cannot be told
-from 0, every r may be among them.
+Above and below have known variances and a known covariance. For the true ratio r, above − r·below
+is then Gaussian around 0 with known variance: all r for which it lies within z standard deviations
+of 0 hold the truth as often as z says, however small the number below is. If that number cannot be
+told from 0, every r may be among them.
 """
 
 from __future__ import annotations

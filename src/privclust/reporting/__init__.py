@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -13,8 +14,10 @@ from privclust.algorithms.choosing import KPath
 from privclust.canvas import plain_texts
 from privclust.domain import Box
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
+from privclust.profiling import Profile
 from privclust.release.statement import Statement
 from privclust.reporting import pictures
+from privclust.reporting import profiles as profile_parts
 from privclust.sphere import Sphere
 
 SHOWN_COLUMNS = 12
@@ -22,8 +25,10 @@ SHOWN_COLUMNS = 12
 
 
 @plain_texts()
-def to_html(model: Any) -> str:
+def to_html(model: Any, profiles: Sequence[Profile] = ()) -> str:
     """Return a self-contained page: no script, no font, no picture from elsewhere.
+
+    `profiles` are those of the model that it shall show, too.
 
     Examples
     --------
@@ -48,6 +53,8 @@ def to_html(model: Any) -> str:
         "budget": pictures.shares(statement),
     }
     page: str = template.render(
+        profiles=profile_parts.shown(model, profiles),
+        embedded=_embedded,
         title=f"{len(table.sizes)} clusters, by {type(model).__name__}",
         statement=statement,
         factor=f"{math.exp(statement.epsilon):.3g}" if statement.private else "any number of",

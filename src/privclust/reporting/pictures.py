@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -192,6 +193,25 @@ def shares(statement: Statement) -> bytes:
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("share of this fit's budget")
+    return _png(figure)
+
+
+def panels(count: int, draw: Callable[[Any, int], None], height: float, label: str) -> bytes:
+    """Draw several pictures of one kind, four beside each other, with the same axes."""
+    across = min(4, count)
+    down = -(-count // across)
+    figure = Figure(figsize=(7, height * down), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+    for number, axes in enumerate(grid.ravel()):
+        if number < count:
+            _plain(axes)
+            draw(axes, number)
+            axes.tick_params(labelsize=7)
+        else:
+            axes.set_visible(False)
+    grid[0, 0].invert_yaxis()
+    figure.supxlabel(label, fontsize=9)
     return _png(figure)
 
 

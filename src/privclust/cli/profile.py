@@ -1,0 +1,79 @@
+"""``privclust profile``: what other columns are like in each cluster of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privclust.cli.models import Model
+from privclust.cli.output import replacing
+from privclust.cli.progress import progress
+from privclust.cli.telling import show, told, warnings_told, writing
+from privclust.engines.files import paths_of
+from privclust.errors import ParameterError
+
+SHOWN_CLUSTERS = 4
+"""A terminal of 80 columns has room for so many."""
+
+
+def profile(
+    model: Model,
+    table: Annotated[
+        list[str], typer.Argument(help="The table that was fitted: files, folders or patterns.")
+    ],
+    columns: Annotated[
+        list[str], typer.Option(help="A column to profile; once more for each other one.")
+    ],
+    bounds: Annotated[Path, typer.Option(help="Bounds file that declares these columns.")],
+    epsilon: Annotated[
+        float, typer.Option(help="Strength of the promise, which adds to that of the fit.")
+    ],
+    delta: Annotated[float | None, typer.Option(help="By default that of the fit.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="Ledger that pays for it.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The data set's name there; by default that of the fit.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
+        "profile.json"
+    ),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Measure what other columns are like in each cluster, from what the budget has left."""
+    from privclust.profiling import Profile, said
+    from privclust.saving import load, profile_to_json
+
+    with told():
+        fitted = load(model)
+        if ledger is None and dataset is not None:
+            raise ParameterError(
+                "--ledger and --dataset belong together: a budget is that of a data set. Type both "
+                "or neither."
+            )
+        reads = [model, bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
+        with replacing(out, ".json", reads) as file:
+            with progress(silent=quiet), warnings_told():
+                found: Profile = fitted.profile(
+                    table,
+                    columns,
+                    bounds=str(bounds),
+                    epsilon=epsilon,
+                    delta=delta,
+                    ledger=ledger,
+                    dataset=dataset,
+                )
+            with writing(out):
+                file.write_text(profile_to_json(found), encoding="utf-8")
+        if quiet:
+            return
+        shown = range(min(SHOWN_CLUSTERS, len(found.sizes.values)))
+        rows = [
+            [column.column.name, *(said(column, cluster) for cluster in shown)]
+            for column in found.columns
+        ]
+        show(["", *(f"cluster {cluster}" for cluster in shown)], rows)
+        typer.echo(
+            f"Means, or the most frequent level, with 95 % intervals. Wrote {out.name}; next: "
+            f"privclust report {model.name} --profile {out.name}"
+        )

@@ -1,0 +1,119 @@
+"""The report's part about profiles: a table and a picture for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privclust.algorithms.profile import ColumnProfile
+from privclust.errors import ModelFileError
+from privclust.profiled import written
+from privclust.profiling import Profile, clusters_of
+from privclust.release.statement import Statement
+from privclust.reporting.pictures import BLUE, ORANGE, panels
+
+SHOWN_PLACES = 12
+"""Levels of a category that are shown: the most frequent ones."""
+DRAWN_CLUSTERS = 8
+"""With more, the bars of a histogram would be too thin."""
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """One profiled column as texts, and its picture.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    header : list of str
+        What is said of each cluster: the mean, or the shares of levels.
+    rows : list of list of str
+        The same for each cluster, with intervals.
+    left_out : int
+        How many levels are not shown.
+    picture : bytes
+        Shares of levels or ranges in each cluster.
+    """
+
+    name: str
+    header: list[str]
+    rows: list[list[str]]
+    left_out: int
+    picture: bytes
+
+
+@dataclass(frozen=True)
+class ShownProfile:
+    """One profile: its columns, and what it promises."""
+
+    columns: list[ShownColumn]
+    statement: Statement
+
+
+def shown(model: Any, profiles: Sequence[Profile]) -> list[ShownProfile]:
+    """Return profiles as the page shows them, if they are those of the model."""
+    if any(profile.clusters != clusters_of(model) for profile in profiles):
+        raise ModelFileError(
+            "a profile belongs to another model: its clusters have other centres. Give profiles "
+            "of this model."
+        )
+    return [
+        ShownProfile([_column(column) for column in profile.columns], profile.privacy_statement)
+        for profile in profiles
+    ]
+
+
+def _column(column: ColumnProfile) -> ShownColumn:
+    shares = column.shares.values
+    frequent = np.argsort(-shares.sum(axis=0), kind="stable")[:SHOWN_PLACES]
+    places = np.sort(frequent) if column.means is None else np.arange(len(column.labels))
+    labels = [column.labels[place] for place in places]
+    if column.means is None:
+        header = labels
+        rows = [
+            [
+                _interval(*(f"{100 * side[cluster, place]:.1f}" for side in _sides(column.shares)))
+                + " %"
+                for place in places
+            ]
+            for cluster in range(len(shares))
+        ]
+    else:
+        header = ["mean"]
+        rows = [
+            [_interval(*(written(column.column, float(side)) for side in sides))]
+            for sides in zip(*_sides(column.means), strict=True)
+        ]
+    return ShownColumn(
+        column.column.name,
+        header,
+        rows,
+        len(column.labels) - len(places),
+        _picture(column, places, labels),
+    )
+
+
+def _sides(intervals: Any) -> tuple[Any, Any, Any]:
+    return intervals.values, intervals.lower, intervals.upper
+
+
+def _interval(value: str, lower: str, upper: str) -> str:
+    return f"{value} ({lower} to {upper})"
+
+
+def _picture(column: ColumnProfile, places: Any, labels: list[str]) -> bytes:
+    """Draw the shares of each place, clusters side by side, with their intervals."""
+    k = min(DRAWN_CLUSTERS, len(column.shares.values))
+    values, lower, upper = (100 * side[:k, places] for side in _sides(column.shares))
+
+    def draw(axes: Any, cluster: int) -> None:
+        down, up = values[cluster] - lower[cluster], upper[cluster] - values[cluster]
+        axes.barh(labels, values[cluster], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
+        axes.set_title(f"cluster {cluster}", fontsize=9)
+        axes.set_xlim(left=0)
+
+    return panels(k, draw, 1.0 + 0.2 * len(places), "% of rows")
