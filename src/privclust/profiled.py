@@ -8,6 +8,7 @@ number it counts as the middle.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -127,17 +128,21 @@ def labels_of(column: Column) -> tuple[str, ...]:
     return (*(f"{a} to {b}" for a, b in pairwise(ends)), "missing")
 
 
-def written(column: Column, value: float) -> str:
-    """Return a number of a column as people write it; a day as a date.
+def written(column: Column, value: float, step: float = 0.0) -> str:
+    """Return a number of a column as people write it, to about a `step`; a day as a date.
 
     Examples
     --------
     >>> from datetime import date
     >>> written(DateColumn("visit", date(1970, 1, 1), date(1971, 1, 1)), 31.4)
     '1970-02-01'
+    >>> written(NumberColumn("income", 0, 1e6), 12345.678, 5.0)
+    '12,345.7'
     """
     if isinstance(column, DateColumn):
         return str(np.datetime64(int(np.floor(value)), "D"))
+    if step > 0:
+        return f"{value:,.{max(0, min(12, 1 - math.floor(math.log10(step))))}f}"
     return f"{value:.6g}"
 
 

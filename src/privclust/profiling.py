@@ -81,21 +81,36 @@ class Profile:
     def __str__(self) -> str:
         return "\n".join(
             f"cluster {cluster}: "
-            + "; ".join(f"{column.column.name} {said(column, cluster)}" for column in self.columns)
+            + "; ".join(f"{one.column.name} {summary(one, cluster)}" for one in self.columns)
             for cluster in range(len(self.sizes.values))
         )
 
 
-def said(column: ColumnProfile, cluster: int) -> str:
-    """Return the mean of a column in a cluster with its interval, or its most frequent level."""
+def summary(column: ColumnProfile, cluster: int) -> str:
+    """Return a column's mean in a cluster, or its most frequent level, with its interval."""
     if column.means is not None:
-        sides = (column.means.values, column.means.lower, column.means.upper)
-        value, lower, upper = (written(column.column, float(side[cluster])) for side in sides)
-        return f"{value} ({lower} to {upper})"
+        return said(column, cluster)
     place = int(column.shares.values[cluster].argmax())
-    sides = (column.shares.values, column.shares.lower, column.shares.upper)
-    value, lower, upper = (f"{side[cluster, place]:.1%}" for side in sides)
-    return f"{column.labels[place]} {value} ({lower} to {upper})"
+    return f"{column.labels[place]} {said(column, cluster, place)}"
+
+
+def said(column: ColumnProfile, cluster: int, place: int | None = None) -> str:
+    """Return the share of a place in a cluster, or the column's mean there, with its interval."""
+    if place is not None:
+        shares = column.shares
+        value, lower, upper = (
+            f"{100 * side[cluster, place]:.1f}"
+            for side in (shares.values, shares.lower, shares.upper)
+        )
+        return f"{value} % ({lower} to {upper})"
+    means = column.means
+    assert means is not None
+    step = float(means.upper[cluster] - means.lower[cluster]) / 4
+    value, lower, upper = (
+        written(column.column, float(side[cluster]), step)
+        for side in (means.values, means.lower, means.upper)
+    )
+    return f"{value} ({lower} to {upper})"
 
 
 def open_profile(model: Any, X: Any, columns: Sequence[str], bounds: Declarations) -> OpenTable:

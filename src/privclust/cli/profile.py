@@ -41,7 +41,7 @@ def profile(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
-    from privclust.profiling import Profile, said
+    from privclust.profiling import Profile, summary
     from privclust.saving import load, profile_to_json
 
     with told():
@@ -69,7 +69,7 @@ def profile(
             return
         shown = range(min(SHOWN_CLUSTERS, len(found.sizes.values)))
         rows = [
-            [column.column.name, *(said(column, cluster) for cluster in shown)]
+            [column.column.name, *(summary(column, cluster) for cluster in shown)]
             for column in found.columns
         ]
         show(["", *(f"cluster {cluster}" for cluster in shown)], rows)

@@ -124,7 +124,7 @@ def heat_map(table: ClusterTable) -> bytes:
             color = "white" if table.relative[cluster, column] > 0.75 else "black"
             text = cell.replace(" ± ", "\n± ")
             axes.text(cluster, column, text, ha="center", va="center", fontsize=size, color=color)
-    axes.set_yticks(range(columns), [_short(name) for name in table.names])
+    axes.set_yticks(range(columns), [short(name) for name in table.names])
     axes.set_xticks(range(k), [str(number) for number in range(k)], fontsize=8 if k < 40 else 5)
     axes.set_xlabel("cluster; the larger of a column's centres are darker")
     return _png(figure)
@@ -215,6 +215,11 @@ def panels(count: int, draw: Callable[[Any, int], None], height: float, label: s
     return _png(figure)
 
 
+def short(name: str) -> str:
+    """Return a name, or as much of it as fits beside a picture."""
+    return name if len(name) <= 18 else f"{name[:17]}…"
+
+
 def _figure(width: float, height: float) -> tuple[Figure, Any]:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -233,7 +238,3 @@ def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130, metadata={"Software": None})
     return buffer.getvalue()
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 18 else f"{name[:17]}…"

@@ -10,10 +10,9 @@ import numpy as np
 
 from privclust.algorithms.profile import ColumnProfile
 from privclust.errors import ModelFileError
-from privclust.profiled import written
-from privclust.profiling import Profile, clusters_of
+from privclust.profiling import Profile, clusters_of, said
 from privclust.release.statement import Statement
-from privclust.reporting.pictures import BLUE, ORANGE, panels
+from privclust.reporting.pictures import BLUE, ORANGE, panels, short
 
 SHOWN_PLACES = 12
 """Levels of a category that are shown: the most frequent ones."""
@@ -75,19 +74,12 @@ def _column(column: ColumnProfile) -> ShownColumn:
     if column.means is None:
         header = labels
         rows = [
-            [
-                _interval(*(f"{100 * side[cluster, place]:.1f}" for side in _sides(column.shares)))
-                + " %"
-                for place in places
-            ]
-            for cluster in range(len(shares))
+            [said(column, cluster, place) for place in places] for cluster in range(len(shares))
         ]
     else:
-        header = ["mean"]
-        rows = [
-            [_interval(*(written(column.column, float(side)) for side in sides))]
-            for sides in zip(*_sides(column.means), strict=True)
-        ]
+        on_logs = getattr(column.column, "transform", "none") != "none"
+        header = ["mean of logarithms, as a number" if on_logs else "mean"]
+        rows = [[said(column, cluster)] for cluster in range(len(shares))]
     return ShownColumn(
         column.column.name,
         header,
@@ -101,10 +93,6 @@ def _sides(intervals: Any) -> tuple[Any, Any, Any]:
     return intervals.values, intervals.lower, intervals.upper
 
 
-def _interval(value: str, lower: str, upper: str) -> str:
-    return f"{value} ({lower} to {upper})"
-
-
 def _picture(column: ColumnProfile, places: Any, labels: list[str]) -> bytes:
     """Draw the shares of each place, clusters side by side, with their intervals."""
     k = min(DRAWN_CLUSTERS, len(column.shares.values))
@@ -112,7 +100,10 @@ def _picture(column: ColumnProfile, places: Any, labels: list[str]) -> bytes:
 
     def draw(axes: Any, cluster: int) -> None:
         down, up = values[cluster] - lower[cluster], upper[cluster] - values[cluster]
-        axes.barh(labels, values[cluster], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
+        # By number, since two places may have one name.
+        rows = range(len(labels))
+        axes.barh(rows, values[cluster], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
+        axes.set_yticks(rows, [short(label) for label in labels])
         axes.set_title(f"cluster {cluster}", fontsize=9)
         axes.set_xlim(left=0)
 
