@@ -1,7 +1,7 @@
 """Questions about other columns of each cluster's rows: sums of numbers, and tallies.
 
 The same protocol as in `privclust.queries`, for the rows of `privclust.profiled.Profiled`. Proof:
-docs/proofs/sensitivity.md, section 11.
+docs/proofs/sensitivity.md, section 12.
 """
 
 from __future__ import annotations

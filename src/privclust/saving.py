@@ -161,6 +161,8 @@ def profile_to_json(profile: Profile) -> str:
 
 
 def _profile(content: Mapping[str, Any]) -> Profile:
+    if content["private"] != content["statement"]["private"]:
+        raise ValueError("it says of itself what its statement does not")
     columns = tuple(_column(column["declared"]) for column in content["columns"])
     releases = tuple(_release(release) for release in content["releases"])
     statement = _statement(content["statement"])

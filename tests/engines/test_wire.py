@@ -19,6 +19,7 @@ from privclust.engines.base import ROW, Unit
 from privclust.engines.wire import KNOWN, Question, WireError, decode, encode
 from privclust.geometry.grid import FloatArray
 from privclust.privacy.digest import written_out
+from privclust.profile_queries import ProfileSums, ProfileTallies
 from privclust.queries import ClusterSums, Contribution, Query
 from privclust.relative_queries import NearbySums
 
@@ -28,6 +29,8 @@ OTHERS: list[Query] = [
     SubcubeCounts(np.array([[0, 0, 0], [1, 1, 1]]), 1, np.full(3, -(2**26))),
     SwapSavings(POINTS, POINTS[:2], np.array([0, 1])),
     SetSavings(POINTS.reshape(2, 2, 3)),
+    ProfileSums(POINTS, 2, 3),
+    ProfileTallies(POINTS, (3, 11)),
 ]
 
 

@@ -292,6 +292,24 @@ CATALOGUE = (
         "protected, asked = ledger.dataset(label).unit, unit.ledger_name",
         "protected, asked = ledger.dataset(label).unit, unit.name",
     ),
+    Mutation(
+        "profile beside the account",
+        "profiling.py",
+        "Curator.open(table.engine, planned.spending, account, label, facts)",
+        "Curator.open(table.engine, planned.spending)",
+    ),
+    Mutation(
+        "gaps filled by neighbours",
+        "profiled.py",
+        "return np.where(np.isnan(values), 0.0, whole)",
+        "return np.where(np.isnan(values), np.trunc(np.nansum(whole) / len(whole)), whole)",
+    ),
+    Mutation(
+        "one vote for all columns",
+        "profile_queries.py",
+        "l2_squared=columns * UNIT**2,",
+        "l2_squared=UNIT**2,",
+    ),
 )
 
 
