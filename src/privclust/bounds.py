@@ -122,10 +122,10 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
         )
     unknown = [name for name in names if name not in given]
     if unknown or len(set(names)) < len(names) or not names:
+        known = ", ".join(map(str, given))
         raise ColumnError(
-            f"columns must be one or more different names that bounds declare; got "
-            f"{shown(', '.join(names))}, and bounds for {shown(', '.join(given))}. Declare what is "
-            "missing."
+            "columns must be one or more different names that bounds declare; got "
+            f"{shown(', '.join(names))}, and bounds for {shown(known)}. Declare what is missing."
         )
     return tuple(_declared(name, given[name]) for name in names), origin
 

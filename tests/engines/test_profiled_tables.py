@@ -9,13 +9,13 @@ import pytest
 from conformance import COLUMNS, DOMAIN, ENGINES, UNITS, answers, in_memory, people
 
 from privclust.engines import spilled
-from privclust.mixed import CategoryColumn, NumberColumn
+from privclust.mixed import CategoryColumn, Column, NumberColumn
 from privclust.profile_queries import ProfileSums, ProfileTallies
 from privclust.profiled import Profiled
 from privclust.queries import Query
 
 NUMBERS = (NumberColumn("x", -50, 50), NumberColumn("y", 1, 100, transform="log"))
-PROFILED = {
+PROFILED: dict[str, tuple[Column, ...]] = {
     "row": (CategoryColumn("name", ("pérson 1", "pérson 7", "other")), *NUMBERS),
     "texts, 3 rows": (NumberColumn("number", -9, 30), *NUMBERS),
 }
