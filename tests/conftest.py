@@ -18,6 +18,7 @@ EXPECTED_SUITES = (
     "tests/cli",
     "tests/engines",
     "tests/geometry",
+    "tests/postprocessing",
     "tests/privacy",
     "tests/release",
     "tests/repository",

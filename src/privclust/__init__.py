@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         PrivateKMeans,
     )
     from privclust.planning import plan, simulate
+    from privclust.postprocessing.comparing import compare
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
     from privclust.saving import load, load_profile, save, save_profile
@@ -37,6 +38,7 @@ __all__ = [
     "PEMeans",
     "PrivateKMeans",
     "__version__",
+    "compare",
     "load",
     "load_profile",
     "on_spark",
@@ -59,6 +61,7 @@ _ROOMS = {
     "LedgerError": "privacy.journal",
     "PEMeans": "estimators",
     "PrivateKMeans": "estimators",
+    "compare": "postprocessing.comparing",
     "load": "saving",
     "load_profile": "saving",
     "on_spark": "engines.lakes",

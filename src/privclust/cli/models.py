@@ -75,6 +75,10 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
         "report.html"
     ),
+    min_size: Annotated[
+        float | None,
+        typer.Option(help="Leave out clusters of fewer rows; else of three standard errors."),
+    ] = None,
 ) -> None:
     """Write one page about a model, for whoever has to approve or to use it."""
     from privclust.saving import load, load_profile
@@ -83,7 +87,7 @@ def report(
         with needing("report"):
             from privclust.reporting import to_html
         profiles = profile or []
-        text = to_html(load(model), [load_profile(file) for file in profiles])
+        text = to_html(load(model), [load_profile(file) for file in profiles], min_size)
         with replacing(out, ".html", [model, *profiles]) as file, writing(out):
             file.write_text(text, encoding="utf-8")
         typer.echo(f"wrote {out.name}; open it in a browser.")

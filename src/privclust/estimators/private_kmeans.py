@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -18,7 +19,10 @@ from privclust.algorithms import private_kmeans, scaling
 from privclust.algorithms.choosing import KPath
 from privclust.bounds import Bounds
 from privclust.estimators import methods
-from privclust.parameters import whole_number
+from privclust.parameters import seed_of, whole_number
+from privclust.postprocessing.hierarchy import Hierarchy, hierarchy
+from privclust.postprocessing.mixture import Mixture, mixture
+from privclust.postprocessing.synthetic import sample
 from privclust.tables import MEASURED, open_table
 
 
@@ -187,6 +191,33 @@ class PrivateKMeans(
         """
         check_is_fitted(self)
         return fitting.choices(self)
+
+    def hierarchy(self) -> Hierarchy:
+        """Return which clusters merge first, from centres and noisy sizes: nothing is spent.
+
+        ``privclust.postprocessing.drawing.draw_hierarchy`` draws it as a tree.
+        """
+        check_is_fitted(self)
+        return hierarchy(self)
+
+    def mixture(self) -> Mixture:
+        """Return a Gaussian mixture, one component a cluster, from `coreset_`: nothing is spent.
+
+        It is coarse: how columns vary together within a cell of the coreset is not known, so within
+        cells they are taken to vary alike and alone (docs/postprocessing.md).
+        """
+        check_is_fitted(self)
+        return mixture(self)
+
+    def sample(self, n_rows: int, random_state: int | None = None) -> Any:
+        """Return synthetic rows in your own units, from `coreset_`: nothing is spent.
+
+        An array; an Arrow table where a bounds file declares categories, dates or logarithms. Rows
+        are drawn around the coreset's points, as wide as its cells are, and lie within the bounds.
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(seed_of(random_state))
+        return sample(self, whole_number("n_rows", n_rows), rng)
 
     predict = methods.predict
     transform = methods.transform

@@ -25,10 +25,12 @@ SHOWN_COLUMNS = 12
 
 
 @plain_texts()
-def to_html(model: Any, profiles: Sequence[Profile] = ()) -> str:
+def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None = None) -> str:
     """Return a self-contained page: no script, no font, no picture from elsewhere.
 
-    `profiles` are those of the model that it shall show, too.
+    `profiles` are those of the model that it shall show, too. A cluster that seems to have fewer
+    rows than `min_size`, by default three standard errors of its size, is listed without its
+    centre.
 
     Examples
     --------
@@ -43,12 +45,12 @@ def to_html(model: Any, profiles: Sequence[Profile] = ()) -> str:
     template = environment.from_string(
         files("privclust.reporting").joinpath("report.html.j2").read_text(encoding="utf-8")
     )
-    table = pictures.ClusterTable.of(model, SHOWN_COLUMNS)
+    table = pictures.ClusterTable.of(model, SHOWN_COLUMNS, min_size)
     path = model.k_path() if hasattr(model, "coreset_") else None
     shown = {
         "sizes": pictures.sizes(table, statement.unit),
         "heat": pictures.heat_map(table),
-        "map": pictures.map_of(model),
+        "map": pictures.map_of(model, table.hidden),
         "k_path": None if path is None else pictures.path_of_k(path, len(table.sizes)),
         "budget": pictures.shares(statement),
     }

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from privclust.algorithms.choosing import KPath
 from privclust.fitting import in_unit
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import Mixed, Use
+from privclust.postprocessing.withholding import min_sizes
 from privclust.release.center_cells import all_written, uses_of, written
 from privclust.release.numbers import with_error
 from privclust.release.statement import Statement
@@ -43,6 +45,8 @@ class ClusterTable:
     relative : array of shape (k, columns)
         Centres between 0, the smallest of all centres in a column, and 1, the largest; shares as
         they are, since those of a rare level differ by noise alone.
+    least : array of shape (k,)
+        Clusters that seem to have fewer rows are not reported.
     """
 
     names: list[str]
@@ -53,19 +57,23 @@ class ClusterTable:
     sizes: FloatArray
     size_errors: FloatArray
     relative: FloatArray
+    least: FloatArray
 
     @classmethod
-    def of(cls, model: Any, most: int) -> ClusterTable:
+    def of(cls, model: Any, most: int, min_size: float | None = None) -> ClusterTable:
         """Return the table of a model, with `most` columns at most."""
+        least = min_sizes(model, min_size)
+        hidden = model.cluster_sizes_ < least
         names, centers = names_of(model), model.cluster_centers_
         errors = getattr(model, "center_stderr_", np.full(centers.shape, np.nan))
         domain, uses = model.domain_, uses_of(model.domain_)
-        telling = np.ptp(in_unit(model, centers), axis=0) * domain.spread / domain.reach
+        seen = centers if hidden.all() else centers[~hidden]
+        telling = np.ptp(in_unit(model, seen), axis=0) * domain.spread / domain.reach
         chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
-        some = centers[:, chosen]
+        some = np.where(hidden[:, None], np.nan, centers[:, chosen])
         is_share = np.array([uses[place] == "category" for place in chosen])
-        low = np.where(is_share, 0.0, some.min(axis=0))
-        span = np.where(is_share, 1.0, np.ptp(some, axis=0))
+        low = np.where(is_share, 0.0, seen[:, chosen].min(axis=0))
+        span = np.where(is_share, 1.0, np.ptp(seen[:, chosen], axis=0))
         return cls(
             [names[place] for place in chosen],
             [uses[place] for place in chosen],
@@ -75,17 +83,27 @@ class ClusterTable:
             model.cluster_sizes_,
             getattr(model, "size_stderr_", np.full(len(centers), np.nan)),
             (some - low) / np.where(span > 0, span, 1.0),
+            least,
         )
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Which clusters are not reported."""
+        return np.asarray(self.sizes < self.least)
 
     def rows(self) -> list[tuple[str, list[str]]]:
         """Return the size and the centre of each cluster as texts."""
-        clusters = zip(self.sizes, self.size_errors, self.centers, self.errors, strict=True)
+        clusters = zip(
+            self.sizes, self.size_errors, self.centers, self.errors, self.least, strict=True
+        )
         return [
             (
                 with_error(size, error),
                 all_written(self.uses, center, errors),
             )
-            for size, error, center, errors in clusters
+            if size >= least
+            else (f"below {least:,.0f}", ["not reported"] * len(center))
+            for size, error, center, errors, least in clusters
         ]
 
 
@@ -101,8 +119,10 @@ def sizes(table: ClusterTable, unit: str) -> bytes:
     k = len(table.sizes)
     figure, axes = _figure(7, 1.2 + 0.28 * k)
     errors = None if np.isnan(table.size_errors).any() else 2 * table.size_errors
-    axes.barh(range(k), table.sizes, xerr=errors, color=BLUE, ecolor=ORANGE, capsize=3)
-    axes.set_yticks(range(k), [f"cluster {number}" for number in range(k)])
+    bars = np.where(table.hidden, np.nan, table.sizes)
+    axes.barh(range(k), bars, xerr=errors, color=BLUE, ecolor=ORANGE, capsize=3)
+    marks = [", not reported" if hidden else "" for hidden in table.hidden]
+    axes.set_yticks(range(k), [f"cluster {number}{mark}" for number, mark in enumerate(marks)])
     axes.invert_yaxis()
     axes.set_xlabel(f"{unit}s" if unit == "row" else f"weight, in rows; one {unit!r} is a unit")
     axes.set_xlim(left=0)
@@ -119,6 +139,8 @@ def heat_map(table: ClusterTable) -> bytes:
         size = 8 if k <= 6 else 6
         for cluster, column in np.ndindex(k, columns):
             place = (cluster, column)
+            if table.hidden[cluster]:
+                continue
             numbers = float(table.centers[place]), float(table.errors[place])
             cell = written(table.uses[column], *numbers)
             color = "white" if table.relative[cluster, column] > 0.75 else "black"
@@ -130,7 +152,7 @@ def heat_map(table: ClusterTable) -> bytes:
     return _png(figure)
 
 
-def map_of(model: Any) -> bytes | None:
+def map_of(model: Any, hidden: NDArray[np.bool_]) -> bytes | None:
     """Draw centres, and the coreset behind them, along their two main directions."""
     names = names_of(model)
     if len(names) < 2 or not hasattr(model, "coreset_"):
@@ -150,8 +172,9 @@ def map_of(model: Any) -> bytes | None:
     figure, axes = _figure(6.4, 5.2)
     largest = max(float(weights.max(initial=0.0)), 1e-9)
     axes.scatter(*flat.T, s=20 + 400 * weights / largest, color=BLUE, alpha=0.25, linewidth=0)
-    axes.scatter(*flat_centers.T, marker="x", color=ORANGE, s=60)
-    for number, point in enumerate(flat_centers):
+    axes.scatter(*flat_centers[~hidden].T, marker="x", color=ORANGE, s=60)
+    for number in np.flatnonzero(~hidden):
+        point = flat_centers[number]
         beside = {"xytext": (6, 6), "textcoords": "offset points"}
         axes.annotate(str(number), point, fontsize=10, weight="bold", **beside)
     axes.set_xlabel(labels[0])

@@ -1,0 +1,1 @@
+"""What else a fitted model says: worked out from what was released, at no further charge."""
