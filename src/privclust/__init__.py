@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from privclust.planning import plan, simulate
     from privclust.postprocessing.comparing import compare
+    from privclust.postprocessing.tracking import track
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
     from privclust.saving import load, load_profile, save, save_profile
@@ -46,6 +47,7 @@ __all__ = [
     "save",
     "save_profile",
     "simulate",
+    "track",
 ]
 __version__ = "0.1.0.dev0"
 _ROOMS = {
@@ -69,6 +71,7 @@ _ROOMS = {
     "save": "saving",
     "save_profile": "saving",
     "simulate": "planning",
+    "track": "postprocessing.tracking",
 }
 
 

@@ -20,7 +20,9 @@ from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.release.statement import Record
 
-_APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit")
+_SOMETIMES = ("init", "period")
+"""Parameters that are facts where they are given."""
+_APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", *_SOMETIMES)
 """Parameters that say where to record, or that facts name in another way."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
 """What only units of federations are called."""
@@ -89,6 +91,7 @@ def recording(
     facts = {
         "estimator": type(model).__name__,
         **{name: _fact(value) for name, value in given.items() if name not in _APART},
+        **{name: _fact(given[name]) for name in _SOMETIMES if given.get(name) is not None},
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "seed": str(seed),
         "unit": unit.ledger_name,
@@ -100,7 +103,8 @@ def recording(
 
 
 def _fact(value: object) -> str:
-    """Write a parameter so that equal numbers, and equal arrays, look equal."""
+    """Write a parameter so that equal numbers, and equal arrays, look equal; a model by centres."""
+    value = getattr(value, "cluster_centers_", value)
     if isinstance(value, np.ndarray):
         return sha256(f"{value.dtype}{value.shape}".encode() + value.tobytes()).hexdigest()[:16]
     if isinstance(value, float | np.floating) and float(value).is_integer():

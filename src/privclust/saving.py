@@ -35,9 +35,9 @@ FORMAT, PROFILE_FORMAT = "privclust model 1", "privclust profile 1"
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX, DIMENSIONS_MAX = 2**28, 4096, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
-_APART = ("bounds", "radius", "ledger", "dataset", "server_data")
+_APART = ("bounds", "radius", "ledger", "dataset", "period", "server_data", "init")
 """Parameters that the domain says better, that name places, which do not leave, or that are
-tables."""
+tables or models."""
 _ARRAYS = {
     "center_stderr": "center_stderr_",
     "size_stderr": "size_stderr_",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fitted_models import MIDDLES, fit_of, four_clusters, table
 from kinds import OTHER_KINDS
-from postprocessing.fitted_models import MIDDLES, fit_of, four_clusters, table
 
 from privclust import PEMeans, compare
 from privclust.errors import ColumnError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from postprocessing.fitted_models import four_clusters
+from fitted_models import four_clusters
 from scipy.cluster.hierarchy import is_monotonic, is_valid_linkage, ward
 
 from privclust.domain import Ball

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from postprocessing.fitted_models import MIDDLES, fit_of, four_clusters, table
+from fitted_models import MIDDLES, fit_of, four_clusters, table
 from sklearn.mixture import GaussianMixture
 
 from privclust.postprocessing.mixture import mixture

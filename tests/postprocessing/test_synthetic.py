@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from postprocessing.fitted_models import fit_of, four_clusters, mixed_model, table
+from fitted_models import fit_of, four_clusters, mixed_model, table
 
 from privclust import PrivateKMeans, load, save
 from privclust.errors import ParameterError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from postprocessing.fitted_models import four_clusters
+from fitted_models import four_clusters
 
 from privclust.errors import ParameterError
 from privclust.postprocessing.withholding import min_sizes, reported

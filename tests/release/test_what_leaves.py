@@ -58,6 +58,8 @@ MORE = {
     PrivateKMeans: {
         "max_clusters",
         "metric",
+        "period",
+        "init",
         "center_stderr_",
         "size_stderr_",
         "cluster_radii_",

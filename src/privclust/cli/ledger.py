@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,11 +34,20 @@ def create(
         ROW.name
     ),
     source: Annotated[str, typer.Option(help="Where the data comes from, in words.")] = "",
+    periods: Annotated[int, typer.Option(help="Such as 52 weeks, which share the budget.")] = 1,
 ) -> None:
     """Give a data set its budget, in a new ledger or one that exists."""
     with told():
-        Ledger.create(place, label, epsilon=epsilon, delta=delta, unit=unit, source=source)
-        typer.echo(f"{label}: epsilon {epsilon:g}, delta {delta:g}, for each {unit}.")
+        given = {"epsilon": epsilon, "delta": delta, "unit": unit, "source": source}
+        ledger = Ledger.create(place, label, **given, periods=periods)  # type: ignore[arg-type]
+        text = f"{label}: epsilon {epsilon:g}, delta {delta:g}, for each {unit}."
+        if periods > 1:
+            each = ledger.dataset(label).epsilon_per_period
+            text += (
+                f" That is the promise to one who is in the table in all {periods} periods; each "
+                f"period has epsilon {math.floor(each * 1000) / 1000:g}."
+            )
+        typer.echo(text)
 
 
 @ledger_app.command()

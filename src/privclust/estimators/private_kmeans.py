@@ -15,10 +15,12 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from privclust import fitting
-from privclust.algorithms import private_kmeans, scaling
+from privclust.algorithms import private_kmeans, scaling, seeded_kmeans
 from privclust.algorithms.choosing import KPath
+from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER
 from privclust.bounds import Bounds
 from privclust.estimators import methods
+from privclust.estimators.starts import start_of
 from privclust.parameters import seed_of, whole_number
 from privclust.postprocessing.hierarchy import Hierarchy, hierarchy
 from privclust.postprocessing.mixture import Mixture, mixture
@@ -78,6 +80,13 @@ class PrivateKMeans(
         unrecorded.
     dataset : str, optional
         The data set's name in the ledger.
+    period : str, optional
+        Which of its periods the fit belongs to, such as "2026-W07", if the data set has any
+        (docs/series.md).
+    init : fitted model or array, optional
+        Where to start: a model of the same columns, such as last week's, or public points in your
+        own units. It must be public: released before, or never private. Starting costs nothing,
+        and leaves more than twice the budget for the means (docs/series.md).
     random_state : int, optional
         Seed of public choices such as where cells are split. Noise never depends on it.
 
@@ -137,6 +146,8 @@ class PrivateKMeans(
         max_clusters: int | None = None,
         ledger: str | None = None,
         dataset: str | None = None,
+        period: str | None = None,
+        init: Any = None,
         random_state: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -152,6 +163,8 @@ class PrivateKMeans(
         self.max_clusters = max_clusters
         self.ledger = ledger
         self.dataset = dataset
+        self.period = period
+        self.init = init
         self.random_state = random_state
 
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
@@ -164,14 +177,19 @@ class PrivateKMeans(
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
-        table = open_table(self, X, may_measure_scale=True)
+        table = open_table(self, X, may_measure_scale=self.init is None)
         del X
         cells = self.max_clusters
         if cells is not None:
             cells = whole_number("max_clusters", cells)
-        make_plan = scaling.plan if self.scale == MEASURED else private_kmeans.plan
-        plan = partial(make_plan, max_clusters=cells)
-        fitting.fit(self, table, plan, private_kmeans.run, resume)
+        if self.init is None:
+            make_plan = scaling.plan if self.scale == MEASURED else private_kmeans.plan
+            plan = partial(make_plan, max_clusters=cells)
+            fitting.fit(self, table, plan, private_kmeans.run, resume)
+        else:
+            start = start_of(self.init, table, CELLS_PER_CLUSTER * self.n_clusters)
+            seeded = partial(seeded_kmeans.plan, max_clusters=cells, start=start)
+            fitting.fit(self, table, seeded, seeded_kmeans.run, resume)
         return self
 
     def refit(self, n_clusters: int) -> Self:

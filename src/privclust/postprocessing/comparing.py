@@ -118,7 +118,7 @@ def compare(before: Any, after: Any) -> Comparison:
         after.cluster_sizes_[other] - before.cluster_sizes_[one],
         _together(before, after, "size_stderr_", one, other),
         np.linalg.norm(end[other] - start[one], axis=1),
-        _moved(before, after, one, other, shifts),
+        moved(before, after, one, other, CHANCE / max(1, len(pairs))),
         _without(one, len(before.cluster_centers_)),
         _without(other, len(after.cluster_centers_)),
     )
@@ -139,21 +139,25 @@ def _together(before: Any, after: Any, name: str, one: IntArray, other: IntArray
     return np.asarray(np.hypot(*errors))
 
 
-def _moved(
-    before: Any, after: Any, one: IntArray, other: IntArray, shifts: FloatArray
+def moved(
+    before: Any, after: Any, one: IntArray, other: IntArray, chance: float
 ) -> NDArray[np.bool_]:
-    """Test each cluster's shift against its noise and against the scatter of a mean of rows."""
+    """Test each cluster's shift against its noise and against the scatter of a mean of rows.
+
+    `chance` is how often an unmoved cluster may seem to have moved.
+    """
+    shifts = after.cluster_centers_[other] - before.cluster_centers_[one]
     d = shifts.shape[1]
     variance = _together(before, after, "center_stderr_", one, other) ** 2
     for model, chosen in ((before, one), (after, other)):
         if not hasattr(model, "cluster_radii_"):
             continue
         rows = np.maximum(model.cluster_sizes_[chosen], 1.0)
-        scatter = model.cluster_radii_[chosen] ** 2 / (d * rows)
-        variance += scatter[:, None] * _unit_lengths(model, chosen) ** 2
+        radii = np.maximum(model.cluster_radii_[chosen], np.median(model.cluster_radii_))
+        variance += (radii**2 / (d * rows))[:, None] * _unit_lengths(model, chosen) ** 2
     statistic = (shifts**2 / np.where(variance > 0, variance, 1e-300)).sum(axis=1)
-    limit = chi2.isf(CHANCE / max(1, len(shifts)), d)
-    return np.asarray((statistic > limit) & reported(before)[one] & reported(after)[other])
+    certain = reported(before)[one] & reported(after)[other]
+    return np.asarray((statistic > chi2.isf(chance, d)) & certain)
 
 
 def _unit_lengths(model: Any, chosen: IntArray) -> FloatArray:

@@ -10,9 +10,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from privclust.canvas import plain_texts
+from privclust.geometry.grid import FloatArray
 from privclust.postprocessing.hierarchy import Hierarchy
+from privclust.postprocessing.tracking import Series
 
-BLUE, GREY = "#33638d", "#6b7280"
+BLUE, GREY = "#33638d", "#9ca3af"
+COLORS = ("#c2570c", "#33638d", "#228833", "#aa3377", "#b59a00", "#0e9aa7")
 NAMED_CLUSTERS = 64
 """With more, the labels of a tree would overlap."""
 
@@ -71,3 +74,60 @@ def _figure(width: float, height: float) -> tuple[Figure, Any]:
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
     return figure, axes
+
+
+@plain_texts()
+def draw_series(series: Series, picture: str | Path) -> None:
+    """Draw where clusters went and how large they were; those that drifted are in colour.
+
+    Parameters
+    ----------
+    series : Series
+        Of models in the order of their times: ``privclust.track(models)``.
+    picture : str or Path
+        A PNG to write.
+    """
+    flat, labels = _flat(series)
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    places, sizes = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    times = np.arange(len(series.sizes))
+    for number in range(series.sizes.shape[1]):
+        there = np.flatnonzero(~np.isnan(series.sizes[:, number]))
+        drifted = bool(series.drifted[:, number].any())
+        color = COLORS[number % len(COLORS)] if drifted else GREY
+        line = flat[there, number]
+        places.plot(*line.T, "-", color=color, linewidth=1.2 if drifted else 0.6)
+        places.scatter(*line.T, color=color, s=6 + 26 * there / max(1, times[-1]), linewidth=0)
+        beside = {"xytext": (5, 5), "textcoords": "offset points"}
+        weight = "bold" if drifted else "normal"
+        places.annotate(str(number), line[-1], color=color, fontsize=9, weight=weight, **beside)
+        rows, errors = series.sizes[there, number], 2 * series.size_stderr[there, number]
+        sizes.errorbar(there, rows, yerr=errors, color=color, linewidth=1, capsize=2)
+        sizes.annotate(str(number), (there[-1], rows[-1]), color=color, fontsize=8, **beside)
+    places.set(xlabel=labels[0], ylabel=labels[1])
+    places.set_title("centres; larger dots are later, colours drifted", loc="left", fontsize=10)
+    sizes.set(xlabel="model", ylabel="noisy size, ± 2 standard errors", ylim=(0, None))
+    sizes.set_title("sizes", loc="left", fontsize=10)
+    for axes in (places, sizes):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(visible=True, color="#e5e7eb", linewidth=0.6)
+        axes.set_axisbelow(True)
+    figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
+
+
+def _flat(series: Series) -> tuple[FloatArray, list[str]]:
+    """Return centres in two dimensions: the columns, or the two directions they differ in most."""
+    shape = series.centers.shape
+    points = series.centers.reshape(-1, shape[2])
+    if shape[2] == 1:
+        times = np.repeat(np.arange(shape[0], dtype=float), shape[1])
+        return np.column_stack([times, points]).reshape(*shape[:2], 2), ["model", series.names[0]]
+    if shape[2] == 2:
+        return series.centers, series.names
+    there = points[~np.isnan(points).any(axis=1)]
+    middle, width = there.mean(axis=0), np.maximum(there.std(axis=0), 1e-300)
+    _, _, directions = np.linalg.svd((there - middle) / width, full_matrices=False)
+    flat = (points - middle) / width @ directions[:2].T
+    labels = [f"direction {number} (columns in standard deviations)" for number in (1, 2)]
+    return flat.reshape(*shape[:2], 2), labels

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from privclust.privacy.budget import Budget, Spend
+from privclust.privacy.budget import Budget, Spend, epsilon_of
 from privclust.privacy.entries import body_of
 from privclust.privacy.journal import Entry, EntryError, LedgerError, Line, Pages
 
@@ -22,12 +22,29 @@ class Answer:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set's account: its total, whose data counts as one unit, where it comes from."""
+    """A data set's account: its total, whose data counts as one unit, where it comes from.
+
+    A table that is released again and again has `periods`, such as 52 weeks, which share the total.
+    """
 
     label: str
     budget: Budget
     unit: str
     source: str
+    periods: int = 1
+
+    @property
+    def share(self) -> Spend:
+        """What all fits of one period may cost together."""
+        whole = self.budget.capacity
+        pure = None if whole.pure is None else whole.pure // self.periods
+        return replace(whole, quanta=whole.quanta // self.periods, pure=pure)
+
+    @property
+    def epsilon_per_period(self) -> float:
+        """The largest epsilon that one fit may have if it is the only one of its period."""
+        delta = self.budget.delta
+        return self.share.epsilon if delta == 0 else epsilon_of(self.share.mu, delta)
 
 
 @dataclass(frozen=True)
@@ -77,7 +94,10 @@ def as_dataset(line: Line) -> Dataset:
     except ValueError as error:
         cause = str(error)
     else:
-        return Dataset(line.entry.label, budget, body["unit"], body["source"])
+        periods = body.get("periods", 1)
+        if isinstance(periods, int) and not isinstance(periods, bool) and periods >= 1:
+            return Dataset(line.entry.label, budget, body["unit"], body["source"], periods)
+        cause = "it has no whole number of periods"
     raise EntryError(f"the budget of data set {line.entry.label!r} cannot be: {cause}")
 
 
@@ -125,14 +145,17 @@ def as_runs(lines: list[Line]) -> tuple[Run, ...]:
     )
 
 
-def committed(pages: Pages, label: str) -> Spend:
-    """Return what all runs on a data set take from its budget."""
+def committed(pages: Pages, label: str, period: str | None = None) -> Spend:
+    """Return what all runs on a data set, or those of one period, take from its budget."""
     # What a run reserved, until its end says what it spent: no need to read every slot.
     held: dict[str, Spend] = {}
     for line in pages.lines("reserve", "close", label=label):
-        spend = Spend(**body_of(line.entry)["spend"])
-        if line.entry.kind == "close" or line.entry.run not in held:
-            held[line.entry.run] = spend
+        body = body_of(line.entry)
+        if line.entry.kind == "reserve":
+            if period in (None, body["facts"].get("period")):
+                held.setdefault(line.entry.run, Spend(**body["spend"]))
+        elif line.entry.run in held:
+            held[line.entry.run] = Spend(**body["spend"])
     return sum(held.values(), Spend())
 
 

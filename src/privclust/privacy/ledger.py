@@ -73,6 +73,7 @@ class Ledger:
         delta: float,
         unit: str = "row",
         source: str = "",
+        periods: int = 1,
     ) -> Ledger:
         """Give a data set its budget, in a new ledger or one that exists: the owner's step.
 
@@ -88,6 +89,10 @@ class Ledger:
             Whose data counts as one; fits protect one "row" so far.
         source : str
             Where the data comes from, in words.
+        periods : int
+            For a table that is released again and again, such as every week: how many periods share
+            the total. Fits then name their period, and each period has an equal part of mu². The
+            total is the promise to a person who is in the table in every period.
         """
         from privclust.privacy.sql_journal import SqlJournal
 
@@ -95,7 +100,7 @@ class Ledger:
         journal = SqlJournal(str(place))
         journal.make()
         ledger = cls(journal)._begun()
-        ledger.add(label, budget.epsilon, budget.delta, unit, source)
+        ledger.add(label, budget.epsilon, budget.delta, unit, source, periods)
         return ledger
 
     @classmethod
@@ -120,13 +125,30 @@ class Ledger:
         return cls(journal)
 
     def add(
-        self, label: str, epsilon: float, delta: float, unit: str = "row", source: str = ""
+        self,
+        label: str,
+        epsilon: float,
+        delta: float,
+        unit: str = "row",
+        source: str = "",
+        periods: int = 1,
     ) -> None:
         """Open an account for a data set with its total budget."""
         if not all(isinstance(text, str) for text in (label, unit, source)):
             raise ValueError("label, unit and source are texts. Put them into quotes.")
+        if type(periods) is not int or periods < 1:
+            raise ValueError(
+                f"periods must be a whole number of at least 1, got {shown(periods)}. Type one, "
+                "such as 52, or leave it out."
+            )
         budget = Budget(epsilon, delta)
-        body = {"epsilon": budget.epsilon, "delta": budget.delta, "unit": unit, "source": source}
+        body: dict[str, Any] = {
+            "epsilon": budget.epsilon,
+            "delta": budget.delta,
+            "unit": unit,
+            "source": source,
+            **({"periods": periods} if periods > 1 else {}),
+        }
         with self._journal.writing() as pages:
             if pages.lines("dataset", label=label):
                 raise ValueError(
@@ -140,10 +162,16 @@ class Ledger:
         `facts` are the public parameters, seed and versions a resumed run must match.
         """
         with self._journal.writing() as pages:
-            budget = dataset_of(pages, label).budget
-            taken = committed(pages, label)
+            account = dataset_of(pages, label)
+            budget, taken = account.budget, committed(pages, label)
             if not budget.admits(taken + total):
                 raise BudgetExceededError(_refusal(budget, total, taken.left_of(budget.capacity)))
+            period = _period(account, facts)
+            if period is not None:
+                taken = committed(pages, label, period)
+                if not (taken + total).within(account.share):
+                    left = taken.left_of(account.share)
+                    raise BudgetExceededError(_refusal(budget, total, left, f"period {period}"))
             run = secrets.token_hex(8)
             body = {"spend": asdict(total), "facts": dict(facts)}
             pages.append(Entry("reserve", label, run, body=body))
@@ -290,11 +318,29 @@ class Ledger:
         return self
 
 
-def _refusal(budget: Budget, requested: Spend, remaining: Spend) -> str:
+def _period(account: Dataset, facts: Mapping[str, str]) -> str | None:
+    """Return the period of a run, which an account with periods must have and no other may."""
+    period = facts.get("period")
+    if (period is None) == (account.periods == 1):
+        return period
+    if period is None:
+        raise LedgerError(
+            f"data set {account.label!r} has {account.periods} periods that share its budget. Say "
+            "which one this fit belongs to, such as period='2026-W07'."
+        )
+    raise LedgerError(
+        f"data set {account.label!r} has no periods. Leave period out; whoever owns a table that "
+        "is released again and again creates its data set with periods."
+    )
+
+
+def _refusal(
+    budget: Budget, requested: Spend, remaining: Spend, whose: str = "the data set"
+) -> str:
     if budget.delta == 0:
         difference = requested.epsilon - remaining.epsilon
         return (
-            "the data set's budget does not cover this fit; nothing was read.\n"
+            f"{whose}'s budget does not cover this fit; nothing was read.\n"
             f"  Requested:  epsilon {requested.epsilon:.6g}\n"
             f"  Remaining:  epsilon {remaining.epsilon:.6g}\n"
             f"  Difference: epsilon {difference:.6g}\n"
@@ -303,7 +349,7 @@ def _refusal(budget: Budget, requested: Spend, remaining: Spend) -> str:
     left = epsilon_of(remaining.mu, budget.delta)
     wanted = epsilon_of(requested.mu, budget.delta)
     return (
-        "the data set's budget does not cover this fit; nothing was read.\n"
+        f"{whose}'s budget does not cover this fit; nothing was read.\n"
         f"  Requested:  mu² {requested.mu2:.6g} (epsilon {wanted:.4g} at delta {budget.delta:g})\n"
         f"  Remaining:  mu² {remaining.mu2:.6g} (epsilon {left:.4g} at delta {budget.delta:g})\n"
         f"  Difference: mu² {requested.mu2 - remaining.mu2:.6g}\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import zlib
 from hashlib import sha256
 
-from privclust.privacy.budget import Budget, Spend
+from privclust.privacy.accounts import Dataset, as_dataset
+from privclust.privacy.budget import Spend
 from privclust.privacy.entries import body_of
 from privclust.privacy.journal import NOTHING, EntryError, Journal, Line, Pages, chained
 
@@ -77,7 +78,8 @@ def _ill_formed(lines: list[Line]) -> list[str]:
 
 def _overspent(lines: list[Line]) -> list[str]:
     """Go through the entries once, as they were written, and check every rule at every step."""
-    budgets: dict[str, Budget] = {}
+    accounts: dict[str, Dataset] = {}
+    periods: dict[str, str | None] = {}
     reserved: dict[str, Spend] = {}
     claims: dict[str, dict[str, Spend]] = {}
     labels: dict[str, str] = {}
@@ -86,17 +88,23 @@ def _overspent(lines: list[Line]) -> list[str]:
     for line in lines:
         entry = line.entry
         if entry.kind == "dataset":
-            budgets[entry.label] = Budget(entry.body["epsilon"], entry.body["delta"])
+            accounts[entry.label] = as_dataset(line)
         elif entry.kind == "reserve":
             labels[entry.run], claims[entry.run] = entry.label, {}
             reserved[entry.run] = Spend(**entry.body["spend"])
-            committed = (
-                sum(claims[run].values(), Spend()) if run in closed else reserved[run]
+            periods[entry.run] = entry.body["facts"].get("period")
+            committed = {
+                run: sum(claims[run].values(), Spend()) if run in closed else reserved[run]
                 for run, label in labels.items()
                 if label == entry.label
-            )
-            if not budgets[entry.label].admits(sum(committed, Spend())):
+            }
+            account = accounts[entry.label]
+            if not account.budget.admits(sum(committed.values(), Spend())):
                 found.append(f"entry {line.number} overspends data set {entry.label!r}")
+            same = (run for run in committed if periods[run] == periods[entry.run])
+            spent = sum((committed[run] for run in same), Spend())
+            if account.periods > 1 and not spent.within(account.share):
+                found.append(f"entry {line.number} overspends a period of data set {entry.label!r}")
         elif entry.kind == "claim":
             if entry.run in closed:
                 found.append(f"entry {line.number} spends after its run was closed")

@@ -1,0 +1,217 @@
+"""PrivateKMeans from a start that is public: last week's centres, or rows that a server may show.
+
+1. *Count* the rows (`locating.look`). Where they are is known well enough.
+2. *Measure* the start's cells, split the widest and measure again: rows may have come where no
+   centre was, so that k-means on the cells can find a start that is better by far.
+3. *Polish* from there, with most of the budget, and ask for sizes, as `private_kmeans` does.
+
+What a start saves is the search, which takes more than half of a fit's budget without one, and
+which at small epsilon may miss clusters altogether.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privclust.algorithms.locating import FIRST_SLOT, LOOK_SHARE, look
+from privclust.algorithms.merging import merge, with_background
+from privclust.algorithms.polishing import Centers, distances_to, polish
+from privclust.algorithms.private_kmeans import (
+    CELLS_PER_CLUSTER,
+    FULL_STEPS,
+    ROWS_PER_CELL,
+    SIZE_SHARE,
+    PrivateKMeansPlan,
+    warn_if_lost,
+)
+from privclust.algorithms.splitting import SMALLEST, Cells, measured, split
+from privclust.algorithms.swapping import swapped
+from privclust.geometry.grid import FloatArray, to_grid
+from privclust.geometry.nearest import nearest
+from privclust.geometry.shrinkage import sampling_variance
+from privclust.geometry.weighted_kmeans import weighted_kmeans
+from privclust.privacy.budget import Budget
+from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Plan, Slot, make_plan, numbered
+from privclust.queries import NearestVotes
+from privclust.release.clustering import Clustering, Coreset, Precision
+
+CELL_SHARE = (0.05, 0.15)
+"""Of the budget, for the start's cells and for those they are split into."""
+SPREAD_SHARE = 0.02
+DISTANCE_SHARE = 0.05
+STEPS = 2
+"""Of polish: from a start that is near, more steps would only share out the budget."""
+MOVED = 0.25
+"""How far centres may have moved since, in radii of their clusters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Public points to start from, and how far rows may lie from them.
+
+    Attributes
+    ----------
+    points : array of shape (S, d)
+        Points of the unit ball.
+    radii : array of shape (S,)
+        Root mean square distances to expect.
+    """
+
+    points: FloatArray
+    radii: FloatArray
+
+
+def start_from(points: FloatArray, most: int, rng: np.random.Generator) -> Start:
+    """Return a start from public points of the unit ball, merged if there are more than `most`.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0, 0.0], [0.0, 0.1], [0.5, 0.5], [0.5, 0.6]])
+    >>> start = start_from(points, 2, np.random.default_rng(0))
+    >>> start.radii.round(3).tolist()
+    [0.05, 0.05]
+    """
+    centers = points
+    if len(points) > most:
+        centers = weighted_kmeans(points, np.ones(len(points)), most, rng).centers
+    cluster = nearest(to_grid(points), to_grid(centers))
+    squares = ((points - centers[cluster]) ** 2).sum(axis=1)
+    rows = np.bincount(cluster, minlength=len(centers))
+    radii = np.sqrt(np.bincount(cluster, squares, len(centers)) / np.maximum(rows, 1))
+    gaps = ((centers[:, None] - centers) ** 2).sum(axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    alone = np.sqrt(np.minimum(gaps.min(axis=1), 1.0)) / 2  # a point by itself has no width
+    return Start(centers, np.where(radii > 0, radii, alone))
+
+
+@dataclass(frozen=True)
+class SeededPlan:
+    """What is fixed before any row is read: a plan of PrivateKMeans, and where to start."""
+
+    private_kmeans: PrivateKMeansPlan
+    start: Start
+
+    @property
+    def spending(self) -> Plan:
+        """The slots."""
+        return self.private_kmeans.spending
+
+
+def plan(
+    n_clusters: int,
+    n_columns: int,
+    budget: Budget,
+    n_rows: int | None = None,
+    max_clusters: int | None = None,
+    *,
+    start: Start,
+) -> SeededPlan:
+    """Plan a fit from public values, among them the start."""
+    wide = n_columns + 2
+    spending = make_plan(
+        budget, [Slot(FIRST_SLOT, LOOK_SHARE, wide), Slot("rest", 1 - LOOK_SHARE, wide)]
+    )
+    cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
+    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
+    if n_rows is not None:
+        warn_if_lost(planned, n_rows)
+    return SeededPlan(planned, start)
+
+
+def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Clustering:
+    """Find k clusters from the start, their sizes and how far noise may have moved them."""
+    known, start = plan.private_kmeans, plan.start
+    seen = look(curator, known.n_columns)
+    n_rows = known.n_rows or max(1, round(float(seen.counts[0])))
+    if known.n_rows is None:
+        warn_if_lost(known, n_rows)
+    steps = _plan_slots(curator, known)
+    sample = curator.sample(known.halvings(n_rows))
+    cells = _cells(sample, known, n_rows, start, rng)
+    width = float(np.median(cells.radii))
+    spread = distances_to(sample, "spread", cells.centers, width)
+    coreset = _coreset(sample, cells)
+    centers = _first_centers(with_background(coreset, spread, rng), known.n_clusters, start, rng)
+    for number, (distances, sums) in enumerate(steps, 1):
+        asked = sample if number <= len(steps) - FULL_STEPS else curator
+        reach = distances_to(sample, distances, centers.points, width)
+        centers = polish(asked, sums, centers, reach, n_rows)
+    sizes = curator.measure("sizes", NearestVotes(centers.points))
+    precision = Precision(
+        np.sqrt(centers.variance), np.full(known.n_clusters, sizes.sigma), centers.radii
+    )
+    n_rows = known.n_rows or max(1, round(float(sizes.values.sum())))
+    return Clustering(centers.points, np.maximum(sizes.values, 0.0), n_rows, precision, coreset)
+
+
+def _plan_slots(curator: Curator, plan: PrivateKMeansPlan) -> list[tuple[str, str]]:
+    """Share out what is left after the count; return the slots of each step of polish."""
+    wide = plan.n_columns + 2
+    names = list(zip(numbered("distances", STEPS), numbered("sums", STEPS), strict=True))
+    others = [
+        *(
+            Slot(name, share, wide)
+            for name, share in zip(("start", "split"), CELL_SHARE, strict=True)
+        ),
+        Slot("spread", SPREAD_SHARE),
+        Slot("sizes", SIZE_SHARE),
+    ]
+    moving = curator.left - sum(slot.share for slot in others) - DISTANCE_SHARE
+    polishing = [
+        slot
+        for distances, sums in names
+        for slot in (Slot(distances, DISTANCE_SHARE / STEPS), Slot(sums, moving / STEPS, wide))
+    ]
+    curator.refine([*others, *polishing])
+    return names
+
+
+def _cells(
+    curator: Curator,
+    plan: PrivateKMeansPlan,
+    n_rows: int,
+    start: Start,
+    rng: np.random.Generator,
+) -> Cells:
+    """Measure the start's cells, then as many as the coreset should have."""
+    unknown = np.ones(len(start.points))
+    radii = np.clip(start.radii, SMALLEST, 1.0)
+    # Rows that came since may lie beyond what the start saw; a radius shrinks when it is measured.
+    first = Cells(start.points, np.minimum(2 * radii, 1.0), unknown, unknown, unknown, np.inf)
+    cells = measured(curator, "start", first)
+    rows_asked = n_rows / 2**curator.halvings
+    affordable = int(rows_asked * plan.spending.reserve.mu / ROWS_PER_CELL)
+    wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
+    wanted = max(min(wanted, affordable), 2 * plan.n_clusters, len(start.points))
+    while len(cells.centers) < wanted // 2:
+        cells = split(cells, min(2 * len(cells.centers), wanted), rng)
+    return measured(curator, "split", split(cells, wanted, rng))
+
+
+def _first_centers(
+    coreset: Coreset, n_clusters: int, start: Start, rng: np.random.Generator
+) -> Centers:
+    """Return the start with centres swapped where that pays; of another number, merge the cells."""
+    if len(start.points) == n_clusters:
+        points = swapped(coreset, start.points)
+        reach = MOVED * np.maximum(start.radii, np.median(start.radii))
+        return Centers(points, reach**2 / points.shape[1], start.radii)
+    merged = merge(coreset, n_clusters, rng)
+    found = merged.precision
+    return Centers(merged.centers, found.center_stderr**2, found.radii)
+
+
+def _coreset(curator: Curator, cells: Cells) -> Coreset:
+    """Return weighted points, which noise and the choice of the sample made uncertain."""
+    n_columns = cells.centers.shape[1]
+    around = sampling_variance(cells.radii, cells.counts, n_columns, curator.halvings)
+    left_out = 2.0**curator.halvings - 1
+    precision = Precision(
+        np.sqrt(cells.variance + around),
+        np.sqrt(cells.count_sigma**2 + left_out * cells.counts),
+        cells.radii,
+    )
+    return Coreset(cells.centers, cells.counts, precision)

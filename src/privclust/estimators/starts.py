@@ -1,0 +1,50 @@
+"""Public starts as users give them: a model, or points in their own units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from privclust.algorithms.seeded_kmeans import Start, start_from
+from privclust.algorithms.splitting import into_ball
+from privclust.domain import Domain
+from privclust.errors import ParameterError, shown
+from privclust.geometry.grid import FloatArray
+from privclust.mixed import Mixed
+from privclust.tables import OpenTable
+
+
+def start_of(init: Any, table: OpenTable, most: int) -> Start:
+    """Return where to start in the unit ball of a table, with `most` points at most."""
+    centers = getattr(init, "cluster_centers_", init)
+    if not isinstance(centers, np.ndarray):
+        raise ParameterError(
+            "init must be a fitted model or an array of public points, one a row, got "
+            f"{shown(init)}. A model that scikit-learn's clone() copied is no longer fitted: give "
+            "its cluster_centers_."
+        )
+    domain = table.domain
+    points = centers.astype(np.float64)
+    if points.ndim != 2 or points.shape[1] != domain.center.size or not np.isfinite(points).all():
+        raise ParameterError(
+            f"init must have finite numbers in {domain.center.size} columns, those of the table, "
+            f"got an array of shape {points.shape}. Give the same columns in the same order."
+        )
+    names, given = table.schema.names, getattr(init, "feature_names_in_", None)
+    if names is not None and given is not None and tuple(given) != tuple(names):
+        raise ParameterError(
+            "init is a model of columns with other names than those of the table. Give a model of "
+            "the same columns in the same order."
+        )
+    inside = _in_ball(domain, points)
+    if not hasattr(init, "cluster_radii_") or len(points) > most:
+        return start_from(inside, most, np.random.default_rng(0))
+    rescaled = float(np.mean(init.domain_.spread / domain.spread))
+    return Start(inside, np.asarray(init.cluster_radii_ * rescaled))
+
+
+def _in_ball(domain: Domain, points: FloatArray) -> FloatArray:
+    lower, upper = domain.center - domain.reach, domain.center + domain.reach
+    features = domain.features(points) if isinstance(domain, Mixed) else points
+    return into_ball((np.clip(features, lower, upper) - domain.center) / domain.spread)
