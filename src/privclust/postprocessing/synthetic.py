@@ -30,7 +30,7 @@ def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa
         # A cell whose levels explain all of its noisy spread is as wide as others, not a point.
         typical = max(0.0, float(np.average(variance, weights=cells.weights)))
         variance = np.where(variance > 0, variance, typical)
-        width = np.sqrt(variance / max(1, np.count_nonzero(numeric)))
+        width = np.sqrt(variance / max(1, int(np.count_nonzero(numeric))))
         aside = rng.normal(size=(n_rows, len(numeric))) * numeric * width[drawn, None]
         rows = in_units(model, cells.points[drawn] + aside)
         return _table(model.domain_, rows, rng)

@@ -34,8 +34,8 @@ class Series:
     sizes, size_stderr : array of shape (T, n_ids)
         Noisy numbers of rows; NaN where a model has no such cluster.
     drifted : array of shape (T, n_ids)
-        Whether a centre lies farther from where it was first than noise and the chance of which rows
-        came explain. A thousandth of series say so of some cluster though none moved.
+        Whether a centre lies farther from where it was first than noise and the chance of which
+        rows came explain. A thousandth of series say so of some cluster though none moved.
     """
 
     ids: tuple[IntArray, ...]
