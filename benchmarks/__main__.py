@@ -7,6 +7,7 @@ import argparse
 from benchmarks import (
     audit,
     blobs,
+    coreset,
     cost,
     elbow,
     embeddings,
@@ -30,6 +31,7 @@ from benchmarks import (
 MEASUREMENTS = {
     "audit": audit.main,
     "blobs": blobs.main,
+    "coreset": coreset.main,
     "cost": cost.main,
     "elbow": elbow.main,
     "embeddings": embeddings.main,

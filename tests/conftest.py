@@ -51,6 +51,7 @@ EXPECTED_SUITES = (
     "tests/test_saving_hostile.py",
     "tests/test_shared_budget.py",
     "tests/test_sklearn_contract.py",
+    "tests/test_starts.py",
     "tests/test_tables.py",
 )
 

@@ -1,0 +1,111 @@
+"""``init=``: a public start, at no charge and with no other question than those planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from fitted_models import MIDDLES, fit_of, table
+from sklearn.base import clone
+
+from privclust import Ledger, PrivateKMeans, load, save
+from privclust.errors import ParameterError
+from privclust.geometry.grid import FloatArray
+
+APART = MIDDLES[1:]
+
+
+def nearest_gaps(model: Any, middles: FloatArray) -> FloatArray:
+    squares = ((model.cluster_centers_[:, None] - middles) ** 2).sum(axis=2)
+    return np.sqrt(squares.min(axis=0))
+
+
+@pytest.fixture(scope="module")
+def last() -> Any:
+    return fit_of(table(APART), 3)
+
+
+@pytest.mark.parametrize("form", ["model", "loaded", "centres"])
+def test_all_forms_of_a_start_are_taken(form: str, last: Any, tmp_path: Path) -> None:
+    save(last, tmp_path / "last.json")
+    forms = {
+        "model": last,
+        "loaded": load(tmp_path / "last.json"),
+        "centres": last.cluster_centers_,
+    }
+    model = fit_of(table(APART + 1, seed=1), 3, seed=1, init=forms[form], epsilon=0.5)
+    assert (nearest_gaps(model, APART + 1) < 0.5).all()
+    assert {"start", "split", "sizes"} <= {release.slot for release in model.releases_}
+    save(model, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").init is None
+
+
+def test_it_promises_what_a_fit_without_a_start_promises(last: Any) -> None:
+    statement = fit_of(table(APART), 3, init=last).privacy_statement_
+    assert (statement.epsilon, statement.delta) == (1.0, 1e-6)
+    assert abs(sum(line.share for line in statement.releases) - 1) < 1e-9
+
+
+def test_a_cluster_that_came_since_is_found(last: Any) -> None:
+    later = np.vstack([APART[:2], [[10.0, 90.0]]])
+    model = fit_of(table(later, seed=1), 3, seed=1, init=last)
+    assert (nearest_gaps(model, later) < 0.5).all()
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_another_number_of_clusters_may_start_there_too(k: int, last: Any) -> None:
+    assert fit_of(table(APART), k, init=last).cluster_centers_.shape == (k, 2)
+
+
+def test_many_public_points_are_a_start(last: Any) -> None:
+    public = np.random.default_rng(0).uniform(0, 100, (500, 2))
+    model = fit_of(table(APART), 3, init=public)
+    assert (nearest_gaps(model, APART) < 0.5).all()
+
+
+def test_large_tables_and_many_columns_start_so_too() -> None:
+    rng = np.random.default_rng(0)
+    middles = rng.uniform(-0.5, 0.5, (3, 40))
+    rows = middles[rng.integers(0, 3, 9000)] + rng.normal(0, 0.05, (9000, 40))
+    given = {"bounds": (np.full(40, -1.0), np.full(40, 1.0))}
+    model = fit_of(rows, 3, init=middles + 0.02, **given)
+    assert (nearest_gaps(model, middles) < 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("init", "cause"),
+    [
+        ("last.json", "a fitted model or an array"),
+        (PrivateKMeans(), "a fitted model or an array"),
+        (np.zeros((2, 3)), "finite numbers in 2 columns"),
+        (np.full((2, 2), np.nan), "finite numbers in 2 columns"),
+        (np.zeros(2), "finite numbers in 2 columns"),
+    ],
+)
+def test_what_is_no_start_is_refused(init: Any, cause: str) -> None:
+    with pytest.raises(ParameterError, match=cause):
+        fit_of(table(APART), 3, init=init)
+
+
+def test_a_model_of_other_names_is_refused() -> None:
+    bounds = {"age": (0, 100), "weight": (0, 100)}
+    frame = pd.DataFrame(table(APART), columns=["age", "weight"])
+    model = fit_of(frame, 3, bounds=bounds)
+    other = frame.rename(columns={"age": "height"})
+    with pytest.raises(ParameterError, match="other names"):
+        fit_of(other, 3, bounds={"height": (0, 100), "weight": (0, 100)}, init=model)
+
+
+def test_a_resumed_fit_must_start_where_it_started(last: Any, tmp_path: Path) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
+    given = {"ledger": place, "dataset": "table"}
+    model = fit_of(table(APART), 3, init=last, **given)
+    run = model.privacy_statement_.record.run
+    again = clone(model).set_params(init=last).fit(table(APART), resume=run)
+    np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
+    with pytest.raises(Exception, match="init was"):
+        clone(model).set_params(init=last.cluster_centers_ + 1).fit(table(APART), resume=run)
