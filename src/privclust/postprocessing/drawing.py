@@ -16,6 +16,8 @@ from privclust.postprocessing.tracking import Series
 
 BLUE, GREY = "#33638d", "#9ca3af"
 COLORS = ("#c2570c", "#33638d", "#228833", "#aa3377", "#b59a00", "#0e9aa7")
+BARS = 8
+"""With more clusters, only sizes of those that drifted have error bars."""
 NAMED_CLUSTERS = 64
 """With more, the labels of a tree would overlap."""
 
@@ -92,6 +94,7 @@ def draw_series(series: Series, picture: str | Path) -> None:
     FigureCanvasAgg(figure)
     places, sizes = figure.subplots(1, 2, width_ratios=(1.2, 1))
     times = np.arange(len(series.sizes))
+    crowded = series.sizes.shape[1] > BARS
     for number in range(series.sizes.shape[1]):
         there = np.flatnonzero(~np.isnan(series.sizes[:, number]))
         drifted = bool(series.drifted[:, number].any())
@@ -102,9 +105,13 @@ def draw_series(series: Series, picture: str | Path) -> None:
         beside = {"xytext": (5, 5), "textcoords": "offset points"}
         weight = "bold" if drifted else "normal"
         places.annotate(str(number), line[-1], color=color, fontsize=9, weight=weight, **beside)
-        rows, errors = series.sizes[there, number], 2 * series.size_stderr[there, number]
-        sizes.errorbar(there, rows, yerr=errors, color=color, linewidth=1, capsize=2)
-        sizes.annotate(str(number), (there[-1], rows[-1]), color=color, fontsize=8, **beside)
+        rows = series.sizes[there, number]
+        if not drifted and crowded:
+            sizes.plot(there, rows, color=color, linewidth=0.5)
+            continue
+        errors = 2 * series.size_stderr[there, number]
+        sizes.errorbar(there, rows, yerr=errors, color=color, linewidth=1.2, capsize=2)
+        sizes.annotate(str(number), (there[-1], rows[-1]), color=color, fontsize=9, **beside)
     places.set(xlabel=labels[0], ylabel=labels[1])
     places.set_title("centres; larger dots are later, colours drifted", loc="left", fontsize=10)
     sizes.set(xlabel="model", ylabel="noisy size, ± 2 standard errors", ylim=(0, None))
