@@ -20,7 +20,7 @@ APART = MIDDLES[1:]
 
 def nearest_gaps(model: Any, middles: FloatArray) -> FloatArray:
     squares = ((model.cluster_centers_[:, None] - middles) ** 2).sum(axis=2)
-    return np.sqrt(squares.min(axis=0))
+    return np.asarray(np.sqrt(squares.min(axis=0)))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_large_tables_and_many_columns_start_so_too() -> None:
     rng = np.random.default_rng(0)
     middles = rng.uniform(-0.5, 0.5, (3, 40))
     rows = middles[rng.integers(0, 3, 9000)] + rng.normal(0, 0.05, (9000, 40))
-    given = {"bounds": (np.full(40, -1.0), np.full(40, 1.0))}
+    given: dict[str, Any] = {"bounds": (np.full(40, -1.0), np.full(40, 1.0))}
     model = fit_of(rows, 3, init=middles + 0.02, **given)
     assert (nearest_gaps(model, middles) < 0.1).all()
 
@@ -102,7 +102,7 @@ def test_a_model_of_other_names_is_refused() -> None:
 def test_a_resumed_fit_must_start_where_it_started(last: Any, tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
-    given = {"ledger": place, "dataset": "table"}
+    given: dict[str, Any] = {"ledger": place, "dataset": "table"}
     model = fit_of(table(APART), 3, init=last, **given)
     run = model.privacy_statement_.record.run
     again = clone(model).set_params(init=last).fit(table(APART), resume=run)
