@@ -66,8 +66,8 @@ def open_table(
     unit = unit_of(given)
     if given.scale == MEASURED and (isinstance(X, Federation) or not may_measure_scale):
         raise ParameterError(
-            f"scale={MEASURED!r} is for PrivateKMeans on one table, without init. Leave it out, and "
-            "give columns weights in a bounds file (docs/bounds.md)."
+            f"scale={MEASURED!r} is for PrivateKMeans on one table, without init. Leave it out, "
+            "and give columns weights in a bounds file (docs/bounds.md)."
         )
     if isinstance(X, Federation):
         domain, origin = _domain(model, X.schema, around)
