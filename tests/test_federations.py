@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privclust import FedDPKMeans, Federation
+from privclust import FedDPKMeans, Federation, PrivateKMeans
 from privclust.domain import Box
 from privclust.engines.base import TooFewClientsError, Unit
 from privclust.engines.federated import Attendance
@@ -38,6 +38,17 @@ def fitted(table: Any, resume: str | None = None, **given: Any) -> Any:
     given = {"server_data": PUBLIC, "delta": 1e-6, "bounds": (0, 100), "random_state": 0, **given}
     with noise_from(SeededNoise(0)):
         return FedDPKMeans(2, **given).fit(table, resume=resume)
+
+
+def test_the_flagship_starts_from_public_rows_of_the_server() -> None:
+    given: dict[str, Any] = {"delta": 1e-6, "bounds": (0, 100), "random_state": 0, "init": PUBLIC}
+    pooled = pd.concat([table[["a", "b"]] for table in TABLES.values()])
+    with noise_from(SeededNoise(0)):
+        together = PrivateKMeans(2, **given).fit(federation())
+    with noise_from(SeededNoise(0)):
+        alone = PrivateKMeans(2, **given).fit(pooled)
+    np.testing.assert_array_equal(together.cluster_centers_, alone.cluster_centers_)
+    assert [one.slot for one in together.privacy_statement_.releases][1] == "start"
 
 
 # The promise -------------------------------------------------------------------------------------

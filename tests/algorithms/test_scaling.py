@@ -59,6 +59,11 @@ def test_weights_are_one_over_the_spread() -> None:
     )
 
 
+def test_no_start_lies_on_a_scale_that_is_not_known_yet() -> None:
+    with pytest.raises(ParameterError, match="without init"):
+        fitted(two_groups(50), scale="private", init=np.array([[40.0, 50.0], [44.0, 50.0]]))
+
+
 def test_where_noise_hides_all_rows_columns_count_by_their_bounds() -> None:
     with pytest.warns(UserWarning, match="hardly be found"):
         model = fitted(two_groups(50), scale="private", max_clusters=2)
