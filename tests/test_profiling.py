@@ -184,12 +184,12 @@ def test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised(
 
 def _exact(model: Any, rows: Any, slot: str) -> list[int]:
     from privclust.algorithms import profile as algorithm
-    from privclust.fitting import in_unit
     from privclust.privacy.budget import Budget
     from privclust.profiling import open_profile
+    from privclust.release.places import in_ball
 
     table = open_profile(model, rows, OTHERS, BOUNDS)
-    centers = in_unit(model, model.cluster_centers_)
+    centers = in_ball(model.domain_, model.cluster_centers_)
     planned = algorithm.plan(centers, table.domain, Budget(1.0, 1e-6))  # type: ignore[arg-type]
     query = planned.tallies if slot == "tallies" else planned.sums
     assert query is not None

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from privclust.algorithms.choosing import KPath, k_path
 from privclust.algorithms.merging import merge
 from privclust.algorithms.scaling import variances
-from privclust.domain import Box, Domain, from_unit
+from privclust.domain import Box, Domain
 from privclust.engines.base import Unit
 from privclust.engines.federated import Attendance
 from privclust.errors import TooManyClustersError
@@ -37,6 +37,7 @@ from privclust.privacy.curator import Curator, Release
 from privclust.privacy.plan import Plan
 from privclust.recording import recording
 from privclust.release.clustering import Clustering, Coreset, Precision
+from privclust.release.places import in_ball, in_units
 from privclust.release.statement import NOT_COVERED, Record, ReleaseLine, Statement
 from privclust.scaled_domains import by_spread
 from privclust.sphere import Sphere
@@ -139,7 +140,7 @@ def keep(model: Any, found: Clustering) -> None:
     """Put a clustering of the unit ball on `model`, in the user's units, largest cluster first."""
     domain: Domain = model.domain_
     order = np.argsort(-found.sizes, kind="stable")
-    centers = _in_units(domain, found.centers[order])
+    centers = in_units(domain, found.centers[order])
     lengths = norms(centers)[:, None] if isinstance(domain, Sphere) else np.ones((len(order), 1))
     model.cluster_centers_ = centers / np.where(lengths > 0, lengths, 1.0)
     model.cluster_sizes_ = found.sizes[order]
@@ -151,12 +152,12 @@ def keep(model: Any, found: Clustering) -> None:
         model.size_stderr_ = found.precision.size_stderr[order]
         model.cluster_radii_ = found.precision.radii[order]
     if found.coreset is not None:
-        model.coreset_ = replace(found.coreset, points=_in_units(domain, found.coreset.points))
+        model.coreset_ = replace(found.coreset, points=in_units(domain, found.coreset.points))
 
 
 def choices(model: Any) -> KPath:
     """Return what other numbers of clusters would give, from the coreset alone."""
-    coreset = replace(model.coreset_, points=in_unit(model, model.coreset_.points))
+    coreset = replace(model.coreset_, points=in_ball(model.domain_, model.coreset_.points))
     rng = np.random.default_rng(seed_of(model.random_state) or 0)
     return k_path(coreset, model.max_clusters or max(32, 2 * model.n_clusters), rng)
 
@@ -211,7 +212,7 @@ def refit(model: Any, n_clusters: object) -> Any:
             setattr(other, name, getattr(model, name))
     subject = f"{_subject(other, wanted)}; from the coreset of another fit, at no further cost"
     other.privacy_statement_ = replace(statement, subject=subject)
-    points = replace(coreset, points=in_unit(model, coreset.points))
+    points = replace(coreset, points=in_ball(model.domain_, coreset.points))
     rng = np.random.default_rng(seed_of(model.random_state))
     merged = merge(points, wanted, rng)
     keep(other, Clustering(merged.centers, merged.sizes, model.n_rows_, merged.precision))
@@ -226,22 +227,7 @@ def tags(given: Any) -> Any:
 
 
 def _centers(model: Any) -> FloatArray:
-    return to_grid(in_unit(model, model.cluster_centers_))
-
-
-def in_unit(model: Any, points: FloatArray) -> FloatArray:
-    """Map points in the user's units, such as centres, to the unit ball."""
-    domain: Domain = model.domain_
-    features = domain.features(points) if isinstance(domain, Mixed) else points
-    unit: FloatArray = (features - domain.center) / domain.spread
-    return unit
-
-
-def _in_units(domain: Domain, points: FloatArray) -> FloatArray:
-    """Map points of the unit ball to the user's units, within the bounds."""
-    lower, upper = domain.center - domain.reach, domain.center + domain.reach
-    features = np.clip(from_unit(domain, points), lower, upper)
-    return domain.units(features) if isinstance(domain, Mixed) else features
+    return to_grid(in_ball(model.domain_, model.cluster_centers_))
 
 
 def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:

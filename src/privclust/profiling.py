@@ -15,7 +15,7 @@ from privclust.algorithms.profile import ColumnProfile, found_in
 from privclust.bounds import Declarations, declared_columns
 from privclust.engines.base import COORDINATES_MAX
 from privclust.errors import ColumnError, ParameterError, shown
-from privclust.fitting import in_unit, stated, told_of_clients
+from privclust.fitting import stated, told_of_clients
 from privclust.geometry.grid import to_grid
 from privclust.mixed import Column
 from privclust.parameters import budget_of, parameters_of
@@ -26,6 +26,7 @@ from privclust.privacy.ledger import Ledger
 from privclust.profiled import Profiled, number_of, written
 from privclust.recording import ledger_of
 from privclust.release.intervals import Intervals
+from privclust.release.places import in_ball
 from privclust.release.statement import Record, Statement
 from privclust.tables import OpenTable, open_profiled
 
@@ -147,7 +148,7 @@ def ask(
     assert isinstance(domain, Profiled)
     budget = _budget(model, epsilon, delta)
     account, label = ledger_of(*_account(model, ledger, dataset), unit)
-    planned = algorithm.plan(in_unit(model, model.cluster_centers_), domain, budget)
+    planned = algorithm.plan(in_ball(model.domain_, model.cluster_centers_), domain, budget)
     facts = _facts(model, domain, budget, unit.name)
     curator = Curator.open(table.engine, planned.spending, account, label, facts)
     with threadpool_limits(1, "blas"):
@@ -173,7 +174,7 @@ def ask(
 
 def clusters_of(model: Any) -> str:
     """Return a hash of a model's centres, as rows are assigned to them."""
-    centers = to_grid(in_unit(model, model.cluster_centers_))
+    centers = to_grid(in_ball(model.domain_, model.cluster_centers_))
     return sha256(centers.tobytes()).hexdigest()[:16]
 
 

@@ -8,10 +8,8 @@ import numpy as np
 
 from privclust.algorithms.seeded_kmeans import Start, start_from
 from privclust.algorithms.splitting import into_ball
-from privclust.domain import Domain
 from privclust.errors import ParameterError, shown
-from privclust.geometry.grid import FloatArray
-from privclust.mixed import Mixed
+from privclust.release.places import in_ball
 from privclust.tables import OpenTable
 
 
@@ -37,14 +35,9 @@ def start_of(init: Any, table: OpenTable, most: int) -> Start:
             "init is a model of columns with other names than those of the table. Give a model of "
             "the same columns in the same order."
         )
-    inside = _in_ball(domain, points)
+    within = domain.reach / domain.spread
+    inside = into_ball(np.clip(in_ball(domain, points), -within, within))
     if not hasattr(init, "cluster_radii_") or len(points) > most:
         return start_from(inside, most, np.random.default_rng(0))
     rescaled = float(np.mean(init.domain_.spread / domain.spread))
     return Start(inside, np.asarray(init.cluster_radii_ * rescaled))
-
-
-def _in_ball(domain: Domain, points: FloatArray) -> FloatArray:
-    lower, upper = domain.center - domain.reach, domain.center + domain.reach
-    features = domain.features(points) if isinstance(domain, Mixed) else points
-    return into_ball((np.clip(features, lower, upper) - domain.center) / domain.spread)

@@ -12,9 +12,10 @@ from scipy.stats import chi2
 
 from privclust.errors import ColumnError
 from privclust.geometry.grid import FloatArray, IntArray
-from privclust.postprocessing.views import coordinate_names, in_ball
+from privclust.postprocessing.views import coordinate_names
 from privclust.postprocessing.withholding import reported
 from privclust.release.numbers import with_error
+from privclust.release.places import in_ball
 
 CHANCE = 1e-3
 """How often some cluster of two models seems to have moved though none has."""
@@ -106,7 +107,7 @@ def compare(before: Any, after: Any) -> Comparison:
             "the two models have different columns, so their centres cannot be compared. Compare "
             "models that were fitted to the same columns in the same order."
         )
-    start, end = (in_ball(before, model.cluster_centers_) for model in (before, after))
+    start, end = (in_ball(before.domain_, model.cluster_centers_) for model in (before, after))
     pairs = matched(start, end)
     one, other = pairs.T
     shifts = after.cluster_centers_[other] - before.cluster_centers_[one]

@@ -10,7 +10,8 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from privclust.geometry.grid import FloatArray
-from privclust.postprocessing.views import Cells, cells_of, in_ball, on_scales
+from privclust.postprocessing.views import Cells, cells_of
+from privclust.release.places import in_ball, on_scales
 
 ROUNDS = 100
 SETTLED = 1e-7
@@ -51,7 +52,7 @@ class Mixture:
 def mixture(model: Any) -> Mixture:
     """Fit Gaussians to a model's coreset, by expectation maximisation from its centres."""
     cells = cells_of(model)
-    found = _started(cells, in_ball(model, model.cluster_centers_))
+    found = _started(cells, in_ball(model.domain_, model.cluster_centers_))
     likelihood = -np.inf
     for _ in range(ROUNDS):
         logs = _log_densities(cells, found)
@@ -63,7 +64,7 @@ def mixture(model: Any) -> Mixture:
     spread = model.domain_.spread
     return Mixture(
         found.weights,
-        on_scales(model, found.means),
+        on_scales(model.domain_, found.means),
         found.covariances * spread[:, None] * spread,
     )
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from privclust.geometry.grid import FloatArray, IntArray
 from privclust.mixed import CategoryColumn, DateColumn, Mixed
-from privclust.postprocessing.views import cells_of, in_units, on_scales
+from privclust.postprocessing.views import cells_of
+from privclust.release.places import in_units, on_scales
 
 FIRST_DAY = date(1970, 1, 1)
 
@@ -24,7 +25,7 @@ def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa
     cells = cells_of(model)
     drawn = rng.choice(len(cells.points), n_rows, p=cells.weights / cells.weights.sum())
     if isinstance(model.domain_, Mixed):
-        shares = on_scales(model, cells.points)
+        shares = on_scales(model.domain_, cells.points)
         numeric = ~_is_share(model.domain_)
         variance = cells.variance - _variance_of_levels(model.domain_, shares)
         # A cell whose levels explain all of its noisy spread is as wide as others, not a point.
@@ -32,11 +33,11 @@ def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa
         variance = np.where(variance > 0, variance, typical)
         width = np.sqrt(variance / max(1, int(np.count_nonzero(numeric))))
         aside = rng.normal(size=(n_rows, len(numeric))) * numeric * width[drawn, None]
-        rows = in_units(model, cells.points[drawn] + aside)
+        rows = in_units(model.domain_, cells.points[drawn] + aside)
         return _table(model.domain_, rows, rng)
     d = cells.points.shape[1]
     aside = rng.normal(size=(n_rows, d)) * np.sqrt(cells.variance[drawn, None] / d)
-    return in_units(model, cells.points[drawn] + aside)
+    return in_units(model.domain_, cells.points[drawn] + aside)
 
 
 def _is_share(domain: Mixed) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -13,7 +13,8 @@ from scipy.optimize import linear_sum_assignment
 from privclust.errors import ColumnError, ParameterError
 from privclust.geometry.grid import FloatArray, IntArray
 from privclust.postprocessing.comparing import CHANCE, moved
-from privclust.postprocessing.views import coordinate_names, in_ball
+from privclust.postprocessing.views import coordinate_names
+from privclust.release.places import in_ball
 
 FAR = 2.0
 """A centre farther than so many radii of a cluster from where one was last is another cluster."""
@@ -106,10 +107,10 @@ def track(models: Sequence[Any]) -> Series:
 
 def _ids(models: Sequence[Any]) -> list[IntArray]:
     first = models[0]
-    known = in_ball(first, first.cluster_centers_)
+    known = in_ball(first.domain_, first.cluster_centers_)
     ids = [np.arange(len(known))]
     for model in models[1:]:
-        found = in_ball(first, model.cluster_centers_)
+        found = in_ball(first.domain_, model.cluster_centers_)
         # Beyond the limit all are equally far: who leaves must not push others off their places.
         limit = _limit(model)
         squares = ((known[:, None] - found) ** 2).sum(axis=2)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domain import Domain, from_unit
 from privclust.geometry.grid import FloatArray, to_grid
 from privclust.geometry.nearest import nearest
 from privclust.mixed import Mixed
 from privclust.release.clustering import Coreset
+from privclust.release.places import in_ball
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,39 +40,16 @@ def cells_of(model: Any) -> Cells:
     missing from the mean square of the clusters, which clip less, is added to every cell alike.
     """
     coreset: Coreset = model.coreset_
-    points, weights = in_ball(model, coreset.points), np.maximum(coreset.weights, 0.0)
+    points, weights = in_ball(model.domain_, coreset.points), np.maximum(coreset.weights, 0.0)
     if weights.sum() < 1:
         weights = np.ones(len(points))
-    centers = in_ball(model, model.cluster_centers_)
+    centers = in_ball(model.domain_, model.cluster_centers_)
     cluster = nearest(to_grid(points), to_grid(centers))
     apart = ((points - centers[cluster]) ** 2).sum(axis=1)
     squares = coreset.precision.radii**2
     seen = np.average(apart + squares, weights=weights)
     measured = np.average(model.cluster_radii_**2, weights=np.maximum(model.cluster_sizes_, 1.0))
     return Cells(points, weights, squares + max(0.0, float(measured - seen)))
-
-
-def in_ball(model: Any, points: FloatArray) -> FloatArray:
-    """Map points in the user's units, such as centres, to the unit ball."""
-    domain: Domain = model.domain_
-    features = domain.features(points) if isinstance(domain, Mixed) else points
-    return np.asarray((features - domain.center) / domain.spread)
-
-
-def on_scales(model: Any, points: FloatArray) -> FloatArray:
-    """Map points of the unit ball to the scales of the columns, within the bounds.
-
-    A column's scale is its own unit, or the logarithm or the shares that were declared for it.
-    """
-    domain: Domain = model.domain_
-    lower, upper = domain.center - domain.reach, domain.center + domain.reach
-    return np.clip(from_unit(domain, points), lower, upper)
-
-
-def in_units(model: Any, points: FloatArray) -> FloatArray:
-    """Map points of the unit ball to the user's units, within the bounds."""
-    scaled = on_scales(model, points)
-    return model.domain_.units(scaled) if isinstance(model.domain_, Mixed) else scaled
 
 
 def coordinate_names(model: Any) -> list[str]:

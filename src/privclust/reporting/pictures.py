@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from privclust.algorithms.choosing import KPath
-from privclust.fitting import in_unit
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import Mixed, Use
 from privclust.postprocessing.withholding import min_sizes
 from privclust.release.center_cells import all_written, uses_of, written
 from privclust.release.numbers import with_error
+from privclust.release.places import in_ball
 from privclust.release.statement import Statement
 
 BLUE, ORANGE, GREY = "#33638d", "#c2570c", "#6b7280"
@@ -68,7 +68,7 @@ class ClusterTable:
         errors = getattr(model, "center_stderr_", np.full(centers.shape, np.nan))
         domain, uses = model.domain_, uses_of(model.domain_)
         seen = centers if hidden.all() else centers[~hidden]
-        telling = np.ptp(in_unit(model, seen), axis=0) * domain.spread / domain.reach
+        telling = np.ptp(in_ball(model.domain_, seen), axis=0) * domain.spread / domain.reach
         chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
         some = np.where(hidden[:, None], np.nan, centers[:, chosen])
         is_share = np.array([uses[place] == "category" for place in chosen])
@@ -159,7 +159,9 @@ def map_of(model: Any, hidden: NDArray[np.bool_]) -> bytes | None:
         return None
     coreset = model.coreset_
     weights = np.maximum(coreset.weights, 0.0)
-    points, centers = (in_unit(model, some) for some in (coreset.points, model.cluster_centers_))
+    points, centers = (
+        in_ball(model.domain_, some) for some in (coreset.points, model.cluster_centers_)
+    )
     if len(names) == 2 and not isinstance(model.domain_, Mixed):
         labels = names
         flat, flat_centers = coreset.points, model.cluster_centers_
