@@ -1,0 +1,75 @@
+"""PrivateKMeans from a public start: what it asks, what it spends, what it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from referee import epsilon_spent
+
+from privclust.algorithms import private_kmeans, seeded_kmeans
+from privclust.algorithms.seeded_kmeans import start_from
+from privclust.audit.replay import Transcript, replay_on_neighbour
+from privclust.domain import Ball
+from privclust.engines.base import Engine
+from privclust.engines.numpy import NumpyEngine
+from privclust.geometry.grid import FloatArray
+from privclust.privacy.budget import Budget
+from privclust.privacy.curator import Curator
+from privclust.release.clustering import Clustering
+from privclust.testing import SeededNoise, noise_from
+
+BALL = Ball(np.zeros(2), 1.0)
+MIDDLES = np.array([[0.6, 0.0], [-0.6, 0.0], [0.0, 0.6]])
+SLOTS = ["look 1", "start", "split", "spread"]
+SLOTS += ["distances 1", "sums 1", "distances 2", "sums 2", "sizes"]
+
+hardly_found = pytest.mark.filterwarnings("ignore:.*hardly be found")
+
+
+def blobs(n_rows: int, seed: int = 0) -> FloatArray:
+    rng = np.random.default_rng(seed)
+    rows: FloatArray = MIDDLES[rng.integers(0, 3, n_rows)] + rng.normal(0, 0.03, (n_rows, 2))
+    return rows
+
+
+def run(engine: Engine, points: FloatArray = MIDDLES, epsilon: float = 1.0) -> Clustering:
+    start = start_from(points, 9, np.random.default_rng(0))
+    plan = seeded_kmeans.plan(3, 2, Budget(epsilon, 1e-6), start=start)
+    curator = Curator.open(engine, plan.spending)
+    found = seeded_kmeans.run(curator, plan, np.random.default_rng(0))
+    assert [release.slot for release in curator.releases] == SLOTS
+    return found
+
+
+@pytest.mark.attack
+@hardly_found
+@pytest.mark.parametrize("row", [(0.0, 0.0), (0.6, 0.0), (-9.0, 9.0), (np.nan, np.inf)])
+def test_one_row_more_changes_no_question_and_no_answer_by_more_than_declared(
+    row: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    engines = [NumpyEngine(rows, BALL) for rows in (blobs(200), np.vstack([blobs(200), [row]]))]
+    assert replay_on_neighbour(run, engines[0], engines[1], SeededNoise(0)) == []
+
+
+@hardly_found
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_no_more_is_spent_than_asked_for_says_another_accountant(epsilon: float) -> None:
+    """dp-accounting agrees with us to 1e-6."""
+    transcript = Transcript(NumpyEngine(blobs(100), BALL), SeededNoise(0))
+    with noise_from(transcript):
+        run(transcript, epsilon=epsilon)
+    spent = epsilon_spent(transcript.questions, 1e-6, interval=1e-4 * epsilon)
+    assert (1 - 1e-5) * epsilon <= spent <= (1 + 1e-6) * epsilon
+
+
+@pytest.mark.parametrize(
+    "points",
+    [MIDDLES, MIDDLES + 0.05, MIDDLES[[0, 1, 1]] + [[0, 0], [0, 0], [0, 0.02]], blobs(500, 7)],
+)
+def test_clusters_are_found_also_where_the_start_has_none(points: FloatArray) -> None:
+    with noise_from(SeededNoise(0)):
+        found = run(NumpyEngine(blobs(20_000), BALL), points)
+    gaps = np.linalg.norm(found.centers[:, None] - MIDDLES, axis=2)
+    assert gaps.min(axis=0).max() < 0.01
