@@ -28,6 +28,7 @@ from privclust.profiled import labels_of, number_of
 from privclust.profiling import Profile
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.intervals import Intervals
+from privclust.release.places import in_ball, in_units
 from privclust.release.statement import Record, ReleaseLine, Statement
 from privclust.sphere import Sphere
 
@@ -35,6 +36,8 @@ FORMAT, PROFILE_FORMAT = "privclust model 1", "privclust profile 1"
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX, DIMENSIONS_MAX = 2**28, 4096, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
+ROUNDING = 1e-3
+"""Logarithms are read off a ruler one way, and are exact the other."""
 _APART = ("bounds", "radius", "ledger", "dataset", "period", "server_data", "init")
 """Parameters that the domain says better, that name places, which do not leave, or that are
 tables or models."""
@@ -234,9 +237,9 @@ def _from_content(content: Mapping[str, Any]) -> Any:
 
 
 def _check_places(domain: Domain, points: FloatArray) -> None:
-    """Refuse points that no fit could have released."""
-    lower, upper = domain.center - domain.reach, domain.center + domain.reach
-    if (points < lower).any() or (points > upper).any():
+    """Refuse points that no fit could have released: from beyond the bounds none comes back."""
+    within = in_units(domain, in_ball(domain, points))
+    if not np.allclose(within, points, rtol=ROUNDING, atol=ROUNDING * float(domain.reach.max())):
         raise ValueError("it has a centre or a point beyond its own bounds")
 
 
