@@ -238,9 +238,9 @@ def test_the_engine_adds_what_each_row_contributes_alone(
     for row in rows:
         with np.errstate(all="ignore"):
             one = example.query.contribute(to_unit_grid(example.domain, row[None]))
-        start = int(one.blocks[0, 0]) * one.values.shape[2]
-        for column, value in enumerate(one.values[0, 0].tolist()):
-            expected[start + column] += value
+        for block, values in zip(one.blocks[0].tolist(), one.values[0].tolist(), strict=True):
+            for coordinate, value in enumerate(values, block * len(values)):
+                expected[coordinate] += value
     assert totals(example, np.asfortranarray(rows), threads) == expected
 
 
@@ -305,7 +305,7 @@ def test_a_row_at_its_loudest_nearly_reaches_the_declared_bound(example: Example
     with np.errstate(all="ignore"):
         rows = to_unit_grid(example.domain, telling_rows(example.n_columns))
     values = example.query.contribute(rows).values
-    squares = [sum(cell * cell for cell in row) for row in values[:, 0].tolist()]
+    squares = [sum(cell * cell for cell in row) for row in values.reshape(len(rows), -1).tolist()]
     bound = example.query.bounds.l2_squared
     assert (1 - 1e-6) * bound <= max(squares) <= bound
 
