@@ -70,7 +70,7 @@ def test_a_radius_instead_of_bounds(kind: Any) -> None:
         ({"n_clusters": 2.5}, "n_clusters must be a whole number"),
         ({"n_rows": -1}, "n_rows must be a whole number"),
         ({"random_state": -1}, "random_state must be None or a whole number"),
-        ({"scale": "private"}, "scale must be 'bounds', 'none' or None"),
+        ({"scale": "std"}, "scale must be 'bounds', 'none', 'private'"),
         ({"bounds": ([0.0, 9.0], [1.0, 1.0])}, "column 1 has 9 and 1. Swap them"),
     ],
 )

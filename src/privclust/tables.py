@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -42,8 +42,9 @@ class OpenTable:
     domain: Domain
     bounds_origin: str
     close: Callable[[], object] = lambda: None
-    reopened: Callable[[Domain], Engine] | None = None
-    """Puts the same rows behind another engine, on another scale; no federation can."""
+    reopened: Callable[[Domain], Engine] | None = field(default=None, repr=False)
+    """Puts the same rows behind another engine, on another scale; no federation can. It holds the
+    rows, so that no traceback must print it."""
 
     @property
     def attendance(self) -> tuple[Attendance, ...] | None:

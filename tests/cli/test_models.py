@@ -181,7 +181,7 @@ def test_the_page_is_that_of_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("out", ["full", "nowhere/page.html", "empty"])
 def test_a_page_that_cannot_be_written(out: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privclust.reporting.to_html", lambda model, min_size: "a page")
+    monkeypatch.setattr("privclust.reporting.to_html", lambda *given: "a page")
     told(privclust("report", "model.json", "-o", out), 10, "could not be written")
 
 
@@ -192,7 +192,7 @@ def test_a_page_of_no_model(tmp_path: Path) -> None:
 
 
 def test_a_page_never_replaces_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privclust.reporting.to_html", lambda model, min_size: "a page")
+    monkeypatch.setattr("privclust.reporting.to_html", lambda *given: "a page")
     before = Path("model.json").read_text()
     try:
         assert privclust("report", "model.json", "-o", "model.json").exit_code != 0
