@@ -58,34 +58,25 @@ def _feddp(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
     return centers
 
 
-def _flagship(
-    data: Silos, epsilon: float, seed: int, unit: Unit, init: FloatArray | None = None
+def _fitted(
+    kind: Any, data: Silos, epsilon: float, seed: int, unit: Unit, **more: Any
 ) -> FloatArray:
-    given: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": DELTA,
-        "random_state": seed,
-        **_unit(unit),
-    }
-    model = PrivateKMeans(N_CLUSTERS, radius=_radius(data), init=init, **given)
+    given: dict[str, Any] = {"radius": _radius(data), **_unit(unit), **more}
+    model = kind(N_CLUSTERS, epsilon=epsilon, delta=DELTA, random_state=seed, **given)
     centers: FloatArray = model.fit(Federation.in_process(data.tables)).cluster_centers_
     return centers
+
+
+def _flagship(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
+    return _fitted(PrivateKMeans, data, epsilon, seed, unit)
 
 
 def _seeded(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
-    return _flagship(data, epsilon, seed, unit, init=data.server)
+    return _fitted(PrivateKMeans, data, epsilon, seed, unit, init=data.server)
 
 
 def _sphere_packing(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
-    given: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": DELTA,
-        "random_state": seed,
-        **_unit(unit),
-    }
-    model = DPLloyd(N_CLUSTERS, radius=_radius(data), **given)
-    centers: FloatArray = model.fit(Federation.in_process(data.tables)).cluster_centers_
-    return centers
+    return _fitted(DPLloyd, data, epsilon, seed, unit)
 
 
 def _server_lloyds(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
