@@ -241,8 +241,8 @@ CATALOGUE = (
     Mutation(
         "a first row taken for names",
         "tables.py",
-        "if named is None and unit.column is None and source.schema.looks_like_a_row:",
-        "if False:",
+        "and named is None and unit.column is None and whole.looks_like_a_row:",
+        "and False:",
     ),
     Mutation(
         "rows counted in other cubes",
