@@ -112,7 +112,7 @@ def test_temporary_files_are_closed_at_once_when_writing_them_fails(
 
     monkeypatch.setattr(tempfile, "TemporaryFile", listened)
     table = pa.table({"a": [1.0], "who": ["ann"]})
-    monkeypatch.setattr("privclust.engines.spilled.cells_to_rows", None)
+    monkeypatch.setattr("privclust.engines.spilled.on_grid", None)
     with pytest.raises(EngineError):
         SpilledEngine(source(lambda: table), ["a"], ONE, Unit("who", 1)).aggregate(Count())
     assert opened

@@ -123,7 +123,7 @@ def test_a_function_must_return_a_stream(returned: Any) -> None:
         (pl.Binary, "text"),
         (pl.Categorical, "text"),
         (pl.Enum(["1"]), "text"),
-        (pl.Date, "other"),
+        (pl.Date, "date"),
         (pl.List(pl.Float64), "other"),
     ],
     ids=str,
@@ -159,7 +159,7 @@ def test_a_type_that_cannot_be_read_is_refused_when_the_table_is_opened(declared
         ("blob", "text"),
         ("uuid", "text"),
         ("enum('x')", "text"),
-        ("date", "other"),
+        ("date", "date"),
         ("double[]", "other"),
     ],
 )

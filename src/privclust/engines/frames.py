@@ -29,8 +29,8 @@ def schema_of(table: Any) -> Schema:
 
     Examples
     --------
-    >>> schema_of(np.zeros((5, 2)))
-    Schema(names=None, kinds=('number', 'number'))
+    >>> schema_of(np.zeros((5, 2))).kinds
+    ('number', 'number')
     """
     library = type(table).__module__.split(".")[0]
     if isinstance(table, np.ndarray):
