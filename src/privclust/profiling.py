@@ -15,7 +15,7 @@ from privclust.algorithms.profile import ColumnProfile, found_in
 from privclust.bounds import Declarations, declared_columns
 from privclust.engines.base import COORDINATES_MAX
 from privclust.errors import ColumnError, ParameterError, shown
-from privclust.fitting import stated, told_of_clients
+from privclust.fitting import check_public, stated, told_of_clients
 from privclust.geometry.grid import to_grid
 from privclust.mixed import Column
 from privclust.parameters import budget_of, parameters_of
@@ -180,6 +180,7 @@ def clusters_of(model: Any) -> str:
 
 def _budget(model: Any, epsilon: float, delta: float | None) -> Budget:
     statement: Statement = model.privacy_statement_
+    check_public(model, epsilon, "the model to profile")
     if float("inf") in (statement.epsilon, epsilon):
         raise ParameterError(
             "a profile needs a finite epsilon, and a model that was fitted with one: of centres "

@@ -187,7 +187,7 @@ class PrivateKMeans(
             plan = partial(make_plan, max_clusters=cells)
             fitting.fit(self, table, plan, private_kmeans.run, resume)
         else:
-            start = start_of(self.init, table, CELLS_PER_CLUSTER * self.n_clusters)
+            start = start_of(self.init, table, CELLS_PER_CLUSTER * self.n_clusters, self.epsilon)
             seeded = partial(seeded_kmeans.plan, max_clusters=cells, start=start)
             fitting.fit(self, table, seeded, seeded_kmeans.run, resume)
         return self
