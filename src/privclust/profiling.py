@@ -24,7 +24,7 @@ from privclust.privacy.curator import Curator, Release
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.profiled import Profiled, number_of, written
-from privclust.recording import ledger_of
+from privclust.recording import fact_of_period, ledger_of
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball
 from privclust.release.statement import Record, Statement
@@ -142,14 +142,17 @@ def ask(
     delta: float | None,
     ledger: str | None,
     dataset: str | None,
+    period: str | None,
 ) -> Profile:
     """Ask a profile's questions, within what the data set's budget has left."""
     domain, unit = table.domain, table.engine.unit
     assert isinstance(domain, Profiled)
     budget = _budget(model, epsilon, delta)
     account, label = ledger_of(*_account(model, ledger, dataset), unit)
+    _check_account(model.privacy_statement_.record, account, label)
     planned = algorithm.plan(in_ball(model.domain_, model.cluster_centers_), domain, budget)
     facts = _facts(model, domain, budget, unit.name)
+    facts |= fact_of_period(getattr(model, "period", None) if period is None else period)
     curator = Curator.open(table.engine, planned.spending, account, label, facts)
     with threadpool_limits(1, "blas"):
         try:
@@ -209,6 +212,18 @@ def _account(model: Any, ledger: str | None, dataset: str | None) -> tuple[objec
             "charged to the same account."
         )
     return place, label
+
+
+def _check_account(record: Record | None, account: Ledger | None, label: str) -> None:
+    """Refuse an account that did not pay for the fit: the rows would have two budgets."""
+    if record is None or account is None:
+        return
+    if label != record.dataset or record.run not in {run.name for run in account.runs(label)}:
+        raise ParameterError(
+            f"the fit is run {record.run} of data set {shown(record.dataset)}, which this ledger "
+            f"does not have under {shown(label)}. Give the ledger and the data set that paid for "
+            "the fit: rows with two accounts would be protected by neither."
+        )
 
 
 def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str, str]:

@@ -47,6 +47,7 @@ def profile(
     delta: float | None = None,
     ledger: str | None = None,
     dataset: str | None = None,
+    period: str | None = None,
 ) -> Profile:
     """Measure what other columns are like in each cluster, at a price of its own.
 
@@ -67,12 +68,14 @@ def profile(
     delta : float, optional
         Probability with which it may fail; by default that of the fit.
     ledger, dataset : str, optional
-        Which account pays; by default that of the fit.
+        Which account pays; that of the fit, whose place a model file does not say.
+    period : str, optional
+        Which period pays, if the account has any; by default that of the fit.
     """
     check_is_fitted(self)
     table = profiling.open_profile(self, X, columns, bounds)
     del X
-    return profiling.ask(self, table, epsilon, delta, ledger, dataset)
+    return profiling.ask(self, table, epsilon, delta, ledger, dataset, period)
 
 
 def n_features_out(self: Any) -> int:

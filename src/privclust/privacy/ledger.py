@@ -8,6 +8,7 @@ Everything is an entry of an append-only journal; what is left of a budget is wo
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -33,6 +34,7 @@ from privclust.privacy.journal import Entry, Journal, LedgerError, MemoryJournal
 from privclust.privacy.verification import problems
 
 FORMAT = 1
+_PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 
 class BudgetExceededError(RuntimeError):
@@ -322,7 +324,7 @@ def _period(account: Dataset, facts: Mapping[str, str]) -> str | None:
     """Return the period of a run, which an account with periods must have and no other may."""
     period = facts.get("period")
     if (period is None) == (account.periods == 1):
-        return period
+        return None if period is None else _well_named(period)
     if period is None:
         raise LedgerError(
             f"data set {account.label!r} has {account.periods} periods that share its budget. Say "
@@ -331,6 +333,17 @@ def _period(account: Dataset, facts: Mapping[str, str]) -> str | None:
     raise LedgerError(
         f"data set {account.label!r} has no periods. Leave period out; whoever owns a table that "
         "is released again and again creates its data set with periods."
+    )
+
+
+def _well_named(period: str) -> str:
+    """Refuse a name that could be written in two ways, and so have two shares."""
+    if _PERIOD.fullmatch(period):
+        return period
+    raise LedgerError(
+        f"a period is named by capital letters, digits and hyphens, such as '2026-W07', not by "
+        f"{shown(period)}. Name the same period in the same way each time: each name has a part of "
+        "the budget of its own."
     )
 
 
