@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "outside_links",
     "typed_commands",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

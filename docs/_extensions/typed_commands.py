@@ -60,7 +60,7 @@ def _default(parameter: Any) -> str:
     if parameter.required:
         return "has to be said"
     value = parameter.default
-    if value is None or value == () or value == [] or callable(value):
+    if value in (None, "", (), []) or callable(value):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
