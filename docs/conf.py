@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+html_sidebars: dict[str, list[str]] = {"index": []}
 
 
 def _is_ours(member: object) -> bool:
@@ -92,6 +93,14 @@ def _skip_what_others_wrote(
     return None if skip or _is_ours(member) else True
 
 
+def _link_pages(
+    app: Sphinx, what: str, name: str, thing: object, options: Any, lines: list[str]
+) -> None:
+    # Docstrings name pages by their path, which is what helps in a terminal.
+    lines[:] = [re.sub(r"\bdocs/([\w/-]+)\.md", r":doc:`/\1`", line) for line in lines]
+
+
 def setup(app: Sphinx) -> None:
-    """Let pages of classes show our own methods only."""
+    """Let pages of classes show our own methods only, with links to pages."""
     app.connect("autodoc-skip-member", _skip_what_others_wrote)
+    app.connect("autodoc-process-docstring", _link_pages)

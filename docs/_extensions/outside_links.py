@@ -1,4 +1,4 @@
-"""Lets links to Markdown at the root of the repository end at the pages that show it in the site."""
+"""Lets links to Markdown at the repository's root end at the pages that show it in the site."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Client:
         return schema_of(self._table) if source is None else source.schema
 
     def answer(self, message: bytes) -> bytes:
-        """Return the answer to an encoded `Question`, or nothing if there is none."""
+        """Return the answer to `message`, an encoded question, or nothing if there is none."""
         try:
             return self._answered(message)
         except EngineError:
@@ -86,7 +86,7 @@ class Client:
 
     @guarded
     def forget(self, fit: bytes) -> None:
-        """Forget the samples of a fit that has ended."""
+        """Forget the samples of `fit`, which has ended."""
         self._samples.forget(fit)
 
     @guarded
