@@ -250,7 +250,7 @@ class Ledger:
         return None
 
     def record(self, run: str, slot: str, answer: Answer) -> Answer:
-        """Store the `answer` of a `run` to a claimed `slot`; return it, or what was stored first."""
+        """Store the `answer` of a `run` to a claimed `slot`; return it, or what was there first."""
         with self._journal.writing() as pages:
             lines = pages.lines("claim", "answer", run=run, slot=slot)
             if not lines or lines[0].entry.kind != "claim":
