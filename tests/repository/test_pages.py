@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,19 @@ def test_the_file_of_the_page_on_profiles_declares_what_its_mapping_does() -> No
     columns, origin = declared_columns(Path("profile.toml"), ["income", "ward"])
     assert columns == tuple(one.column for one in profile.columns)
     assert origin == "domain knowledge"
+
+
+def test_the_page_on_installing_names_what_each_extra_pulls() -> None:
+    declared = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    extras = declared["optional-dependencies"]
+    lines = (DOCS / "start" / "install.md").read_text().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    pulled = {extra: set(names.split(", ")) for _, extra, names in rows[1:] if "[" not in names}
+    for extra, names in pulled.items():
+        wanted = extras[extra.strip("`")] if "`" in extra else declared["dependencies"]
+        found = {re.split(r"[\[<>=;]", requirement)[0] for requirement in wanted}
+        assert names == found
+    assert {"`cli`", "`report`", "`spark`", "`flower`", "`sql`"} <= set(pulled)
 
 
 def test_the_app_of_the_federation_is_the_one_that_its_page_names() -> None:
