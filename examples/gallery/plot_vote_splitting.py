@@ -9,7 +9,7 @@ The obvious rule keeps the candidates with most votes. It fails just where evolu
 many candidates stand in one blob they *split* its votes. Each has fewer than a lone candidate
 elsewhere, so the blob loses its seat, and the next generation is born somewhere else.
 
-`PEMeans` therefore runs weighted k-means on all candidates, with votes as weights. What counts then
+``PEMeans`` therefore runs weighted k-means on all candidates, with votes as weights. What counts then
 is how many votes lie in a place, not how many candidates share them. Humphries, Lin and Yekhanin
 saw this; here are four made-up blobs and four elections without noise, so that nothing but the
 rule differs.
@@ -56,7 +56,7 @@ def by_k_means(candidates: FloatArray, votes: FloatArray, rng: np.random.Generat
 # %%
 # The elections
 # -------------
-# Rows sit behind an engine and only the Curator asks them, as in every fit. With `NoNoise` its
+# Rows sit behind an engine and only the Curator asks them, as in every fit. With ``NoNoise`` its
 # answers are exact: fine for rows that are made up, and marked as not private in each Release.
 
 

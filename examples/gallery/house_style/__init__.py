@@ -1,16 +1,8 @@
-"""What the gallery's pictures have in common.
-
-Run as ``python examples/gallery/house_style.py SCRIPT PNG`` it keeps a script's picture, for pages
-that show it outside the gallery.
-"""
+"""What the gallery's pictures have in common."""
 
 from __future__ import annotations
 
-import runpy
-import sys
-
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from privclust.drawing import PALETTE
@@ -48,9 +40,3 @@ def as_map(axes: Axes, lower: float, upper: float) -> None:
     axes.set(aspect="equal", xlim=(lower, upper), ylim=(lower, upper), xticks=(), yticks=())
     axes.spines[:].set_visible(True)
     axes.spines[:].set_color(PALE)
-
-
-if __name__ == "__main__":
-    script, picture = sys.argv[1:]
-    runpy.run_path(script)
-    plt.gcf().savefig(picture, metadata={"Software": None})
