@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     "SECURITY.md",
     "docs/assurance.md",
+    "docs/explanations/pitfalls.md",
     *(f"docs/proofs/{path.name}" for path in sorted((ROOT / "docs/proofs").glob("*.md"))),
 ]
 MUTATIONS = {mutation.name for mutation in CATALOGUE}
