@@ -27,11 +27,12 @@ from privclust.engines.schema import Schema
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.units import clipped_whole
-from privclust.engines.wire import VERSION, Question, WireError, decode, encode
+from privclust.engines.wire import Question, WireError, decode, encode
 from privclust.errors import UnreadableFileError
 from privclust.mixed import Mixed
 from privclust.profiled import Profiled
 from privclust.queries import Query
+from privclust.version import __version__
 
 NONCE_BYTES = 16
 FAILED = b"failed"
@@ -92,7 +93,7 @@ class Client:
     @guarded
     def _answered(self, message: bytes) -> bytes:
         question = decode(message, Question)
-        sums = self._sums(question) if question.version == VERSION else None
+        sums = self._sums(question) if question.version == __version__ else None
         if sums is None:
             return b""
         clamped = np.array([max(-LARGEST, min(LARGEST, value)) for value in sums], dtype="<i8")
