@@ -35,6 +35,7 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4  # pages link to headings as a repository host spells them
 
+default_role = "literal"  # docstrings mark names so
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc says types in words
 autodoc_member_order = "bysource"
