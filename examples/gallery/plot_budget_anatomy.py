@@ -74,7 +74,8 @@ for row, model in enumerate(fits.values()):
             for line in model.privacy_statement_.releases
             if line.slot.split()[0] in words.split()
         ]
-        axes.barh(row, asked, 0.55, left + np.cumsum([0, *asked[:-1]]), color=color, edgecolor="w")
+        starts = left + np.cumsum([0, *asked[:-1]])
+        axes.barh(row, asked, 0.55, starts, color=color, edgecolor="white", linewidth=0.5)
         if sum(asked) > 0.08:
             axes.text(left + 0.01, row + 0.37, f"{sum(asked):.0%}", va="center")
         left += sum(asked)
