@@ -2,19 +2,19 @@
 Private evolution, drawn
 ========================
 
-One generation of ``PEMeans``, in four steps. Rows vote for the nearest of many candidate centres. Noise goes
-on the votes, once, and that is all that is ever learned from the rows: no row is averaged, so
-nobody needs to know how far away a row may lie. The candidates with too few noisy votes are dropped, weighted k-means
-on the others gives the survivors, and survivors have children, most nearby and a few far away.
-The children stand in the next election.
+One generation of ``PEMeans``, in four steps. Rows vote for the nearest of many candidate centres.
+Noise goes on the votes, and nothing else is learned from the rows: one row more or less changes
+one vote, wherever it lies. Candidates with too few noisy votes are dropped, weighted k-means on
+the others gives the survivors, and survivors have children, most of them near and a few far away.
+Survivors and children stand in the next election.
 
-What to see: a candidate in an empty place may win noisy votes, but few, and three of them together weigh little
-against a blob. The explanation is in :doc:`/explanations/private-evolution`.
+What to see: a candidate in an empty place may win noisy votes, but few against those of a blob.
+The explanation is in :doc:`/explanations/private-evolution`.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, PALE, RED, WIDTH, as_map, use_house_style
+from house_style import BLUE, INK, PALE, RED, WIDTH, as_map, use_house_style
 
 from privclust.algorithms.pe_means import keep_leaders, next_generation
 from privclust.domain import Ball
@@ -36,8 +36,8 @@ rows = middles[rng.integers(0, CLUSTERS, 1200)] + rng.normal(0, 0.1, (1200, 2))
 # %%
 # The votes
 # ---------
-# The rows are made up, so we may ask once without noise, for the first panel. A real fit has the second
-# only: one of five elections at epsilon 1.
+# The rows are made up, so we may ask once without noise, for the first panel. A real fit has the
+# second only: one of five elections at epsilon 1.
 
 
 def votes_for(candidates: FloatArray) -> FloatArray:
@@ -79,6 +79,13 @@ surviving.scatter(*survivors.T, s=260, facecolor="none", edgecolor=RED, linewidt
 surviving.set_title("3. k-means finds survivors")
 born.scatter(*children.T, s=9, color=BLUE)
 born.scatter(*survivors.T, s=260, facecolor="none", edgecolor=RED, linewidth=2)
-born.set_title("4. children stand next")
-figure.suptitle("One generation; only step 1 touches rows, only noisy votes leave")
+closer = born.inset_axes((0.04, 0.04, 0.38, 0.38))
+as_map(closer, -0.05, 0.05)
+west, south = survivors[survivors[:, 0].argmin()] - 0.05
+closer.set(xlim=(west, west + 0.1), ylim=(south, south + 0.1))
+closer.scatter(*children.T, s=9, color=BLUE)
+closer.scatter(*survivors.T, s=60, marker="+", color=RED)
+born.indicate_inset_zoom(closer, edgecolor=INK)
+born.set_title("4. their children stand next")
+figure.suptitle("One generation; nothing but noisy votes leaves the rows")
 plt.show()

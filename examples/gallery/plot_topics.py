@@ -2,17 +2,18 @@
 Topics of messages
 ==================
 
-What do people write to a city's help line about? Messages are as private as anything, and whoever writes
-often gives more away. So what is protected here is a *person*: all messages of one author together.
+What do people write to a city's help line about? Messages are as private as anything, and whoever
+writes often gives more away. So what is protected here is a *person*: all messages of one author
+together.
 
-The messages are made up, from six topics that nobody tells the model. Each becomes a vector by hashing its
-words into 256 columns; an embedding would do as well. With ``metric="cosine"`` only directions count, and
-no bounds are needed.
+The messages are made up, from six topics that nobody tells the model. Each becomes a vector by
+hashing its words into 256 columns; an embedding would do as well. With ``metric="cosine"`` only
+directions count, and no bounds are needed.
 
-A centre is a noisy direction without words. To read it, take a list of words that is public anyway, such as a
-dictionary, turn each word into a vector by the same rule, and see which point the way of the centre. That
-follows from the centre and public things alone, so it costs nothing. The grey word in each panel is
-one that nobody wrote, the best of eight such words.
+A centre is a noisy direction without words. To read it, take a list of words that is public
+anyway, such as a dictionary, turn each word into a vector by the same rule, and see which point
+the way of the centre. That follows from the centre and public things alone, so it costs nothing.
+The grey word in each panel is one that nobody wrote, the best of eight such words.
 """
 
 import matplotlib.pyplot as plt
@@ -42,8 +43,8 @@ AUTHORS, EACH = 3000, 4
 # %%
 # Messages, and what becomes of them
 # ----------------------------------
-# Authors write four messages each, mostly on one topic. Vectors go into one Arrow column, authors into
-# another. Words of grammar are dropped by a public list.
+# Authors write four messages each, mostly on one topic. Vectors go into one Arrow column, authors
+# into another. Words of grammar are dropped by a public list.
 
 rng = np.random.default_rng(0)
 favourite = rng.integers(0, len(TOPICS), AUTHORS)
@@ -66,7 +67,8 @@ table = pa.table(
 # %%
 # One fit
 # -------
-# ``unit_rows=4``: up to four messages of an author count in full, more would be scaled down together.
+# ``unit_rows=4``: up to four messages of an author count in full, more would be scaled down
+# together.
 
 model = PrivateKMeans(
     len(TOPICS), epsilon=2.0, delta=1e-6, metric="cosine", unit="author", unit_rows=EACH

@@ -2,17 +2,17 @@
 Uber pick-ups on a map
 ======================
 
-Where do people get into a car? The answer is useful, and the file it comes from says where somebody was on
-a certain night. So the rows are not drawn here: nothing in this picture depends on a pick-up but forty
-noisy centres and their noisy sizes, at epsilon 1.
+Where do people get into a car? The answer is useful, and the file it comes from says where
+somebody was on a certain night. So the rows are not drawn here: nothing in this picture depends
+on a pick-up but forty noisy centres and their noisy sizes, at epsilon 1.
 
 Look at the three airports. Their places are typed from public knowledge, as is the coast, a rough
-sketch; the centres beside them were found. Manhattan is crowded with centres, because k-means puts them
-where rows are.
+sketch; the centres beside them were found. Manhattan is crowded with centres, because k-means
+puts them where rows are.
 
-The bounds are those of a whole region, about 170 by 210 km, of which the map shows the middle. What is
-protected is one pick-up. Somebody with many pick-ups is protected less, and would need a column of
-ids and ``unit="passenger"``, which this file does not have.
+The bounds are those of a whole region, about 170 by 210 km, of which the map shows the middle.
+What is protected is one pick-up. Somebody with many pick-ups is protected less, and would need a
+column of ids and ``unit="passenger"``, which this file does not have.
 """
 
 import os
@@ -38,8 +38,9 @@ LABELS = ((40.795, -73.85), (40.625, -73.77), (40.67, -74.22), (40.79, -74.18), 
 # %%
 # The pick-ups
 # ------------
-# The data set, a part of April 2014, is not part of the repository: ``PRIVCLUST_DATA`` names the folder that holds
-# it. Without it, pick-ups around the landmarks are made up, and the title says so.
+# The data set, a part of April 2014, is not part of the repository: ``PRIVCLUST_DATA`` names the
+# folder that holds it. Without it, pick-ups around the landmarks are made up, and the title says
+# so.
 
 
 def pickups() -> tuple[np.ndarray, str]:
