@@ -5,14 +5,14 @@ Anatomy of a budget
 A fit asks the rows some twenty questions. Each is charged a part of one total, which is fixed by
 epsilon and delta; what one question gets, another lacks. Here is where it goes.
 
-The parts are those of mu², the currency of the ledger, because they add up exactly; epsilons do not.
-Every part is public: it is in each model's ``releases_``, in its ``privacy_statement_`` and, if there
-is one, in the :doc:`ledger </ledger>`.
+The parts are those of mu², the currency of the ledger, because they add up exactly; epsilons do
+not. Every part is public: it is in each model's ``releases_``, in its ``privacy_statement_`` and,
+if there is one, in the :doc:`ledger </ledger>`.
 
-Three things to see. Finding out where rows are is cheap, and it is why bounds may be loose. With 8
-columns more than half goes to finding clusters; with 64, where a mean has many more numbers to hide, most
-goes to the means. And a fit that starts from last week's centres has little to find, so it has twice
-as much left for the means (:doc:`/series`).
+Three things to see. Finding out where rows are is cheap, and it is why bounds may be loose. With
+8 columns more than half goes to finding clusters; with 64, where a mean has many more numbers to
+hide, most goes to the means. And a fit that starts from last week's centres has little to find,
+so it has twice as much left for the means (:doc:`/series`).
 """
 
 import matplotlib.pyplot as plt
@@ -46,8 +46,8 @@ fits = {
 }
 
 # %%
-# Questions have names, and the first word of a name says what it was for. Each is charged before a row
-# is read. These are the first of the first fit:
+# Questions have names, and the first word of a name says what it was for. Each is charged before a
+# row is read. These are the first of the first fit:
 
 for line in few.privacy_statement_.releases[:6]:
     print(f"{line.slot:<8} {line.query:<18} {line.share:.2%}")
@@ -74,7 +74,8 @@ for row, model in enumerate(fits.values()):
             for line in model.privacy_statement_.releases
             if line.slot.split()[0] in words.split()
         ]
-        axes.barh(row, asked, 0.55, left + np.cumsum([0, *asked[:-1]]), color=color, edgecolor="w")
+        starts = left + np.cumsum([0, *asked[:-1]])
+        axes.barh(row, asked, 0.55, starts, color=color, edgecolor="white", linewidth=0.5)
         if sum(asked) > 0.08:
             axes.text(left + 0.01, row + 0.37, f"{sum(asked):.0%}", va="center")
         left += sum(asked)

@@ -2,16 +2,17 @@
 Epsilon against error
 =====================
 
-How much accuracy does a stronger promise cost? Here are 4,000 made-up rows in eight clusters, fitted
-three times at each epsilon. Each dot is one fit: how much larger its loss is than that of k-means.
+How much accuracy does a stronger promise cost? Here are 4,000 made-up rows in eight clusters,
+fitted three times at each epsilon. Each dot is one fit: how much larger its loss is than that of
+k-means.
 
-The line is what :func:`privclust.plan` says *before* anything is fitted, from the numbers of rows,
-columns and clusters alone. It reads no table and costs nothing, so it is the right place to choose
-epsilon: fits to try one out would all have to be paid for.
+The line is what :func:`privclust.plan` says *before* anything is fitted, from the numbers of
+rows, columns and clusters alone. It reads no table and costs nothing, so it is the right place to
+choose epsilon: fits to try one out would all have to be paid for.
 
-Two things to see. Halving epsilon costs about four times the extra loss, as noise of twice the size
-does. And there is a cliff: below some epsilon noise hides whole clusters, and fits differ widely from
-each other. More rows move the cliff to the left.
+Two things to see. Halving epsilon costs about four times the extra loss, as noise of twice the
+size does. And there is a cliff: below some epsilon noise hides whole clusters, and fits differ
+widely from each other. More rows move the cliff to the left.
 """
 
 import warnings

@@ -3,18 +3,21 @@ Loose bounds
 ============
 
 Bounds must come from knowledge of the field, never from the table, so they are always too wide.
-Somebody who writes 0 to 120 for the age of schoolchildren is about ten times off. How much does that
-cost?
+Somebody who writes 0 to 120 for the age of schoolchildren is about ten times off. How much does
+that cost?
 
-For most methods, nearly everything. Noise has to hide one row, which may lie anywhere within the bounds,
-so it grows with them, and whatever searches the bounds searches mostly empty space. The squares of a
-*histogram* grow until all rows lie in one of them. *DPLloyd* starts from centres spread over the
-bounds and adds noise as wide as they are.
+For most methods, nearly everything. Noise has to hide one row, which may lie anywhere within the
+bounds, so it grows with them, and whatever searches the bounds searches mostly empty space. The
+squares of a *histogram* grow until all rows lie in one of them. *DPLloyd* starts from centres
+spread over the bounds and adds noise as wide as they are.
 
 ``PrivateKMeans`` spends 1.5 % of its budget on looking where the rows are, from coarse to fine,
-and sizes all later noise by what it found. That is why :doc:`/bounds` can say that
-loose is safe.
+and sizes all later noise by what it found. That is why :doc:`/bounds` can say that loose is safe.
 """
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,6 +28,7 @@ from sklearn.cluster import KMeans
 from privclust import DPLloyd, PrivateKMeans
 from privclust.domain import Box, from_unit
 from privclust.engines.numpy import NumpyEngine
+from privclust.geometry.grid import FloatArray
 from privclust.privacy.budget import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
@@ -40,10 +44,11 @@ rows = middles[rng.integers(0, CLUSTERS, 5000)] + rng.normal(0, 0.08, (5000, 2))
 # The naive way
 # -------------
 # Cut the bounds into 32 by 32 squares, count rows in each with noise, drop counts that may be
-# noise alone, and run k-means on the rest. It keeps the same promise, and at tight bounds it does well.
+# noise alone, and run k-means on the rest. It keeps the same promise, and at tight bounds it does
+# well.
 
 
-def naive(width: float) -> np.ndarray:
+def naive(width: float) -> FloatArray:
     """Return centres found from a noisy histogram of the square from -width to width."""
     plan = make_plan(Budget(EPSILON, DELTA), [Slot("votes", 1.0)])
     box = Box([-width, -width], [width, width])
@@ -54,19 +59,16 @@ def naive(width: float) -> np.ndarray:
     kept = counts.values > 4 * counts.sigma
     points = from_unit(box, squares[kept])
     clusters = min(CLUSTERS, len(points))
-    return KMeans(clusters, random_state=0).fit(points, None, counts.values[kept]).cluster_centers_
+    centers: FloatArray = (
+        KMeans(clusters, random_state=0).fit(points, None, counts.values[kept]).cluster_centers_
+    )
+    return centers
 
 
-def lloyd(width: float) -> np.ndarray:
-    """Return the centres of DPLloyd."""
-    model = DPLloyd(CLUSTERS, epsilon=EPSILON, delta=DELTA, bounds=(-width, width))
-    return model.fit(rows).cluster_centers_
-
-
-def flagship(width: float) -> np.ndarray:
-    """Return the centres of PrivateKMeans."""
-    model = PrivateKMeans(CLUSTERS, epsilon=EPSILON, delta=DELTA, bounds=(-width, width))
-    return model.fit(rows).cluster_centers_
+def fitted(estimator: type[Any], width: float) -> FloatArray:
+    """Return the centres that an estimator of the package finds."""
+    model = estimator(CLUSTERS, epsilon=EPSILON, delta=DELTA, bounds=(-width, width)).fit(rows)
+    return np.asarray(model.cluster_centers_)
 
 
 # %%
@@ -77,10 +79,10 @@ def flagship(width: float) -> np.ndarray:
 widths = np.array([1, 10, 100, 1000])
 best = cdist(rows, KMeans(CLUSTERS, n_init=10, random_state=0).fit(rows).cluster_centers_)
 reference = (best.min(axis=1) ** 2).mean()
-ways = {
-    "DPLloyd": (lloyd, RED, "s"),
-    "a noisy histogram": (naive, INK, "D"),
-    "PrivateKMeans": (flagship, BLUE, "o"),
+ways: dict[str, Callable[[float], FloatArray]] = {
+    "DPLloyd": partial(fitted, DPLloyd),
+    "a noisy histogram": naive,
+    "PrivateKMeans": partial(fitted, PrivateKMeans),
 }
 ratios = {
     name: np.array(
@@ -89,15 +91,14 @@ ratios = {
             for width in widths
         ]
     )
-    for name, (way, _, _) in ways.items()
+    for name, way in ways.items()
 }
 
 use_house_style()
 figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
-for name, (_, color, marker) in ways.items():
-    axes.plot(widths, np.median(ratios[name], axis=1), color=color, linewidth=2)
-    dots = np.repeat(widths, 3)
-    axes.scatter(dots, ratios[name].ravel(), s=22, color=color, marker=marker, label=name)
+for (name, ratio), color, marker in zip(ratios.items(), (RED, INK, BLUE), "sDo", strict=True):
+    axes.plot(widths, np.median(ratio, axis=1), color=color, linewidth=2)
+    axes.scatter(np.repeat(widths, 3), ratio, s=22, color=color, marker=marker, label=name)
 axes.axhline(1, color=GREY, linewidth=1, linestyle="--", zorder=0)
 axes.set(xscale="log", yscale="log")
 axes.set_xticks(widths, ["tight", "10 times\ntoo wide", "100 times", "1000 times"])

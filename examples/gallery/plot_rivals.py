@@ -7,8 +7,8 @@ promises nothing. The number in each panel is the loss over that of k-means, so 
 privacy at all.
 
 What to look for are towns without a cross, and crosses between two towns. A published method pays
-for its promise by losing some; ``PrivateKMeans`` spends its budget on first finding where rows are and
-then splitting what is large, and loses none here.
+for its promise by losing some; ``PrivateKMeans`` spends its budget on first finding where rows
+are and then splitting what is large, and loses none here.
 
 This is one fit each on one easy table, so it shows *how* methods fail, not how often. That was
 measured over 37 tables and five values of epsilon: :doc:`/benchmarks`.
@@ -28,8 +28,8 @@ places = rng.uniform(10, 90, (TOWNS, 2))
 rows = places[rng.integers(0, TOWNS, 6000)] + rng.normal(0, 2.2, (6000, 2))
 
 # %%
-# All private estimators take the same words. Bounds are part of the promise: here a square of 100 by
-# 100 km, typed, not read off the rows.
+# All private estimators take the same words. Bounds are part of the promise: here a square of 100
+# by 100 km, typed, not read off the rows.
 
 PRIVATE = (
     "PrivateKMeans",
@@ -48,8 +48,8 @@ for name in PRIVATE:
     found[name] = model.fit(rows)
 
 # %%
-# HDPEMeans is made for many columns and projects two onto others here, and FedDPKMeans would rather
-# have public rows to start from: neither is at home on this table.
+# HDPEMeans is made for many columns and projects two onto others here, and FedDPKMeans would
+# rather have public rows to start from: neither is at home on this table.
 
 use_house_style()
 figure, grid = plt.subplots(3, 3, figsize=(WIDTH, 7.4), sharex=True, sharey=True)

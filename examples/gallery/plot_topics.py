@@ -2,23 +2,24 @@
 Topics of messages
 ==================
 
-What do people write to a city's help line about? Messages are as private as anything, and whoever writes
-often gives more away. So what is protected here is a *person*: all messages of one author together.
+What do people write to a city's help line about? Messages are as private as anything, and whoever
+writes often gives more away. So what is protected here is a *person*: all messages of one author
+together.
 
-The messages are made up, from six topics that nobody tells the model. Each becomes a vector by hashing its
-words into 256 columns; an embedding would do as well. With ``metric="cosine"`` only directions count, and
-no bounds are needed.
+The messages are made up, from six topics that nobody tells the model. Each becomes a vector by
+hashing its words into 256 columns; an embedding would do as well. With ``metric="cosine"`` only
+directions count, and no bounds are needed.
 
-A centre is a noisy direction without words. To read it, take a list of words that is public anyway, such as a
-dictionary, turn each word into a vector by the same rule, and see which point the way of the centre. That
-follows from the centre and public things alone, so it costs nothing. Words of the list that nobody wrote,
-such as *violin*, stay where they belong: at the end.
+A centre is a noisy direction without words. To read it, take a list of words that is public
+anyway, such as a dictionary, turn each word into a vector by the same rule, and see which point
+the way of the centre. That follows from the centre and public things alone, so it costs nothing.
+The grey word in each panel is one that nobody wrote, the best of eight such words.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
-from house_style import BLUE, WIDTH, use_house_style
+from house_style import BLUE, GREY, WIDTH, use_house_style
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from privclust import PrivateKMeans
@@ -37,13 +38,13 @@ FRAMES = (
     "since monday {} and {}, and now also {} with {}",
     "who is responsible for {} and {}? we have {} and {} every week",
 )
-AUTHORS, EACH = 5000, 4
+AUTHORS, EACH = 3000, 4
 
 # %%
 # Messages, and what becomes of them
 # ----------------------------------
-# Authors write four messages each, mostly on one topic. Vectors go into one Arrow column, authors into
-# another. Words of grammar are dropped by a public list.
+# Authors write four messages each, mostly on one topic. Vectors go into one Arrow column, authors
+# into another. Words of grammar are dropped by a public list.
 
 rng = np.random.default_rng(0)
 favourite = rng.integers(0, len(TOPICS), AUTHORS)
@@ -66,7 +67,8 @@ table = pa.table(
 # %%
 # One fit
 # -------
-# ``unit_rows=4``: up to four messages of an author count in full, more would be scaled down together.
+# ``unit_rows=4``: up to four messages of an author count in full, more would be scaled down
+# together.
 
 model = PrivateKMeans(
     len(TOPICS), epsilon=2.0, delta=1e-6, metric="cosine", unit="author", unit_rows=EACH
@@ -78,15 +80,16 @@ print(model.privacy_statement_.unit)
 # -------------------
 # What all centres have in common, such as *please*, is taken off first: it sets no topic apart.
 
-words = np.array(" ".join((*TOPICS, UNWRITTEN, "please monday responsible week")).split())
+words = np.array(" ".join((UNWRITTEN, "please monday responsible week", *TOPICS)).split())
+unwritten = len(UNWRITTEN.split())
 apart = model.cluster_centers_ - model.cluster_centers_.mean(axis=0)
 scores = apart @ hashing.transform(words).toarray().T
 
 use_house_style()
 figure, grid = plt.subplots(3, 2, figsize=(WIDTH, 6.6), sharex=True)
 for axes, score, size in zip(grid.flat, scores, model.cluster_sizes_, strict=True):
-    best = np.argsort(-score)[:6]
-    axes.barh(words[best], score[best], color=BLUE, height=0.65)
+    best = [*np.argsort(-score)[:5], np.argmax(score[:unwritten])]
+    axes.barh(words[best], score[best], color=[BLUE] * 5 + [GREY], height=0.65)
     axes.invert_yaxis()
     axes.set_title(f"about {size:,.0f} messages")
     axes.tick_params(left=False)

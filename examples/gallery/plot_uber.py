@@ -2,17 +2,17 @@
 Uber pick-ups on a map
 ======================
 
-Where do people get into a car? The answer is useful, and the file it comes from says where somebody was on
-a certain night. So the rows are not drawn here: nothing in this picture depends on a pick-up but forty
-noisy centres and their noisy sizes, at epsilon 1.
+Where do people get into a car? The answer is useful, and the file it comes from says where
+somebody was on a certain night. So the rows are not drawn here: nothing in this picture depends
+on a pick-up but forty noisy centres and their noisy sizes, at epsilon 1.
 
 Look at the three airports. Their places are typed from public knowledge, as is the coast, a rough
-sketch; the centres beside them were found. Midtown takes a dozen centres, because k-means puts centres where
-rows are.
+sketch; the centres beside them were found. Manhattan is crowded with centres, because k-means
+puts them where rows are.
 
-The bounds are those of a whole region, some 150 km across, of which the map shows the middle. What is
-protected is one pick-up. Somebody with many pick-ups is protected less, and would need a column of
-ids and ``unit="passenger"``, which this file does not have.
+The bounds are those of a whole region, about 170 by 210 km, of which the map shows the middle.
+What is protected is one pick-up. Somebody with many pick-ups is protected less, and would need a
+column of ids and ``unit="passenger"``, which this file does not have.
 """
 
 import os
@@ -33,12 +33,14 @@ LANDMARKS = {
     "Grand Central": (40.753, -73.977),
     "Wall Street": (40.706, -74.009),
 }
+LABELS = ((40.795, -73.85), (40.625, -73.77), (40.67, -74.22), (40.79, -74.18), (40.735, -74.19))
 
 # %%
 # The pick-ups
 # ------------
-# The data set, a month of 2014, is not part of the repository: ``PRIVCLUST_DATA`` names the folder that holds
-# it. Without it, pick-ups around the landmarks are made up, and the title says so.
+# The data set, a part of April 2014, is not part of the repository: ``PRIVCLUST_DATA`` names the
+# folder that holds it. Without it, pick-ups around the landmarks are made up, and the title says
+# so.
 
 
 def pickups() -> tuple[np.ndarray, str]:
@@ -86,18 +88,17 @@ LAND = """
 -74.250 40.500 -74.245 40.545 -74.205 40.560
 """
 use_house_style()
-figure, axes = plt.subplots(figsize=(WIDTH, 6.6))
-axes.set_facecolor("#e6eef5")
+figure, axes = plt.subplots(figsize=(WIDTH, 6.2))
+axes.set_facecolor("#d6e4f0")
 for outline in LAND.strip().split("\n\n"):
     axes.fill(*np.array(outline.split(), dtype=float).reshape(-1, 2).T, color="#f7f5f0", zorder=0)
 latitude, longitude = model.cluster_centers_.T
-axes.scatter(longitude, latitude, model.cluster_sizes_ / 12, color=RED, alpha=0.55, linewidth=0)
+axes.scatter(longitude, latitude, model.cluster_sizes_ / 20, color=RED, alpha=0.55, linewidth=0)
 axes.scatter(longitude, latitude, s=4, color=INK)
-for name, (north, east) in LANDMARKS.items():
+for (name, (north, east)), (up, along) in zip(LANDMARKS.items(), LABELS, strict=True):
+    leader = {"arrowstyle": "-", "color": BLUE, "linewidth": 0.8}
+    axes.annotate(name, (east, north), (along, up), color=BLUE, arrowprops=leader)
     axes.scatter(east, north, s=60, marker="+", color=BLUE)
-    beside = (6, -12) if east > -73.95 else (-6, -12)
-    side = "left" if east > -73.95 else "right"
-    axes.annotate(name, (east, north), beside, textcoords="offset points", ha=side, color=BLUE)
 axes.set(xlim=(-74.24, -73.70), ylim=(40.55, 40.93), xticks=(), yticks=())
 axes.set_aspect(1 / np.cos(np.radians(40.75)))  # a degree east is shorter than one north
 axes.spines[:].set_visible(False)

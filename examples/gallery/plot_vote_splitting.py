@@ -2,17 +2,17 @@
 Vote splitting
 ==============
 
-Private evolution finds centres by elections: every row votes for the nearest of many candidates, a
-few candidates survive, and their children stand in the next election. Who should survive?
+Private evolution finds centres by elections: every row votes for the nearest of many candidates,
+a few candidates survive, and their children stand in the next election. Who should survive?
 
-The obvious rule keeps the candidates with most votes. It fails just where evolution did well: where
-many candidates stand in one blob they *split* its votes. Each has fewer than a lone candidate
-elsewhere, so the blob loses its seat, and the next generation is born somewhere else.
+The obvious rule keeps the candidates with most votes. It fails just where evolution did well:
+where many candidates stand in one blob they *split* its votes. Each has fewer than a lone
+candidate elsewhere, so the blob loses its seat, and the next generation is born somewhere else.
 
-``PEMeans`` therefore runs weighted k-means on all candidates, with votes as weights. What counts then
-is how many votes lie in a place, not how many candidates share them. Humphries, Lin and Yekhanin
-saw this; here are four made-up blobs and four elections without noise, so that nothing but the
-rule differs.
+``PEMeans`` therefore runs weighted k-means on all candidates, with votes as weights. What counts
+then is how many votes lie in a place, not how many candidates share them. Humphries, Lin and
+Yekhanin saw this; here are four made-up blobs and four elections without noise, so that nothing
+but the rule differs.
 """
 
 from collections.abc import Callable
