@@ -25,7 +25,7 @@ def described(command: Any, name: str) -> Iterator[str]:
     yield "```\n"
     rows = [_row(p) for p in command.params if p.name != "help" and not p.hidden]
     if rows:
-        yield "| option or argument | meaning | if you do not say |\n|---|---|---|"
+        yield "| option or argument | meaning | default |\n|---|---|---|"
         yield from rows
         yield ""
     for word, below in own.items():
@@ -58,7 +58,7 @@ def _allowed(parameter: Any) -> str:
 
 def _default(parameter: Any) -> str:
     if parameter.required:
-        return "has to be said"
+        return "required"
     value = parameter.default
     if value in (None, "", (), []) or callable(value):
         return ""
