@@ -1,4 +1,4 @@
-"""The tests that the oldest versions must pass: what holds the promise, and little that takes long."""
+"""The tests that the oldest versions must pass: what holds the promise, in a short time."""
 
 from __future__ import annotations
 
