@@ -1,4 +1,4 @@
-"""Chores that need an environment of their own: `nox -l` lists them."""
+"""What takes an environment of its own: ``nox --list`` shows it."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ def docs(session: nox.Session) -> None:
     session.install("--require-hashes", "--requirement", "constraints/dev.txt")
     session.install("--no-deps", "--no-build-isolation", "--editable", ".")
     session.run("sphinx-build", "-W", "--keep-going", "--quiet", "docs", "docs/_build")
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build reproducibly, write the bill of materials, try the wheel in fresh environments."""
+    session.install("--require-hashes", "-r", "constraints/release.txt")
+    session.run("python", "-m", "releasing")
