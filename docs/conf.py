@@ -62,6 +62,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_use_index = False  # the search finds more
+html_domain_indices = False
 html_theme_options = {
     "logo": {"text": "privclust"},
     "navbar_align": "left",

@@ -47,7 +47,7 @@ class Browser:
     def __init__(self, write: int, read: int) -> None:
         self._write, self._read, self._rest = write, read, b""
         self._count = 0
-        self._session = ""
+        self._session = self._target = ""
         self._events: list[str] = []
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -64,10 +64,12 @@ class Browser:
         return result
 
     def open(self, url: str, width: int, height: int = 900) -> None:
-        """Show a page in a window of this width, in a new tab."""
+        """Show a page in a window of this width, in a new tab, and close the one before."""
         self._session = ""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+        if self._target:
+            self.call("Target.closeTarget", targetId=self._target)
+        self._target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=self._target, flatten=True)[
             "sessionId"
         ]
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}

@@ -15,6 +15,7 @@ PAGES = (
     "index",
     "start/quickstart",
     "tutorials/first-clustering",
+    "gallery/index",
     "gallery/plot_rivals",
     "benchmarks",
     "reference/generated/privclust.PrivateKMeans",
@@ -31,6 +32,7 @@ TOO_WIDE = """
                  return true; })
   .map(e => e.outerHTML.slice(0, 120))
 """
+AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
 SEVERE = """
 axe.run({resultTypes: ["violations"]}).then(found => found.violations
   .filter(v => ["serious", "critical"].includes(v.impact))
@@ -56,18 +58,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize(("page", "width"), VIEWS)
-def test_nothing_is_cut_off_at_the_right(
+def test_a_page_fits_and_can_be_used_by_everybody(
     page: str, width: int, site: str, browser: Browser
 ) -> None:
     browser.open(f"{site}/{page}.html", width)
+    loaded = browser.evaluate('performance.getEntriesByType("resource").map(e => e.name)')
+    assert all(name.startswith((site, "data:")) for name in loaded)
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert browser.evaluate(TOO_WIDE) == []
-
-
-@pytest.mark.parametrize(("page", "width"), VIEWS)
-def test_axe_finds_nothing_serious(page: str, width: int, site: str, browser: Browser) -> None:
-    browser.open(f"{site}/{page}.html", width)
-    browser.evaluate(files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1")
+    browser.evaluate(AXE)
     assert browser.evaluate(SEVERE) == []
 
 
@@ -81,16 +80,9 @@ def test_the_search_finds_the_flagship(width: int, site: str, browser: Browser) 
     assert any("privclust.PrivateKMeans.html" in link for link in links)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_loads_nothing_from_elsewhere(page: str, site: str, browser: Browser) -> None:
-    browser.open(f"{site}/{page}.html", WIDTHS[-1])
-    loaded = browser.evaluate('performance.getEntriesByType("resource").map(e => e.name)')
-    assert all(name.startswith((site, "data:")) for name in loaded)
-
-
 def test_faults_would_be_noticed(site: str, browser: Browser) -> None:
     browser.open(f"{site}/index.html", WIDTHS[0])
-    browser.evaluate(files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1")
+    browser.evaluate(AXE)
     browser.evaluate(
         """document.querySelector("article").insertAdjacentHTML("beforeend",
         "<img src='data:,' style='display: block; width: 900px; max-width: none; height: 9px'>"); 1
