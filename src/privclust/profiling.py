@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.metadata import version
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -29,6 +28,7 @@ from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball
 from privclust.release.statement import Record, Statement
 from privclust.tables import OpenTable, open_profiled
+from privclust.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +221,7 @@ def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str,
         "delta": f"{budget.delta:g}",
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "unit": unit,
-        "privclust": version("privclust"),
+        "privclust": __version__,
     }
 
 

@@ -19,6 +19,7 @@ from privclust.errors import shown
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.release.statement import Record
+from privclust.version import __version__
 
 _SOMETIMES = ("init", "period")
 """Parameters that are facts where they are given."""
@@ -95,7 +96,7 @@ def recording(
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "seed": str(seed),
         "unit": unit.ledger_name,
-        "privclust": version("privclust"),
+        "privclust": __version__,
         "numpy": version("numpy"),
         "scikit-learn": version("scikit-learn"),
     }

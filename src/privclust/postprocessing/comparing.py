@@ -90,6 +90,11 @@ def compare(before: Any, after: Any) -> Comparison:
     Nothing is read and nothing is spent. Where clusters shade into each other, two fits may draw
     their borders differently; that looks like a move, and is one of the borders only.
 
+    Parameters
+    ----------
+    before, after : fitted estimators
+        Two models of the same columns, such as last year's and this year's.
+
     Examples
     --------
     >>> from privclust import PrivateKMeans

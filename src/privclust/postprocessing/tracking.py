@@ -65,6 +65,11 @@ def track(models: Sequence[Any]) -> Series:
     Clusters are matched one to one, so that all together move least; one that is far from all that
     are known gets a new id. Nothing is read and nothing is spent.
 
+    Parameters
+    ----------
+    models : sequence of fitted estimators
+        At least one, the oldest first.
+
     Examples
     --------
     >>> from privclust import PrivateKMeans
