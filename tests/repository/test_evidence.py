@@ -21,6 +21,7 @@ DOCUMENTS = [
     "SECURITY.md",
     "docs/assurance.md",
     "docs/explanations/pitfalls.md",
+    "docs/reference/queries.md",
     *(f"docs/proofs/{path.name}" for path in sorted((ROOT / "docs/proofs").glob("*.md"))),
 ]
 MUTATIONS = {mutation.name for mutation in CATALOGUE}
