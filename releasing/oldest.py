@@ -5,7 +5,10 @@ from __future__ import annotations
 from releasing.building import ROOT
 from releasing.environments import Environment
 
-NEEDED = ("pytest", "hypothesis", "mpmath", "dp-accounting", "psycopg[binary]", "pandas", "polars")
+NEEDED = (
+    *("pytest", "hypothesis", "mpmath", "dp-accounting", "jsonschema"),
+    *("psycopg[binary]", "pandas", "polars"),
+)
 """What the tests import besides the core."""
 TESTS = (
     "tests/algorithms",
