@@ -57,6 +57,10 @@ class Forecast:
         How often all rows are read.
     seconds : float
         About how long that takes on this machine, with rows in memory or in Parquet.
+
+    Examples
+    --------
+    `plan` shows one.
     """
 
     n_rows: int
@@ -222,6 +226,10 @@ class Simulation:
         Loss over that of k-means without privacy, for each fit.
     seconds : float
         How long one fit took.
+
+    Examples
+    --------
+    `simulate` shows one.
     """
 
     ratios: tuple[float, ...]

@@ -50,6 +50,10 @@ class Profile:
         The noisy answers that all numbers follow from.
     privacy_statement : Statement
         The promise in words (print it) and as JSON (``to_json()``).
+
+    Examples
+    --------
+    An estimator's `profile` shows one.
     """
 
     clusters: str
@@ -67,7 +71,11 @@ class Profile:
         releases: tuple[Release, ...],
         statement: Statement,
     ) -> Profile:
-        """Return the profile that follows from two answers."""
+        """Return the profile that follows from two answers, the `releases`.
+
+        `clusters` is the hash of the centres, of which there are `n_clusters`; `columns` are those
+        that were profiled, and `statement` is the promise.
+        """
         found = found_in(releases, columns, n_clusters)
         return cls(clusters, found.sizes, found.columns, releases, statement)
 

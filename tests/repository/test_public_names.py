@@ -56,7 +56,8 @@ def documented(thing: Any) -> dict[str, str]:
     """Return the type and text of each parameter that the docstring has a line for."""
     text = inspect.getdoc(thing) or ""
     lines = {}
-    for parameter in NumpyDocString(text)["Parameters"]:
+    sections = NumpyDocString(text)
+    for parameter in sections["Parameters"] or sections["Attributes"]:
         for name in parameter.name.split(","):
             lines[name.strip().lstrip("*")] = f"{parameter.type} {' '.join(parameter.desc)}"
     return lines
@@ -83,11 +84,11 @@ def test_no_name_is_listed_twice() -> None:
 @pytest.mark.parametrize("name", [n for n in listed() if n not in RUN_ELSEWHERE])
 def test_it_has_an_example(name: str) -> None:
     text = inspect.getdoc(found(name)) or ""
-    shown_by = re.search(r"`(\w+)` shows both", text)
-    if shown_by:
-        shower = methods.profile if shown_by[1] == "profile" else found(shown_by[1])
+    elsewhere = re.search(r"`(\w+)` shows (both|one)", text)
+    if elsewhere:
+        shower = methods.profile if elsewhere[1] == "profile" else found(elsewhere[1])
         text = inspect.getdoc(shower) or ""
-        assert f"{name}(" in text
+        assert elsewhere[2] == "one" or f"{name}(" in text
     assert ">>> " in text
 
 

@@ -45,6 +45,10 @@ class Comparison:
         report would leave out for their size never did.
     gone, new : tuple of int
         Clusters without a counterpart, before and after.
+
+    Examples
+    --------
+    `compare` shows one.
     """
 
     pairs: IntArray

@@ -37,6 +37,10 @@ class Series:
     drifted : array of shape (T, n_ids)
         Whether a centre lies farther from where it was first than noise and the chance of which
         rows came explain. A thousandth of series say so of some cluster though none moved.
+
+    Examples
+    --------
+    `track` shows one.
     """
 
     ids: tuple[IntArray, ...]
