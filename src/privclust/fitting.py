@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,8 +41,8 @@ from privclust.release.statement import NOT_COVERED, Record, ReleaseLine, Statem
 from privclust.scaled_domains import by_spread
 from privclust.sphere import Sphere
 from privclust.tables import MEASURED, OpenTable, on_each_part
+from privclust.version import __version__
 
-VERSION = version("privclust")
 KEPT_BY_REFIT = (
     "domain_",
     "n_features_in_",
@@ -345,7 +344,7 @@ def stated(
             )
             for release in releases
         ),
-        version=VERSION,
+        version=__version__,
         not_covered=(_several(unit), *federated, *NOT_COVERED),
     )
 

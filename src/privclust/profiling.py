@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.metadata import version
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -29,6 +28,7 @@ from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball
 from privclust.release.statement import Record, Statement
 from privclust.tables import OpenTable, open_profiled
+from privclust.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,10 @@ class Profile:
         The noisy answers that all numbers follow from.
     privacy_statement : Statement
         The promise in words (print it) and as JSON (``to_json()``).
+
+    Examples
+    --------
+    An estimator's `profile` shows one.
     """
 
     clusters: str
@@ -67,7 +71,11 @@ class Profile:
         releases: tuple[Release, ...],
         statement: Statement,
     ) -> Profile:
-        """Return the profile that follows from two answers."""
+        """Return the profile that follows from two answers, the `releases`.
+
+        `clusters` is the hash of the centres, of which there are `n_clusters`; `columns` are those
+        that were profiled, and `statement` is the promise.
+        """
         found = found_in(releases, columns, n_clusters)
         return cls(clusters, found.sizes, found.columns, releases, statement)
 
@@ -237,7 +245,7 @@ def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str,
         "delta": f"{budget.delta:g}",
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "unit": unit,
-        "privclust": version("privclust"),
+        "privclust": __version__,
     }
 
 

@@ -19,6 +19,7 @@ from privclust.errors import ParameterError, shown
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.release.statement import Record
+from privclust.version import __version__
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
@@ -94,7 +95,7 @@ def recording(
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "seed": str(seed),
         "unit": unit.ledger_name,
-        "privclust": version("privclust"),
+        "privclust": __version__,
         "numpy": version("numpy"),
         "scikit-learn": version("scikit-learn"),
     }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from releasing.building import OTHER, ROOT, USUAL, as_somebody_else, build
+
 PARTS = ("src", "pyproject.toml", "README.md", "LICENSE")
 
 
@@ -23,30 +21,21 @@ def built(folder: Path, umask: int) -> Path:
             )
         else:
             shutil.copy(ROOT / part, folder / part)
-    for file in folder.rglob("*"):
-        os.utime(file, (umask, umask))
-        file.chmod(0o777 & ~umask)
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")],
-        cwd=folder,
-        env={**os.environ, "SOURCE_DATE_EPOCH": "1577836800"},
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = (folder / "dist").glob("*.whl")
+    as_somebody_else(folder, umask)
+    (wheel,) = build(folder, "wheel", epoch=1577836800)
     return wheel
 
 
 def test_two_builds_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     first, second = (
-        built(tmp_path / name, umask) for name, umask in (("first", 0o022), ("second", 0o027))
+        built(tmp_path / name, umask) for name, umask in (("first", USUAL), ("second", OTHER))
     )
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_a_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
-    with zipfile.ZipFile(built(tmp_path / "one", 0o022)) as wheel:
+    with zipfile.ZipFile(built(tmp_path / "one", USUAL)) as wheel:
         tops = {name.split("/")[0].rpartition(".")[2] for name in wheel.namelist()}
         names = wheel.namelist()
     assert tops == {"privclust", "dist-info"}

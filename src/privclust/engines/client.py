@@ -27,11 +27,12 @@ from privclust.engines.schema import Schema
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.units import clipped_whole
-from privclust.engines.wire import VERSION, Question, WireError, decode, encode
+from privclust.engines.wire import Question, WireError, decode, encode
 from privclust.errors import UnreadableFileError
 from privclust.mixed import Mixed
 from privclust.profiled import Profiled
 from privclust.queries import Query
+from privclust.version import __version__
 
 NONCE_BYTES = 16
 FAILED = b"failed"
@@ -78,7 +79,7 @@ class Client:
         return schema_of(self._table) if source is None else source.schema
 
     def answer(self, message: bytes) -> bytes:
-        """Return the answer to an encoded `Question`, or nothing if there is none."""
+        """Return the answer to `message`, an encoded question, or nothing if there is none."""
         try:
             return self._answered(message)
         except EngineError:
@@ -86,13 +87,13 @@ class Client:
 
     @guarded
     def forget(self, fit: bytes) -> None:
-        """Forget the samples of a fit that has ended."""
+        """Forget the samples of `fit`, which has ended."""
         self._samples.forget(fit)
 
     @guarded
     def _answered(self, message: bytes) -> bytes:
         question = decode(message, Question)
-        sums = self._sums(question) if question.version == VERSION else None
+        sums = self._sums(question) if question.version == __version__ else None
         if sums is None:
             return b""
         clamped = np.array([max(-LARGEST, min(LARGEST, value)) for value in sums], dtype="<i8")

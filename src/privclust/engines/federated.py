@@ -61,7 +61,8 @@ class Federation:
     minimum : int, optional
         The fewest clients with whose answers a fit goes on; by default all.
     silos_per_patient : int, default=1
-        At how many clients one row's owner, or one id, may have rows. Noise grows with it.
+        At how many clients one row's owner, or one id, may have rows. Noise grows with it, so
+        it is 1; somebody at two clients is then protected with twice the mu that was promised.
     farewell : callable, optional
         Tells clients that a fit has ended, so that they forget its samples.
 
@@ -121,7 +122,8 @@ class Federation:
     ) -> Federation:
         """Return a federation of tables in this process, for tests, notebooks and rehearsals.
 
-        `columns` are by default all that the tables have; give them if one is a column of ids.
+        `tables` has one for each client, by name. `columns` are by default all that they have; give
+        them if one is a column of ids. `minimum` and `silos_per_patient` are those of the class.
         """
         clients = {name: Client(table) for name, table in tables.items()}
         named = None if columns is None else tuple(columns)
@@ -151,7 +153,10 @@ class Federation:
         return Schema(names, (number,) * n_columns)
 
     def engine(self, domain: Domain, unit: Unit) -> FederatedEngine:
-        """Put the federation behind an engine; the unit ``"client"`` means a whole client."""
+        """Put the federation behind an engine; an estimator does, with its `domain` and `unit`.
+
+        The unit ``"client"`` means a whole client.
+        """
         whole = unit.column == CLIENT
         silos = 1 if whole else self.silos_per_patient
         return FederatedEngine(self, domain, replace(unit, whole=whole, silos=silos))

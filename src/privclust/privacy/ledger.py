@@ -38,13 +38,32 @@ _PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 
 class BudgetExceededError(RuntimeError):
-    """A fit asked for more than its data set's budget has left. Nothing was read."""
+    """A fit asked for more than its data set's budget has left. Nothing was read.
+
+    Examples
+    --------
+    >>> from privclust.privacy.budget import gaussian_spend
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
+    >>> double = gaussian_spend(ledger.remaining("patients").quanta * 2, changed=1)
+    >>> try:
+    ...     ledger.reserve("patients", double, {})
+    ... except BudgetExceededError as error:
+    ...     print(str(error).splitlines()[0])
+    the data set's budget does not cover this fit; nothing was read.
+    """
 
 
 class Ledger:
     """Budgets of data sets, and all that was spent of them.
 
     Use `Ledger.create`, `Ledger.open` or `Ledger.in_memory`. Any number of processes may share one.
+    Estimators call `reserve`, `resume`, `claim` and `record` themselves.
+
+    Parameters
+    ----------
+    journal : Journal
+        What entries are written into; the three methods above make one.
 
     Examples
     --------
@@ -87,11 +106,11 @@ class Ledger:
             What fits call the data set.
         epsilon, delta : float
             The most that all fits together may promise.
-        unit : str
-            Whose data counts as one; fits protect one "row" so far.
-        source : str
-            Where the data comes from, in words.
-        periods : int
+        unit : str, default="row"
+            Whose data counts as one: a row, or the column of ids that fits name as their `unit`.
+        source : str, default=""
+            Where the data comes from, in words, for whoever reads the ledger later.
+        periods : int, default=1
             For a table that is released again and again, such as every week: how many periods share
             the total. Fits then name their period, and each period has an equal part of mu². The
             total is the promise to a person who is in the table in every period.
@@ -107,7 +126,7 @@ class Ledger:
 
     @classmethod
     def open(cls, place: str) -> Ledger:
-        """Open a ledger that exists."""
+        """Open the ledger at `place`, a path or a URL, which must exist."""
         from privclust.privacy.sql_journal import SqlJournal
 
         journal = SqlJournal(str(place))
@@ -135,7 +154,10 @@ class Ledger:
         source: str = "",
         periods: int = 1,
     ) -> None:
-        """Open an account for a data set with its total budget."""
+        """Open an account for the data set `label`, with its total `epsilon` and `delta`.
+
+        `unit`, `source` and `periods` are those of `create`.
+        """
         if not all(isinstance(text, str) for text in (label, unit, source)):
             raise ValueError("label, unit and source are texts. Put them into quotes.")
         if type(periods) is not int or periods < 1:
@@ -159,7 +181,7 @@ class Ledger:
             pages.append(Entry("dataset", label, body=body))
 
     def reserve(self, label: str, total: Spend, facts: Mapping[str, str]) -> str:
-        """Set `total` aside for a new run and return the run's name, or refuse.
+        """Set `total` aside for a new run on data set `label` and return the run's name, or refuse.
 
         `facts` are the public parameters, seed and versions a resumed run must match.
         """
@@ -180,7 +202,7 @@ class Ledger:
         return run
 
     def resume(self, run: str, label: str, facts: Mapping[str, str]) -> None:
-        """Check that a run may be gone on with: it must have been started with equal `facts`."""
+        """Check that `run` may be gone on with: begun on data set `label` with equal `facts`."""
         found = self.run(run)
         known, facts = {**found.facts, "dataset": found.label}, {**facts, "dataset": label}
         changed = sorted(k for k in {*known, *facts} if known.get(k) != facts.get(k))
@@ -195,8 +217,9 @@ class Ledger:
             )
 
     def claim(self, run: str, slot: str, charge: Spend, question: bytes) -> Answer | None:
-        """Charge the slot for this question, before anything is read.
+        """Charge the `slot` of a `run` for this `question`, before anything is read.
 
+        `charge` is its price, within what was reserved.
         Returns the stored answer if the question was answered before, at no further charge.
         A slot belongs to the first question that claims it, answered or not.
         """
@@ -229,7 +252,7 @@ class Ledger:
         return None
 
     def record(self, run: str, slot: str, answer: Answer) -> Answer:
-        """Store the answer of a claimed slot and return it, or the one that was stored first."""
+        """Store the `answer` of a `run` to a claimed `slot`; return it, or what was there first."""
         with self._journal.writing() as pages:
             lines = pages.lines("claim", "answer", run=run, slot=slot)
             if not lines or lines[0].entry.kind != "claim":
@@ -242,7 +265,10 @@ class Ledger:
         return answer
 
     def close(self, run: str, finished: bool = False) -> None:
-        """End a run: what it reserved for slots that were never claimed becomes free."""
+        """End `run`: what it reserved for slots that were never claimed becomes free.
+
+        `finished` says whether it came to its end, which changes nothing about its price.
+        """
         with self._journal.writing() as pages:
             found = run_of(pages, run)
             if found.open:
@@ -250,12 +276,12 @@ class Ledger:
                 pages.append(Entry("close", found.label, run, body=body))
 
     def remaining(self, label: str) -> Spend:
-        """Return what this data set has left: mu², or epsilon where its promise is pure."""
+        """Return what data set `label` has left: mu², or epsilon where its promise is pure."""
         with self._journal.reading() as pages:
             return committed(pages, label).left_of(dataset_of(pages, label).budget.capacity)
 
     def epsilon_left(self, label: str) -> float:
-        """Return the largest epsilon that one more fit of this data set may have."""
+        """Return the largest epsilon that one more fit of data set `label` may have."""
         delta = self.dataset(label).budget.delta
         left = self.remaining(label)
         return left.epsilon if delta == 0 else epsilon_of(left.mu, delta)
@@ -266,18 +292,18 @@ class Ledger:
             return tuple(as_dataset(line) for line in pages.lines("dataset"))
 
     def dataset(self, label: str) -> Dataset:
-        """Return the account of one data set."""
+        """Return the account of data set `label`."""
         with self._journal.reading() as pages:
             return dataset_of(pages, label)
 
     def runs(self, label: str) -> tuple[Run, ...]:
-        """Return the runs on this data set, oldest first."""
+        """Return the runs on data set `label`, oldest first."""
         with self._journal.reading() as pages:
             dataset_of(pages, label)
             return as_runs(pages.lines("reserve", "claim", "close", label=label))
 
     def run(self, name: str) -> Run:
-        """Return one run."""
+        """Return the run called `name`."""
         with self._journal.reading() as pages:
             return run_of(pages, name)
 

@@ -76,6 +76,14 @@ class Statement:
         What the promise does not speak of.
     version : str
         Of privclust.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> model.privacy_statement_.epsilon, model.privacy_statement_.unit
+    (1.0, 'row')
     """
 
     subject: str
