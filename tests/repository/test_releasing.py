@@ -34,9 +34,9 @@ def answering(text: str, code: int = 0) -> Answering:
 
 def test_a_package_nobody_argued_for_is_refused() -> None:
     core.nothing_else_installed(answering(json.dumps([*PINNED, "privclust"])))
+    installed = json.dumps(sorted({*PINNED, "leftpad"} - {"numpy"}))
     with pytest.raises(ReleaseError, match=r"\['leftpad'\] more and \['numpy'\] less"):
-        installed = {*PINNED, "leftpad"} - {"numpy"}
-        core.nothing_else_installed(answering(json.dumps(sorted(installed))))
+        core.nothing_else_installed(answering(installed))
 
 
 def test_a_slow_import_is_refused() -> None:
@@ -48,7 +48,7 @@ def test_a_slow_import_is_refused() -> None:
 def test_an_example_that_fails_or_prints_nothing_is_refused() -> None:
     with pytest.raises(ReleaseError, match="printed nothing"):
         core.readme_runs(answering(""))
-    with pytest.raises(ReleaseError, match="failed with Python 3.11"):
+    with pytest.raises(ReleaseError, match=r"failed with Python 3\.11"):
         core.readme_runs(answering("a cause", 1))
 
 
