@@ -25,6 +25,9 @@ NOISE, NOISE_PER_COLUMN = 20.0, 4.5
 HIDDEN, HIDDEN_PER_ROOT_COLUMN, LOST = 15.6, 3.6, 2.0
 """Below which signal clusters get lost, and how much that adds. All five were fitted to 124
 simulated settings of 2 to 128 columns (docs/benchmarks.md)."""
+WIDE, HIDDEN_PER_WIDE_COLUMN = 128, 0.11
+"""Beyond so many columns clusters get lost earlier than that: fitted to mixtures on the sphere of
+384 columns (`python -m benchmarks embeddings`)."""
 FULL_PASSES, SMALL_PASSES = 4, 30
 SLACK = 1e-4
 """How much less a plan grants than its epsilon alone would allow, at most."""
@@ -149,6 +152,7 @@ def expected_ratio(planned: PrivateKMeansPlan, signal: float) -> float:
     """Return the loss to expect, over that of k-means, for rows per cluster times mu."""
     noise = (NOISE + NOISE_PER_COLUMN * planned.n_columns) / signal**2
     hidden = HIDDEN + HIDDEN_PER_ROOT_COLUMN * math.sqrt(planned.n_columns)
+    hidden += HIDDEN_PER_WIDE_COLUMN * max(0, planned.n_columns - WIDE)
     lost = LOST * max(0.0, hidden / signal - 1) ** 1.5
     return float(1 + noise + lost)
 
