@@ -29,19 +29,23 @@ class Sentences:
 
 
 def sentences(n_users: int, seed: int = 0) -> Sentences:
-    """Return what `n_users` write, in the order of users; the same for the same seed."""
-    rng = np.random.default_rng([20, seed])
-    n_topics = len(topic_names())
-    first, other = rng.integers(n_topics, size=(2, n_users))
-    second = np.where(rng.random(n_users) < 0.5, first, other)
-    topics = np.column_stack([first, second]).ravel()
-    texts = [_sentence(topic_names()[topic], rng) for topic in topics]
-    return Sentences(texts, topics, np.repeat(np.arange(n_users), SENTENCES_EACH))
+    """Return what users write; the first ones write the same however many there are."""
+    written = [one for user in range(n_users) for one in _of_user(np.random.default_rng([seed, user]))]
+    topics = np.array([topic for topic, _ in written])
+    users = np.repeat(np.arange(n_users), SENTENCES_EACH)
+    return Sentences([text for _, text in written], topics, users)
 
 
 def topic_names() -> tuple[str, ...]:
     """Return the names of all topics, in the order of their numbers."""
     return tuple(_words()["topics"])
+
+
+def _of_user(rng: np.random.Generator) -> list[tuple[int, str]]:
+    names = topic_names()
+    first, other = rng.integers(len(names), size=2)
+    topics = (first, first if rng.random() < 0.5 else other)
+    return [(int(topic), _sentence(names[topic], rng)) for topic in topics]
 
 
 def _sentence(name: str, rng: np.random.Generator) -> str:
