@@ -30,7 +30,8 @@ class Sentences:
 
 def sentences(n_users: int, seed: int = 0) -> Sentences:
     """Return what users write; the first ones write the same however many there are."""
-    written = [one for user in range(n_users) for one in _of_user(np.random.default_rng([seed, user]))]
+    seeds = ([seed, user] for user in range(n_users))
+    written = [one for own in seeds for one in _of_user(np.random.default_rng(own))]
     topics = np.array([topic for topic, _ in written])
     users = np.repeat(np.arange(n_users), SENTENCES_EACH)
     return Sentences([text for _, text in written], topics, users)

@@ -18,13 +18,16 @@ def directed(rows: Rows) -> Rows:
 
 
 def moved(rows: Rows, centers: Rows, steps: int) -> Rows:
-    """Return centres after so many steps, in each of which they become means of their rows."""
+    """Return centres after so many steps to the means of their rows, or until they stay."""
     for _ in range(steps):
+        before = centers
         sums = np.full_like(centers, np.finfo(np.float32).tiny)
         for begin in range(0, len(rows), BLOCK):
             part = rows[begin : begin + BLOCK]
             np.add.at(sums, nearest(part, centers), part)
         centers = directed(sums)
+        if np.array_equal(before, centers):
+            break
     return centers
 
 
@@ -36,7 +39,8 @@ def best_of(starts: int, rows: Rows, n_clusters: int, steps: int) -> Rows:
 
 def nearest(rows: Rows, centers: Rows) -> NDArray[np.intp]:
     """Return the number of each row's nearest centre."""
-    return (rows @ centers.T).argmax(axis=1)
+    found: NDArray[np.intp] = (rows @ centers.T).argmax(axis=1)
+    return found
 
 
 def loss(rows: Rows, centers: Rows) -> float:

@@ -84,7 +84,9 @@ def main(quick: bool) -> None:
     for n, epsilon in product(SIZES, EPSILONS):
         found = [results[Piece("cosine", f"sentences_{n}", epsilon, s)] for s in range(SEEDS)]
         seeds = " ".join(f"{one.ratio:.3f}" for one in found)
-        rand, ratio = (mean(values) for values in ([o.rand for o in found], [o.ratio for o in found]))
+        rand, ratio = (
+            mean(values) for values in ([o.rand for o in found], [o.ratio for o in found])
+        )
         print(f"{n:,} {epsilon:g}: {rand:.3f} {found[0].reference:.3f} {ratio:.3f} ({seeds})")
 
 
@@ -109,9 +111,11 @@ def measure(piece: Piece) -> Outcome:
     return Outcome(rand, _reference(piece.dataset), seconds, code_of(piece.method))
 
 
+@cache
 def code_of(method: str) -> str:
     """Return the digest of the code behind a fit, and that of the sentences."""
-    return f"{code_digest('private_kmeans')} {_digest(max(SIZES))}"
+    written = sentences(max(SIZES) // SENTENCES_EACH)
+    return f"{code_digest('private_kmeans')} {_digest(written.texts)}"
 
 
 @cache
@@ -123,7 +127,7 @@ def corpus(name: str) -> Corpus:
         rows, _ = embeddings.mixture(TOPICS, n_rows)
         return Corpus(rows, np.arange(n_rows) % TOPICS, np.arange(n_rows) // SENTENCES_EACH)
     written = sentences(n_rows // SENTENCES_EACH)
-    return Corpus(_embedded(max(SIZES))[:n_rows].copy(), written.topics, written.users)
+    return Corpus(_embedded(written.texts), written.topics, written.users)
 
 
 @cache
@@ -133,22 +137,17 @@ def _reference(name: str) -> float:
     return float(adjusted_rand_score(given.topics, spherical.nearest(given.rows, centers)))
 
 
-@cache
-def _embedded(n_sentences: int) -> Rows:
-    """Return directions of the first sentences, from the model or as it gave them before."""
-    python = python_with(NEEDS, "minilm")
-    file = PLACE / f"sentences-{_digest(n_sentences)}.npy"
+def _embedded(texts: list[str]) -> Rows:
+    """Return directions of sentences, from the model or as it gave them before."""
+    file = PLACE / f"sentences-{_digest(texts)}.npy"
     if not file.exists():
+        python = python_with(NEEDS, "minilm")
         unfinished = file.with_suffix(".unfinished.npy")
-        texts = sentences(n_sentences // SENTENCES_EACH).texts
-        asked = json.dumps(texts)
-        subprocess.run([python, WORKER, unfinished], input=asked, text=True, check=True)
+        subprocess.run([python, WORKER, unfinished], input=json.dumps(texts), text=True, check=True)
         unfinished.replace(file)
     rows: Rows = np.load(file)
     return directed(rows)
 
 
-@cache
-def _digest(n_sentences: int) -> str:
-    texts = sentences(n_sentences // SENTENCES_EACH).texts
+def _digest(texts: list[str]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
