@@ -368,3 +368,29 @@ def test_nothing_of_the_rows_stays_on_a_profile(model: Any) -> None:
     profile = profiled(model, rows)
     assert set(vars(profile)) == {"clusters", "sizes", "columns", "releases", "privacy_statement"}
     assert "73.19283746501928" not in repr(vars(profile))
+
+
+@pytest.mark.parametrize(
+    ("kind", "keep"),
+    [
+        ("numbers", pa.table),
+        ("numbers", pl.from_arrow),
+        ("numbers", pa.Table.to_pandas),
+        ("vectors", pa.table),
+        ("vectors", pl.from_arrow),
+    ],
+)
+def test_rows_count_in_the_cluster_that_predict_says_by_direction_too(kind: str, keep: Any) -> None:
+    """Long and short rows of two directions, of which only the directions differ."""
+    rng = np.random.default_rng(0)
+    rows = np.array([[10.0, 1.0], [10.0, 6.0]])[np.arange(2000) % 2] * rng.uniform(1, 50, (2000, 1))
+    columns: dict[str, Any] = {"x": rows[:, 0], "y": rows[:, 1]}
+    if kind == "vectors":
+        columns = {"way": pa.FixedSizeListArray.from_arrays(rows.ravel(), 2)}
+    clustered = keep(pa.table(columns))
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, metric="cosine", epsilon=5, delta=1e-6, random_state=0)
+        model.fit(clustered)
+        table = keep(pa.table({**columns, "age": rng.uniform(0, 99, 2000)}))
+        found = model.profile(table, ["age"], bounds={"age": (0, 99)}, epsilon=5)
+    assert found.sizes.values == pytest.approx(np.bincount(model.predict(clustered)), abs=30)

@@ -275,7 +275,7 @@ def _public_rows(path: str) -> FloatArray:
 
     schema, batches = open_files(path)
     names = schema.features(None).names or ()
-    rows = np.concatenate([side_by_side(batch, names) for batch in batches(names)])
+    rows = np.concatenate([side_by_side(batch.column, names) for batch in batches(names)])
     filled: FloatArray = np.nan_to_num(rows)
     return filled
 

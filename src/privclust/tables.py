@@ -130,11 +130,7 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
             f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
-    if isinstance(domain, Sphere) and dict(schema.lengths).get(str(domain.vector)) not in (
-        None,
-        domain.n_columns,
-    ):
-        raise ValueError(f"vectors must have {domain.n_columns} numbers, as in the fit.")
+    schema.check_lengths(domain)
     if schema.names is None and isinstance(domain, Mixed):
         raise TypeError("declared columns are found by their names. Give a table that has names.")
     if schema.names and names is not None and schema.names != tuple(names):
@@ -149,7 +145,7 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
         columns = schema.names or ()
         yield np.empty((0, domain.center.size))
         for cells in source.batches(columns):
-            yield features_of(domain, cells, columns)
+            yield features_of(domain, cells.column, columns)
 
     return _applied(work, domain, parts())
 

@@ -51,7 +51,7 @@ from privclust.release.clustering import Clustering, Coreset, Precision
 
 MANY_COLUMNS = 32
 """Beyond this many columns clusters are found in a projection."""
-COMPONENTS, MOST_COMPONENTS, COLUMNS_PER_COMPONENT = 16, 48, 8
+COMPONENTS, MOST_COMPONENTS, COLUMNS_PER_COMPONENT = 16, 48, 3
 ROOMY = 60.0
 """With at least so many rows per cluster, times mu, the projection of a wide table has more
 dimensions, so that clusters that hardly differ from each other stay apart."""

@@ -101,7 +101,7 @@ def _undirected(table: Any, start: int, stop: int, domain: Sphere, unit: str | N
     part = _through_arrow(table, start, stop, unit)
     if domain.vector is not None:
         return vectors(part.column(domain.vector))
-    return side_by_side(part, part.column_names)
+    return side_by_side(part.column, part.column_names)
 
 
 def read_ids(table: Any, unit: str) -> Any:

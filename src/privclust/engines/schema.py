@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from privclust.domain import Domain
 from privclust.engines.cells import DATES, IDS, LEVELS, NUMBERS, Kind
 from privclust.errors import ColumnError, ColumnTypeError
 from privclust.mixed import Use
 from privclust.profiled import Profiled
+from privclust.sphere import Sphere
 
 _KINDS: dict[Use, tuple[Kind, ...]] = {
     "number": NUMBERS,
@@ -120,10 +122,21 @@ class Schema:
             raise ColumnError(
                 f"{unit!r} is the column of ids and tells whose row it is. Profile other columns."
             )
-        self.features(unit, domain.clustered, domain.uses)
+        self.features(unit, domain.clustered, domain.uses).check_lengths(domain.base)
         self.features(unit, uses, uses)
         names = domain.names
         return Schema(names, tuple(self.kind(name) for name in names))
+
+    def check_lengths(self, domain: Domain) -> None:
+        """Refuse vectors of another length than those that a model was fitted to."""
+        if not isinstance(domain, Sphere) or domain.vector not in dict(self.lengths):
+            return
+        length = dict(self.lengths)[domain.vector]
+        if length != domain.n_columns:
+            raise ValueError(
+                f"vectors must have {domain.n_columns} numbers, as in the fit; those of "
+                f"{domain.vector!r} have {length}."
+            )
 
     def _columns(self) -> list[tuple[str, Kind]]:
         names = self.names or tuple(f"number {place}" for place in range(self.n_columns))
