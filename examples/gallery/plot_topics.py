@@ -13,7 +13,8 @@ directions count, and no bounds are needed.
 A centre is a noisy direction without words. To read it, take a list of words that is public
 anyway, such as a dictionary, turn each word into a vector by the same rule, and see which point
 the way of the centre. That follows from the centre and public things alone, so it costs nothing.
-The grey word in each panel is one that nobody wrote, the best of eight such words.
+The grey word in each panel is one that nobody wrote, the best of eight. Hashing puts some words
+into the same column; none of these eight shares one with a topic.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +33,7 @@ TOPICS = (
     "water pipe leak pressure brown tap",
     "school pupils bus teacher crossing classroom",
 )
-UNWRITTEN = "violin glacier orchid submarine poem volcano saffron telescope"
+UNWRITTEN = "violin glacier harp submarine poem volcano saffron telescope"
 FRAMES = (
     "please, there is {} and {} again, also {} and {}",
     "since then {} and {}, and now {} with {}, please",
