@@ -7,7 +7,7 @@ writes often gives more away. So what is protected here is a *person*: all messa
 together.
 
 The messages are made up, from six topics that nobody tells the model. Each becomes a vector by
-hashing its words into 256 columns; an embedding would do as well. With ``metric="cosine"`` only
+hashing its words into 256 columns; an embedding could take its place. With ``metric="cosine"`` only
 directions count, and no bounds are needed.
 
 A centre is a noisy direction without words. To read it, take a list of words that is public
