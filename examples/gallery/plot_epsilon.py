@@ -19,7 +19,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, GREY, RED, WIDTH, use_house_style
+from house_style import BLUE, RED, WIDTH, use_house_style
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
@@ -60,16 +60,15 @@ forecast = [
 
 use_house_style()
 figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
-axes.plot(promised, forecast, color=BLUE, linewidth=2)
-axes.scatter(epsilons, measured.clip(1e-4), s=28, color=RED, zorder=3, clip_on=False)
+axes.plot(promised, forecast, color=BLUE, linewidth=2, label="forecast by plan")
+axes.scatter(epsilons, measured.clip(1e-4), s=28, color=RED, zorder=3, label="one fit")
 axes.set(xscale="log", yscale="log", xlim=(0.1, 5), ylim=(1e-4, 5))
 axes.set_xticks([0.125, 0.25, 0.5, 1, 2, 4], ["1/8", "1/4", "1/2", "1", "2", "4"])
 axes.set_yticks([1e-4, 1e-3, 1e-2, 1e-1, 1], ["0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
 axes.minorticks_off()
 axes.set_xlabel("epsilon; less is a stronger promise")
 axes.set_ylabel("loss above that of k-means")
-axes.text(0.16, 0.9, "noise hides clusters", color=GREY)
-axes.text(0.6, 0.02, "forecast by plan", color=BLUE)
-axes.text(1.15, 0.008, "one fit", color=RED)
+axes.text(0.16, 0.9, "noise hides clusters")
+axes.legend(loc="upper right")
 axes.set_title("A forecast that reads no row, and fits that did", fontsize=12)
 plt.show()

@@ -7,8 +7,8 @@ promises nothing. The number in each panel is the loss over that of k-means, so 
 privacy at all.
 
 What to look for are towns without a cross, and crosses between two towns. A published method pays
-for its promise by losing some; ``PrivateKMeans`` spends its budget on first finding where rows
-are and then splitting what is large, and loses none here.
+for its promise by losing some. ``PrivateKMeans`` spends its budget on first finding where rows are
+and then splitting what is large, and seldom loses one.
 
 This is one fit each on one easy table, so it shows *how* methods fail, not how often. That was
 measured over 37 tables and five values of epsilon: :doc:`/benchmarks`.

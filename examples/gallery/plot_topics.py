@@ -34,9 +34,9 @@ TOPICS = (
 )
 UNWRITTEN = "violin glacier orchid submarine poem volcano saffron telescope"
 FRAMES = (
-    "please look at the {} and the {}, there is {} and {} again",
-    "since monday {} and {}, and now also {} with {}",
-    "who is responsible for {} and {}? we have {} and {} every week",
+    "please, there is {} and {} again, also {} and {}",
+    "since then {} and {}, and now {} with {}, please",
+    "who will do something about {} and {}? we have {} and {}, please",
 )
 AUTHORS, EACH = 3000, 4
 
@@ -78,9 +78,9 @@ print(model.privacy_statement_.unit)
 # %%
 # Reading the centres
 # -------------------
-# What all centres have in common, such as *please*, is taken off first: it sets no topic apart.
+# What all centres have in common is taken off first: it sets no topic apart.
 
-words = np.array(" ".join((UNWRITTEN, "please monday responsible week", *TOPICS)).split())
+words = np.array(" ".join((UNWRITTEN, *TOPICS)).split())
 unwritten = len(UNWRITTEN.split())
 apart = model.cluster_centers_ - model.cluster_centers_.mean(axis=0)
 scores = apart @ hashing.transform(words).toarray().T

@@ -21,7 +21,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
-from house_style import BLUE, GREY, INK, RED, WIDTH, use_house_style
+from house_style import BLUE, INK, RED, WIDTH, use_house_style
 
 from privclust import PrivateKMeans
 
@@ -103,5 +103,5 @@ axes.set(xlim=(-74.24, -73.70), ylim=(40.55, 40.93), xticks=(), yticks=())
 axes.set_aspect(1 / np.cos(np.radians(40.75)))  # a degree east is shorter than one north
 axes.spines[:].set_visible(False)
 axes.set_title(f"Forty noisy centres of {kind}, epsilon 1", fontsize=12)
-axes.text(0.02, 0.02, "area: noisy number of pick-ups", transform=axes.transAxes, color=GREY)
+axes.text(0.02, 0.02, "area: noisy number of pick-ups", transform=axes.transAxes)
 plt.show()
