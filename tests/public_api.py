@@ -86,7 +86,7 @@ def _attributes(thing: type) -> list[str]:
 def _typed(command: Any, words: str) -> Iterator[str]:
     for name, below in sorted(getattr(command, "commands", {}).items()):
         yield from _typed(below, f"{words} {name}")
-    for parameter in [] if hasattr(command, "commands") else command.params:
+    for parameter in command.params:
         flags = "/".join(parameter.opts) if parameter.opts[0][0] == "-" else parameter.name.upper()
         needed = "required" if parameter.required else f"= {parameter.default}"
         yield f"$ {words} {flags} {needed}"
