@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,7 @@ PAGES = sorted(
     [page for folder in FOLDERS for page in (DOCS / folder).glob("*.md")]
     + [DOCS / name for name in ALONE]
 )
+FEDERATED, APP = DOCS / "federated.md", DOCS.parent / "examples" / "federation"
 WRITTEN = {"postprocessing.md": ["tree.png"], "series.md": ["drift.png", "year.db"]}
 """Files that pages say they write."""
 
@@ -32,6 +34,8 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:.*will hardly be found")  # a rehearsal with few devices
 def test_a_page_runs_as_printed(page: Path) -> None:
     """Numbers that are certain are rounded to where ten standard errors of noise do not show."""
+    if page == FEDERATED:
+        shutil.copytree(APP, APP.name)  # as the page says
     assert run(page).differences() == []
     for file in WRITTEN.get(page.name, ()):
         assert Path(file).exists()
@@ -64,10 +68,15 @@ def test_the_page_on_installing_names_what_each_extra_pulls() -> None:
 
 
 def test_the_app_of_the_federation_is_the_one_that_its_page_names() -> None:
-    app = DOCS.parent / "examples" / "federation"
-    assert "`examples/federation`" in (DOCS / "federated.md").read_text()
-    for name in ("pyproject.toml", "consortium/client.py", "consortium/server.py"):
-        assert (app / name).exists()
+    assert "cp -r examples/federation ." in FEDERATED.read_text()
+    for name in ("pyproject.toml", "bounds.toml", "consortium/client.py", "consortium/server.py"):
+        assert (APP / name).exists()
+
+
+def test_the_page_on_federations_needs_nothing_that_its_install_does_not_bring() -> None:
+    code = "\n".join(one.text for one in blocks_of(FEDERATED.read_text()) if one.language == "python")
+    imported = set(re.findall(r"^(?:import|from) (\w+)", code, flags=re.MULTILINE))
+    assert imported == {"numpy", "pyarrow", "privclust"}
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,7 @@ class DPLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     predict = methods.predict
     transform = methods.transform
     fit_predict = methods.fit_predict
+    fit_transform = methods.fit_transform
     profile = methods.profile
     _n_features_out = property(methods.n_features_out)
 

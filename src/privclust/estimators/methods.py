@@ -13,6 +13,7 @@ from privclust import fitting, profiling
 from privclust.bounds import Declarations
 from privclust.geometry.grid import FloatArray
 from privclust.profiling import Profile
+from privclust.tables import check_can_be_labelled
 
 
 def predict(self: Any, X: Any) -> NDArray[np.int64]:
@@ -29,12 +30,24 @@ def transform(self: Any, X: Any) -> FloatArray:
 
 def fit_predict(self: Any, X: Any, y: None = None) -> NDArray[np.int64]:
     """Fit `X`, then label the same rows: for the holder of the data, not for release."""
+    check_can_be_labelled(X)
     try:
         self.fit(X)
     except BaseException:
         del X  # so that no traceback shows rows
         raise
     return predict(self, X)
+
+
+def fit_transform(self: Any, X: Any, y: None = None) -> FloatArray:
+    """Fit, then return distances of the same rows: for the holder of the data, not for release."""
+    check_can_be_labelled(X)
+    try:
+        self.fit(X)
+    except BaseException:
+        del X  # so that no traceback shows rows
+        raise
+    return transform(self, X)
 
 
 def profile(

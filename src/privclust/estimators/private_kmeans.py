@@ -65,7 +65,8 @@ class PrivateKMeans(
         If it is exact, the promise is for replacing one row instead, at up to twice mu.
     unit : str, optional
         Column of ids, such as "patient_id": all rows with one id are protected together, rows
-        without an id as one. By default every row is protected alone.
+        without an id as one. With a federation, "client" protects all rows of a client together.
+        By default every row is protected alone.
     unit_rows : int, default=1
         How many rows of one id count; more are scaled down together. Noise grows with it, which is
         why it is 1. Sizes and `n_rows` are counted so, too.
@@ -111,6 +112,9 @@ class PrivateKMeans(
         Weighted points, in your own units, that stand for all rows.
     n_rows_ : int
         The number you typed, or the noisy count.
+    attendance_ : tuple of Attendance
+        With a federation: how many clients answered each question; of a fit that was resumed,
+        each that was asked since.
     releases_ : tuple of Release
         Everything that was learned from the rows.
     privacy_statement_ : Statement
@@ -176,7 +180,7 @@ class PrivateKMeans(
 
         `X` is an array, a pandas, Polars or Arrow table, or something larger than memory: paths of
         Parquet or CSV files, a Polars LazyFrame, a DuckDB relation, a DataFrame of Spark
-        (docs/scale.md).
+        (docs/scale.md), or a `Federation` whose rows stay with its clients (docs/federated.md).
 
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
@@ -251,6 +255,7 @@ class PrivateKMeans(
     predict = methods.predict
     transform = methods.transform
     fit_predict = methods.fit_predict
+    fit_transform = methods.fit_transform
     profile = methods.profile
     _n_features_out = property(methods.n_features_out)
 

@@ -107,7 +107,8 @@ class Ledger:
         epsilon, delta : float
             The most that all fits together may promise.
         unit : str, default="row"
-            Whose data counts as one: a row, or the column of ids that fits name as their `unit`.
+            Whose data counts as one: a row, the column of ids that fits name as their `unit`, or of
+            a federation "patient in 1 client" and the like (docs/federated.md).
         source : str, default=""
             Where the data comes from, in words, for whoever reads the ledger later.
         periods : int, default=1
