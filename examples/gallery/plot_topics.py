@@ -7,13 +7,14 @@ writes often gives more away. So what is protected here is a *person*: all messa
 together.
 
 The messages are made up, from six topics that nobody tells the model. Each becomes a vector by
-hashing its words into 256 columns; an embedding would do as well. With ``metric="cosine"`` only
+hashing its words into 256 columns; an embedding could take its place. With ``metric="cosine"`` only
 directions count, and no bounds are needed.
 
 A centre is a noisy direction without words. To read it, take a list of words that is public
 anyway, such as a dictionary, turn each word into a vector by the same rule, and see which point
 the way of the centre. That follows from the centre and public things alone, so it costs nothing.
-The grey word in each panel is one that nobody wrote, the best of eight such words.
+The grey word in each panel is one that nobody wrote, the best of eight. Hashing puts some words
+into the same column; none of these eight shares one with a topic.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +33,7 @@ TOPICS = (
     "water pipe leak pressure brown tap",
     "school pupils bus teacher crossing classroom",
 )
-UNWRITTEN = "violin glacier orchid submarine poem volcano saffron telescope"
+UNWRITTEN = "violin glacier harp submarine poem volcano saffron telescope"
 FRAMES = (
     "please, there is {} and {} again, also {} and {}",
     "since then {} and {}, and now {} with {}, please",
