@@ -38,7 +38,7 @@ def features_of(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArra
         return np.hstack([encoded(column, cells.column(column.name)) for column in domain.columns])
     if isinstance(domain, Sphere):
         if domain.vector is not None:
-            return directions(vectors(cells.column(domain.vector)))
+            return directions(vectors(cells.column(domain.vector), domain.n_columns))
         return directions(side_by_side(cells, columns))
     return side_by_side(cells, columns)
 
