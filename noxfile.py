@@ -12,7 +12,7 @@ def docs(session: nox.Session) -> None:
     """Build the site from the pinned constraints; a warning is an error."""
     session.install("--require-hashes", "--requirement", "constraints/dev.txt")
     session.install("--no-deps", "--no-build-isolation", "--editable", ".")
-    session.run("sphinx-build", "-W", "--keep-going", "--quiet", "docs", "docs/_build")
+    session.run("sphinx-build", "-E", "-W", "--keep-going", "--quiet", "docs", "docs/_build")
 
 
 @nox.session

@@ -1,4 +1,4 @@
-"""How Sphinx builds the site: `nox -s docs`, or `sphinx-build -W --keep-going docs docs/_build`."""
+"""How Sphinx builds the site: `nox -s docs`, or `sphinx-build -EW docs docs/_build`."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"plot_",
     "image_scrapers": ("matplotlib",),
     "abort_on_example_error": True,
+    "run_stale_examples": True,  # the library may have changed though the script did not
     "download_all_examples": False,
     "show_memory": False,
     "write_computation_times": False,

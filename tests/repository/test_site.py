@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from itertools import product
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from chromium import Browser, program, running, served
+from typer.main import get_command
+
+from privclust.cli import app
 
 BUILT = Path(__file__).parents[2] / "docs" / "_build"
 PAGES = (
@@ -68,6 +72,18 @@ def test_a_page_fits_and_can_be_used_by_everybody(
     assert browser.evaluate(TOO_WIDE) == []
     browser.evaluate(AXE)
     assert browser.evaluate(SEVERE) == []
+
+
+@pytest.mark.usefixtures("site")
+def test_every_command_and_option_is_on_its_page() -> None:
+    page = (BUILT / "reference" / "command-line.html").read_text()
+    shown = set(re.findall(r'<span class="pre">(--?[\w-]+)</span>', page))
+    headings = " ".join(re.findall(r"<h2>(.*?)<a ", page))
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        assert f">{name}</span>" in headings
+        below = getattr(command, "commands", {name: command})
+        for option in (o for one in below.values() for p in one.params for o in p.opts):
+            assert not option.startswith("-") or option == "--help" or option in shown
 
 
 @pytest.mark.parametrize("width", WIDTHS)
