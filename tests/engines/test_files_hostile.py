@@ -84,6 +84,13 @@ def test_a_line_that_is_too_long_is_left_out_wherever_it_stands(
     assert count == (before + 1) * UNIT
 
 
+def test_names_that_are_too_long_are_refused_before_any_row_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_bytes(b"a," + b"b" * 2**23 + b"\n1,2\n")
+    with pytest.raises(UnreadableFileError, match="column names"):
+        open_files(file)
+
+
 @given(st.binary(max_size=12) | st.text('",x ', max_size=12).map(str.encode))
 @settings(deadline=None, derandomize=True, database=None, max_examples=500)
 def test_cells_are_counted_as_python_counts_them(line: bytes) -> None:

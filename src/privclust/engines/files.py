@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from privclust.engines import csv_lines
 from privclust.engines.cells import Kind, intact
-from privclust.engines.csv_lines import BLOCK_BYTES, WholeLines
+from privclust.engines.csv_lines import WholeLines
 from privclust.engines.frames import arrow_schema
 from privclust.engines.schema import Schema, Variant
 from privclust.engines.table_formats import check_plain
@@ -243,8 +244,10 @@ def _texts(count: int) -> tuple[Kind, ...]:
 def _header(file: Path) -> tuple[str, ...]:
     try:
         with _bytes_of(file) as stream:
-            line = stream.readline().decode("utf-8-sig", errors="replace")
-        return tuple(next(csv.reader([line], strict=True), []))
+            line = stream.readline(csv_lines.BLOCK_BYTES + 1)
+        if len(line) <= csv_lines.BLOCK_BYTES:
+            text = line.decode("utf-8-sig", errors="replace")
+            return tuple(next(csv.reader([text], strict=True), []))
     except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error):
         pass
     raise UnreadableFileError(
@@ -322,7 +325,7 @@ def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
         _bytes_of(file) as stream,
         arrow_csv.open_csv(
             WholeLines(stream, len(_header(file))),
-            read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+            read_options=arrow_csv.ReadOptions(block_size=csv_lines.BLOCK_BYTES),
             parse_options=arrow_csv.ParseOptions(
                 ignore_empty_lines=False,  # where there is one column, they are missing values
                 invalid_row_handler=lambda row: "skip",
