@@ -285,7 +285,6 @@ def test_an_empty_file_among_others_has_no_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        pytest.param(b"a,b\n1,2\n" + b"9" * (20 * 2**20) + b",2\n3,4\n", id="a cell of 20 MB"),
         pytest.param(b'a,b\n1,2\n3,"4\n' + b"5,6\n" * (5 * 2**20), id="a quote never closed"),
     ],
 )

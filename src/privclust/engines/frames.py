@@ -22,7 +22,7 @@ from privclust.profiled import Profiled
 from privclust.sphere import Sphere, directions
 
 _KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
-_FLOATS, _TRUTHS = (float, np.floating), (bool, np.bool_)
+_PLAIN, _FLOATS, _TRUTHS = (str, int), (float, np.floating), (bool, np.bool_)
 
 
 def schema_of(table: Any) -> Schema:
@@ -164,15 +164,14 @@ def _places(codes: Any) -> Any:
 def _cell(value: object) -> bytes | float | None:
     """Return a cell as a text or a float; None if it fails, in whatever way: a fit must not."""
     try:
-        if type(value) is str:
-            return value.encode("utf-8", "surrogatepass")  # whatever Python allows in a text
-        if isinstance(value, bytes):
-            return value
-        if isinstance(value, _FLOATS):
-            return float(value)
-        text = str(value)
-        text = text.lower() if isinstance(value, _TRUTHS) else text  # as Arrow does
-        return text.encode("utf-8", "surrogatepass")
+        if type(value) not in _PLAIN:
+            if isinstance(value, bytes):
+                return value
+            if isinstance(value, _FLOATS):
+                return float(value)
+            if isinstance(value, _TRUTHS):
+                return str(value).lower().encode()  # as Arrow does
+        return str(value).encode("utf-8", "surrogatepass")  # whatever Python allows in a text
     except Exception:
         return None
 
