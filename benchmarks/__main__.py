@@ -25,6 +25,7 @@ from benchmarks import (
     series,
     speed,
     thesis,
+    topics,
     utility,
 )
 
@@ -49,6 +50,7 @@ MEASUREMENTS = {
     "series": series.main,
     "speed": speed.main,
     "thesis": thesis.main,
+    "topics": topics.main,
     "utility": utility.main,
 }
 REPORTS = {

@@ -15,19 +15,17 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import pieces
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Piece
+from benchmarks.spherical import Rows, directed, loss, moved
 from privclust import PrivateKMeans, plan
 
 DIMENSIONS, DELTA, RATIO = 384, 1e-6, 1.15
 CLUSTERS, EPSILONS = (64, 256), (1.0, 4.0)
 ROWS = (100_000, 1_000_000)
-STEPS, BLOCK = 10, 20_000
-
-Rows = NDArray[np.float32]
+STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def measure(piece: Piece) -> Outcome:
     started = time.process_time()
     model.fit(rows)
     seconds = time.process_time() - started
-    reached = _loss(rows, model.cluster_centers_.astype(np.float32))
+    reached = loss(rows, model.cluster_centers_.astype(np.float32))
     ratio = reached / _reference(int(k), int(n_rows))
     return Outcome(ratio, expected.ratio, expected.found, seconds, code_of(piece.method))
 
@@ -89,34 +87,17 @@ def code_of(method: str) -> str:
 def mixture(k: int, n_rows: int) -> tuple[Rows, Rows]:
     """Return rows of length 1 and the directions they lie around."""
     rng = np.random.default_rng(k)
-    true = _directed(rng.standard_normal((k, DIMENSIONS), dtype=np.float32))
+    true = directed(rng.standard_normal((k, DIMENSIONS), dtype=np.float32))
     rows = rng.standard_normal((n_rows, DIMENSIONS), dtype=np.float32)
     rows *= np.float32(DIMENSIONS**-0.5)
     rows += true[np.arange(n_rows) % k]
-    return _directed(rows), true
+    return directed(rows), true
 
 
 @lru_cache(1)
 def _reference(k: int, n_rows: int) -> float:
-    rows, centers = mixture(k, n_rows)
-    for _ in range(STEPS):
-        sums = np.full_like(centers, np.finfo(np.float32).tiny)
-        for begin in range(0, len(rows), BLOCK):
-            part = rows[begin : begin + BLOCK]
-            np.add.at(sums, (part @ centers.T).argmax(axis=1), part)
-        centers = _directed(sums)
-    return _loss(rows, centers)
-
-
-def _loss(rows: Rows, centers: Rows) -> float:
-    blocks = range(0, len(rows), BLOCK)
-    best = [(rows[begin : begin + BLOCK] @ centers.T).max(axis=1) for begin in blocks]
-    return float(2 - 2 * np.concatenate(best).mean(dtype=np.float64))
-
-
-def _directed(rows: Rows) -> Rows:
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows
+    rows, true = mixture(k, n_rows)
+    return loss(rows, moved(rows, true, STEPS))
 
 
 def _wanted(name: str) -> list[Piece]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import atexit
 import pickle
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.data import Dataset
+from benchmarks.environments import python_with
 from privclust.geometry.grid import FloatArray
 
-PLACE = Path(__file__).parent.parent / ".third-party"
 NEEDS = ("diffprivlib==0.6.6", "scikit-learn<1.9")
 WORKER = Path(__file__).with_name("diffprivlib_worker.py")
 
@@ -32,20 +31,14 @@ def diffprivlib(data: Dataset, epsilon: float, seed: int) -> FloatArray:
     return centers
 
 
-def prepare() -> None:
-    """Make the environment, once."""
-    if not _python().exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PLACE)], check=True)
-        subprocess.run([_python(), "-m", "pip", "install", "--quiet", *NEEDS], check=True)
-
-
-def _python() -> Path:
-    return PLACE / "bin" / "python"
+def prepare() -> Path:
+    """Make the environment, once, and return its Python."""
+    return python_with(NEEDS, "diffprivlib")
 
 
 @cache
 def _worker() -> Any:
     """Start a process that fits until this one ends."""
-    worker = subprocess.Popen([_python(), WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    worker = subprocess.Popen([prepare(), WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(worker.kill)
     return worker

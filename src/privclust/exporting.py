@@ -21,6 +21,15 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     timestamps in the database. PostgreSQL makes no numbers of booleans: cast such columns to
     integers.
 
+    Parameters
+    ----------
+    model : fitted estimator
+        With names of columns, which the table must have too.
+    dialect : {"duckdb", "postgres", "spark"}
+        Whose SQL to write.
+    table : str, default="your_table"
+        The table to label; the default is a blank to fill in.
+
     Examples
     --------
     >>> import numpy as np

@@ -25,6 +25,9 @@ NOISE, NOISE_PER_COLUMN = 20.0, 4.5
 HIDDEN, HIDDEN_PER_ROOT_COLUMN, LOST = 15.6, 3.6, 2.0
 """Below which signal clusters get lost, and how much that adds. All five were fitted to 124
 simulated settings of 2 to 128 columns (docs/benchmarks.md)."""
+WIDE, HIDDEN_PER_WIDE_COLUMN = 128, 0.11
+"""Beyond so many columns clusters get lost earlier than that: fitted to mixtures on the sphere of
+384 columns (`python -m benchmarks embeddings`)."""
 FULL_PASSES, SMALL_PASSES = 4, 30
 SLACK = 1e-4
 """How much less a plan grants than its epsilon alone would allow, at most."""
@@ -54,6 +57,10 @@ class Forecast:
         How often all rows are read.
     seconds : float
         About how long that takes on this machine, with rows in memory or in Parquet.
+
+    Examples
+    --------
+    `plan` shows one.
     """
 
     n_rows: int
@@ -102,6 +109,19 @@ def plan(
 
     The numbers are typed by you; no table is looked at.
 
+    Parameters
+    ----------
+    n_rows : int
+        About how many rows there are. The order of magnitude is enough.
+    n_columns : int
+        How many columns; a category counts as one for each level.
+    n_clusters : int, default=8
+        How many clusters; 8 as the estimators have it.
+    epsilon : float, default=1.0
+        Strength of the promise; 1 as the estimators have it.
+    delta : float
+        Probability with which the promise may fail, such as 1e-6.
+
     Examples
     --------
     >>> forecast = plan(100_000, 8, 16, epsilon=1.0, delta=1e-6)
@@ -149,6 +169,7 @@ def expected_ratio(planned: PrivateKMeansPlan, signal: float) -> float:
     """Return the loss to expect, over that of k-means, for rows per cluster times mu."""
     noise = (NOISE + NOISE_PER_COLUMN * planned.n_columns) / signal**2
     hidden = HIDDEN + HIDDEN_PER_ROOT_COLUMN * math.sqrt(planned.n_columns)
+    hidden += HIDDEN_PER_WIDE_COLUMN * max(0, planned.n_columns - WIDE)
     lost = LOST * max(0.0, hidden / signal - 1) ** 1.5
     return float(1 + noise + lost)
 
@@ -205,6 +226,10 @@ class Simulation:
         Loss over that of k-means without privacy, for each fit.
     seconds : float
         How long one fit took.
+
+    Examples
+    --------
+    `simulate` shows one.
     """
 
     ratios: tuple[float, ...]
@@ -228,8 +253,27 @@ def simulate(
 ) -> Simulation:
     """Measure what `plan` forecasts: fit made-up clusters and compare with k-means.
 
-    With `public`, the path of a file of public rows, those are fitted instead, within bounds taken
-    from them; the numbers of rows and columns are then theirs.
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        How many rows and columns to make up.
+    n_clusters : int, default=8
+        How many clusters to make up and to look for; 8 as the estimators have it.
+    epsilon : float, default=1.0
+        Strength of the promise; 1 as the estimators have it.
+    delta : float
+        Probability with which the promise may fail, such as 1e-6.
+    repeats : int, default=3
+        How many fits; three show whether they agree.
+    public : str, optional
+        Path of a file of public rows, never of private ones: those are fitted instead, within
+        bounds taken from them. The numbers of rows and columns are then theirs.
+
+    Examples
+    --------
+    >>> measured = simulate(20_000, 2, 4, delta=1e-6, repeats=1)
+    >>> measured.ratio < 2
+    True
     """
     from privclust.estimators import PrivateKMeans
 
@@ -271,7 +315,7 @@ def _public_rows(path: str) -> FloatArray:
 
     schema, batches = open_files(path)
     names = schema.features(None).names or ()
-    rows = np.concatenate([side_by_side(batch, names) for batch in batches(names)])
+    rows = np.concatenate([side_by_side(batch.column, names) for batch in batches(names)])
     filled: FloatArray = np.nan_to_num(rows)
     return filled
 

@@ -17,6 +17,7 @@ import numpy as np
 from privclust.domain import Domain
 from privclust.geometry.grid import GRID, FloatArray, IntArray
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed, NumberColumn, Use
+from privclust.sphere import Sphere
 
 BINS = 10
 """Ranges of equal width, on a column's own scale, into which a profile sorts numbers and dates."""
@@ -62,7 +63,8 @@ class Profiled:
         """What the clustered columns are declared as."""
         if isinstance(self.base, Mixed):
             return self.base.uses
-        return dict.fromkeys(self.clustered, "number")
+        vectors = isinstance(self.base, Sphere) and self.base.vector is not None
+        return dict.fromkeys(self.clustered, "vector" if vectors else "number")
 
     @property
     def n_places(self) -> tuple[int, ...]:

@@ -70,6 +70,14 @@ def test_where_noise_hides_all_rows_columns_count_by_their_bounds() -> None:
     assert model.domain_.weights.tolist() == [1.0, 1.0]
 
 
+def test_a_column_that_looks_like_a_point_counts_by_what_noise_may_hide() -> None:
+    """Most bills are nothing; the few that are not lie wide apart and fill no bin clearly."""
+    rng = np.random.default_rng(0)
+    bills = np.where(rng.random(4000) < 0.9, 0.0, rng.uniform(0, 100, 4000))
+    model = fitted(np.column_stack([bills, rng.uniform(0, 100, 4000)]), scale="private")
+    assert model.domain_.weights[0] / model.domain_.weights[1] == pytest.approx(1, abs=0.5)
+
+
 def test_the_levels_of_a_category_keep_one_weight() -> None:
     domain = mixed_model(scale="private").domain_
     assert isinstance(domain, Mixed)

@@ -49,9 +49,12 @@ from privclust.privacy.plan import Plan, Slot, make_plan, numbered
 from privclust.queries import NearestVotes
 from privclust.release.clustering import Clustering, Coreset, Precision
 
-COMPONENTS = 16
 MANY_COLUMNS = 32
 """Beyond this many columns clusters are found in a projection."""
+COMPONENTS, MOST_COMPONENTS, COLUMNS_PER_COMPONENT = 16, 48, 3
+ROOMY = 60.0
+"""With at least so many rows per cluster, times mu, the projection of a wide table has more
+dimensions, so that clusters that hardly differ from each other stay apart."""
 ROOM = 0.25
 """Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
@@ -113,6 +116,14 @@ class PrivateKMeansPlan:
         """Return rows per cluster in standard deviations of a count with all of the budget."""
         return n_rows * self.spending.reserve.mu / self.n_clusters
 
+    def components(self, n_rows: int) -> int:
+        """Return in how many dimensions clusters are found."""
+        if not self.projects:
+            return self.n_columns
+        if self.signal(n_rows) < ROOMY:
+            return COMPONENTS
+        return min(max(COMPONENTS, self.n_columns // COLUMNS_PER_COMPONENT), MOST_COMPONENTS)
+
 
 def plan(
     n_clusters: int,
@@ -146,7 +157,7 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
         warn_if_lost(plan, n_rows)
     sample = curator.sample(plan.halvings(n_rows))
     whole = locate(sample, seen, n_rows)
-    projection = _projection(plan.n_columns, rng) if plan.projects else None
+    projection = _projection(plan, n_rows, rng) if plan.projects else None
     start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
     cells = _split(sample, plan, n_rows, start, rng, projection)
     width = float(np.median(cells.radii))
@@ -178,7 +189,7 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
 
 def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
     """Say so if noise will hide k clusters of so many rows, and what would make them show."""
-    dimensions = COMPONENTS if plan.projects else plan.n_columns
+    dimensions = plan.components(n_rows)
     needed = max(FIND * math.sqrt(dimensions), MEAN * math.sqrt(plan.n_columns))
     signal, budget = plan.signal(n_rows), plan.spending.budget
     if signal >= needed or budget.epsilon >= MU_MAX:
@@ -283,8 +294,8 @@ def _coreset(
     return Coreset(points, cells.counts, precision)
 
 
-def _projection(n_columns: int, rng: np.random.Generator) -> Projection:
-    drawn = gaussian_projection(n_columns, COMPONENTS, rng)
+def _projection(plan: PrivateKMeansPlan, n_rows: int, rng: np.random.Generator) -> Projection:
+    drawn = gaussian_projection(plan.n_columns, plan.components(n_rows), rng)
     return Projection(drawn.directions / GRID, drawn.gain * ROOM)
 
 

@@ -1,7 +1,8 @@
 """How wide columns are in truth, so that each can count by its spread and not by its bounds.
 
 One question, before all others: a histogram of every column. Bins that noise could have filled
-count as empty, so that the spread is that of most rows, whatever a few far out do.
+count as empty, so that the spread is that of most rows, whatever a few far out do. But a column of
+which all but one bin are hidden is no point: its other values may be what clusters differ in.
 """
 
 from __future__ import annotations
@@ -60,8 +61,11 @@ def variances(curator: Curator, reach: FloatArray) -> FloatArray:
     asked = curator.measure(SLOT, query)
     counts = query.split(asked.values)
     seen = np.where(counts > CLEAR * asked.sigma, counts, 0.0)
-    # A column of which noise hides everything may have its rows anywhere.
+    # A column of which noise hides everything may have its rows anywhere; one that looks like a
+    # point may have elsewhere what noise would hide.
     seen[~seen.any(axis=1)] = 1.0
+    points = np.count_nonzero(seen, axis=1) == 1
+    seen[points] = np.maximum(seen[points], asked.sigma)
     weights = seen / seen.sum(axis=1, keepdims=True)
     middles = query.middles()
     mean = (weights * middles).sum(axis=1, keepdims=True)

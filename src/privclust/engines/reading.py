@@ -14,6 +14,9 @@ from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
 from privclust.profiled import Profiled, number_of, place_in, value_in
 from privclust.sphere import Sphere, directions
 
+CellsOf = Callable[[str], Any]
+"""Gives the cells of a column by its name, as an Arrow array."""
+
 
 def on_grid(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArray:
     """Map columns of an Arrow batch to the grid of the unit ball, each row alone.
@@ -29,26 +32,23 @@ def on_grid(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArray:
     """
     if isinstance(domain, Profiled):
         return with_notes(domain, cells.column)
-    return to_unit_grid(domain, features_of(domain, cells, columns))
+    return to_unit_grid(domain, features_of(domain, cells.column, columns))
 
 
-def features_of(domain: Domain, cells: Any, columns: Sequence[str]) -> FloatArray:
+def features_of(domain: Domain, cells_of: CellsOf, columns: Sequence[str]) -> FloatArray:
     """Return the features of all columns side by side, not yet bounded."""
     if isinstance(domain, Mixed):
-        return np.hstack([encoded(column, cells.column(column.name)) for column in domain.columns])
+        return np.hstack([encoded(column, cells_of(column.name)) for column in domain.columns])
     if isinstance(domain, Sphere):
         if domain.vector is not None:
-            return directions(vectors(cells.column(domain.vector)))
-        return directions(side_by_side(cells, columns))
-    return side_by_side(cells, columns)
+            return directions(vectors(cells_of(domain.vector), domain.n_columns))
+        return directions(side_by_side(cells_of, columns))
+    return side_by_side(cells_of, columns)
 
 
-def side_by_side(cells: Any, columns: Sequence[str]) -> FloatArray:
-    """Return columns of an Arrow batch as one number each."""
-    rows = np.empty((cells.num_rows, len(columns)), order="F")
-    for place, name in enumerate(columns):
-        rows[:, place] = numbers(cells.column(name))
-    return rows
+def side_by_side(cells_of: CellsOf, columns: Sequence[str]) -> FloatArray:
+    """Return columns as one number each."""
+    return np.array([numbers(cells_of(name)) for name in columns]).T
 
 
 def encoded(column: Column, cells: Any) -> FloatArray:
@@ -56,12 +56,9 @@ def encoded(column: Column, cells: Any) -> FloatArray:
     return column.features(_as_declared(column, cells))
 
 
-def with_notes(domain: Profiled, cells_of: Callable[[str], Any]) -> FloatArray:
+def with_notes(domain: Profiled, cells_of: CellsOf) -> FloatArray:
     """Return rows on the grid of a profile, each alone, from the cells of columns by name."""
-    if isinstance(domain.base, Mixed):
-        clustered = [encoded(column, cells_of(column.name)) for column in domain.base.columns]
-    else:
-        clustered = [numbers(cells_of(name))[:, None] for name in domain.clustered]
+    clustered = features_of(domain.base, cells_of, domain.clustered)
     noted = [(column, _as_declared(column, cells_of(column.name))) for column in domain.columns]
     places = [place_in(column, values) for column, values in noted]
     values = [
@@ -69,7 +66,7 @@ def with_notes(domain: Profiled, cells_of: Callable[[str], Any]) -> FloatArray:
         for column, values in noted
         if (number := number_of(column)) is not None
     ]
-    return np.column_stack([to_unit_grid(domain.base, np.hstack(clustered)), *places, *values])
+    return np.column_stack([to_unit_grid(domain.base, clustered), *places, *values])
 
 
 def _as_declared(column: Column, cells: Any) -> Any:
