@@ -17,6 +17,7 @@ def command_and_report_work(environment: Environment) -> str:
     """Go from a table to a report by typing."""
     folder = environment.folder
     (folder / "visits.csv").write_text(ROWS)
+    environment.printed("privclust", "fit", "--help")  # the first thing that an old typer failed at
     environment.printed("privclust", "bounds", "init", "visits.csv", "-o", "visits.toml")
     bounds = folder / "visits.toml"
     bounds.write_text(filled(bounds.read_text()))
