@@ -19,6 +19,7 @@ def _handler(port: int, trusted: Path) -> type[BaseHTTPRequestHandler]:
 
     class Passing(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        timeout = 60
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -52,13 +53,23 @@ def _handler(port: int, trusted: Path) -> type[BaseHTTPRequestHandler]:
     return Passing
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a node that is killed, or a SuperLink that ends, breaks connections."""
+
+
 @contextmanager
 def proxy(folder: Path, port: int) -> Iterator[int]:
     """Pass on to a SuperLink what SuperNodes send to the port that is yielded."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(port, folder / "ca.pem"))
+    server = _Server(("127.0.0.1", 0), _handler(port, folder / "ca.pem"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "tls.pem", folder / "tls.key")
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    # Hands are shaken in the connection's own thread: one that is killed then holds up nobody.
+    server.socket = context.wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server.server_port

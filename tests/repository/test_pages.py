@@ -74,9 +74,8 @@ def test_the_app_of_the_federation_is_the_one_that_its_page_names() -> None:
 
 
 def test_the_page_on_federations_needs_nothing_that_its_install_does_not_bring() -> None:
-    code = "\n".join(
-        one.text for one in blocks_of(FEDERATED.read_text()) if one.language == "python"
-    )
+    blocks = blocks_of(FEDERATED.read_text())
+    code = "\n".join(one.content for one in blocks if one.language == "python")
     imported = set(re.findall(r"^(?:import|from) (\w+)", code, flags=re.MULTILINE))
     assert imported == {"numpy", "pyarrow", "privclust"}
 

@@ -9,6 +9,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +17,9 @@ from urllib.parse import unquote
 
 from privclust.engines.cells import Kind, intact
 from privclust.engines.frames import arrow_schema
-from privclust.engines.schema import Schema
+from privclust.engines.schema import Schema, Variant
 from privclust.engines.table_formats import check_plain
-from privclust.errors import ColumnTypeError, UnreadableFileError
+from privclust.errors import UnreadableFileError
 
 FORMATS = {
     ".parquet": "parquet",
@@ -91,10 +92,9 @@ def list_files(paths: Any) -> tuple[Schema, list[File]]:
     schema = _schema(first.path)
     own = schema.names or ()
     keys = tuple(key for key in first.keys if key not in own)
-    for file in files[1:]:
-        _check_types(file.path, schema)
     kinds = (*schema.kinds, *_texts(len(keys)))
-    return Schema((*own, *keys), kinds, schema.lengths), files
+    whole = Schema((*own, *keys), kinds, schema.lengths)
+    return replace(whole, variants=_variants(files[1:], whole)), files
 
 
 def read_part(
@@ -182,35 +182,49 @@ def _keys(folders: Sequence[str]) -> dict[str, str | None]:
     return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in parts}
 
 
-def _check_types(file: Path, first: Schema) -> None:
-    """Refuse types that cannot be read; otherwise it would depend on rows whether that matters."""
+def _variants(files: Sequence[File], first: Schema) -> tuple[Variant, ...]:
+    """Return the columns that other files declare otherwise than the first, each way once.
+
+    Whether that matters depends on what they are used as.
+    """
+    known = _types(first)
+    found: dict[tuple[str, Kind, int | None], Variant] = {}
+    for file in files:
+        for name, (kind, length) in _types(_filled(file.path)).items():
+            if known.get(name, (kind, length)) != (kind, length):
+                found.setdefault((name, kind, length), Variant(name, kind, length, file.path.name))
+    return tuple(found.values())
+
+
+def _types(schema: Schema) -> dict[str, tuple[Kind, int | None]]:
+    lengths = dict(schema.lengths)
+    columns = zip(schema.names or (), schema.kinds, strict=True)
+    return {name: (kind, lengths.get(name)) for name, kind in columns}
+
+
+def _filled(file: Path) -> Schema:
+    """Return the columns of a file without those that can hold nothing: it lacks these."""
+    import pyarrow as pa
+
     if _format(file) == "csv":
-        return
-    schema = _schema(file)
-    wrong = [
-        name
-        for name, kind in zip(schema.names or (), schema.kinds, strict=True)
-        if kind == "other" and name in (first.names or ()) and first.kind(name) != "other"
-    ]
-    if wrong:
-        raise ColumnTypeError(
-            f"columns {', '.join(wrong)} of the file {file.name!r} have a type that is neither a "
-            "number nor an id, other than in the first file. Convert them, or leave the file out."
-        )
+        return _schema(file)
+    fields = [field for field in _declared(file) if not pa.types.is_null(field.type)]
+    return arrow_schema(pa.schema(fields))
 
 
 def _schema(file: Path) -> Schema:
     if _format(file) == "csv":
         names = _header(file)
         return Schema(names, _texts(len(names)))
-    return _declared_schema(file)
+    return arrow_schema(_declared(file))
 
 
-def _declared_schema(file: Path) -> Schema:
+def _declared(file: Path) -> Any:
+    """Return the names and types that a file declares."""
     import pyarrow as pa
 
     try:
-        return arrow_schema(_fragment(file).physical_schema)
+        return _fragment(file).physical_schema
     except (pa.ArrowException, UnicodeDecodeError):
         pass
     except OSError as error:
