@@ -155,7 +155,7 @@ class Federation:
         return Schema(names, (number,) * n_columns)
 
     def without(self, column: str | None) -> Federation:
-        """Return the federation without a column, if it is among those to cluster."""
+        """Return the federation without `column`, if it is among those to cluster."""
         if isinstance(self.columns, int) or column not in self.columns:
             return self
         return replace(self, columns=tuple(name for name in self.columns if name != column))

@@ -40,7 +40,7 @@ def fit_predict(self: Any, X: Any, y: None = None) -> NDArray[np.int64]:
 
 
 def fit_transform(self: Any, X: Any, y: None = None) -> FloatArray:
-    """Fit, then return distances of the same rows: for the holder of the data, not for release."""
+    """Fit `X`, then return distances of its rows: for the holder of the data, not for release."""
     check_can_be_labelled(X)
     try:
         self.fit(X)
