@@ -8,7 +8,7 @@ from pathlib import Path
 from releasing.building import ReleaseError
 from releasing.environments import Environment
 
-RESOLVED = ("spark", "flower", "sql", "faiss")
+RESOLVED = ("spark", "flower", "sql")
 """Extras that are only resolved here: `.ci/long` and the tests run the real ones."""
 ROWS = "age,visits\n" + "".join(f"{20 + row % 60},{row % 7}\n" for row in range(2000))
 
