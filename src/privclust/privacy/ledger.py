@@ -86,8 +86,8 @@ class Ledger:
         epsilon, delta : float
             The most that all fits together may promise.
         unit : str
-            Whose data counts as one: "row", a column of ids, or of a federation "patient in 1 client"
-            and the like (docs/federated.md).
+            Whose data counts as one: "row", a column of ids, or in a federation such as "patient in
+            1 client" (docs/federated.md).
         source : str
             Where the data comes from, in words.
         periods : int
