@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from privclust import Ledger, PrivateKMeans, load, save
+from privclust.algorithms.seeded_kmeans import _directions_of, start_from
 from privclust.errors import ParameterError
 from privclust.geometry.grid import FloatArray
 from privclust.testing import SeededNoise, noise_from
@@ -81,6 +82,16 @@ def test_a_cluster_that_came_since_is_found(last: Any) -> None:
     later = np.vstack([APART[:2], [[10.0, 90.0]]])
     model = fit_of(table(later, seed=1), 3, seed=1, init=last)
     assert (nearest_gaps(model, later) < 0.5).all()
+
+
+def test_the_same_seed_looks_along_other_directions_from_another_start() -> None:
+    """A cluster that one week's directions hide is not hidden for good."""
+    draws = [
+        _directions_of(start_from(points, 3, np.random.default_rng(0)), np.random.default_rng(0))
+        for points in (APART, APART, APART + 1)
+    ]
+    first, again, other = (rng.random() for rng in draws)
+    assert first == again != other
 
 
 @pytest.mark.parametrize("k", [2, 5])

@@ -12,6 +12,7 @@ which at small epsilon may miss clusters altogether.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 
@@ -124,6 +125,7 @@ def plan(
 def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Clustering:
     """Find k clusters from the start, their sizes and how far noise may have moved them."""
     known, start = plan.private_kmeans, plan.start
+    rng = _directions_of(start, rng)
     seen = look(curator, known.n_columns)
     n_rows = known.n_rows or max(1, round(float(seen.counts[0])))
     if known.n_rows is None:
@@ -145,6 +147,17 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     )
     n_rows = known.n_rows or max(1, round(float(sizes.values.sum())))
     return Clustering(centers.points, np.maximum(sizes.values, 0.0), n_rows, precision, coreset)
+
+
+def _directions_of(start: Start, rng: np.random.Generator) -> np.random.Generator:
+    """Return a generator for this start alone.
+
+    Whoever types the same seed every week would otherwise split along the same directions, and
+    what they hide once would stay hidden.
+    """
+    content = sha256(start.points.tobytes()).digest()
+    seed = [*rng.integers(2**32, size=4).tolist(), int.from_bytes(content, "little")]
+    return np.random.default_rng(seed)
 
 
 def _plan_slots(curator: Curator, plan: PrivateKMeansPlan) -> list[tuple[str, str]]:
