@@ -104,7 +104,7 @@ def fitted(
                 bounds=bounds,
                 ledger=ledger,
                 dataset="visits",
-                period=f"week {week}",
+                period=f"W{week:02}",
                 init=models[-1] if method == "seeded" and models else None,
                 random_state=seed,
             )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from privclust.domain import Box
-from privclust.engines import arrow, files, spilled
+from privclust.engines import arrow, csv_lines, spilled
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import ROW, EngineError, Unit
 from privclust.engines.sources import source_of
@@ -23,7 +23,7 @@ DECLARED = (UnreadableFileError, ColumnError, ColumnTypeError, EngineError)
 PERSON = "who"
 
 # So that small tables meet all that large ones meet, and many can be tried.
-files._CSV_BYTES = 2**10
+csv_lines.BLOCK_BYTES = 2**10
 spilled.PARTITIONS = 2
 for room in (arrow, spilled):
     room.on_all_cores = lambda work, items, threads: map(work, items)  # type: ignore[attr-defined]

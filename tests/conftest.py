@@ -33,6 +33,8 @@ EXPECTED_SUITES = (
     "tests/test_estimators.py",
     "tests/test_exporting.py",
     "tests/test_faults_everywhere.py",
+    "tests/test_federation_app.py",
+    "tests/test_federations.py",
     "tests/test_fitting.py",
     "tests/test_json_schema.py",
     "tests/test_moment_queries.py",

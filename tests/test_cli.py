@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from privclust import Ledger, PrivateKMeans, save
+from privclust import Ledger, PrivateKMeans, __version__, save
 from privclust.cli import app
 from privclust.testing import SeededNoise, noise_from
 
@@ -168,3 +168,8 @@ def test_it_is_a_module_too_and_says_which_extra_it_needs() -> None:
     refused = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert 'pip install "privclust[cli]"' in refused.stderr
     assert refused.returncode == 13
+
+
+def test_it_tells_its_version() -> None:
+    told = CliRunner().invoke(app, ["--version"])
+    assert (told.exit_code, told.output) == (0, f"{__version__}\n")

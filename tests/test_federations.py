@@ -92,6 +92,46 @@ def test_rows_without_an_id_are_one_unit_at_each_client() -> None:
     assert three > 2.9 * UNIT
 
 
+# Refused before anything is charged --------------------------------------------------------------
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("verb", ["fit_predict", "fit_transform"])
+@pytest.mark.parametrize("kind", [PrivateKMeans, FedDPKMeans])
+def test_rows_of_a_federation_are_not_labelled_and_nothing_is_charged(
+    tmp_path: Path, verb: str, kind: Any
+) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "d", epsilon=2.0, delta=1e-6)
+    asked: list[Mapping[str, bytes]] = []
+
+    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        asked.append(questions)
+        return ()
+
+    some = Federation(exchange, "xyz", ["a", "b"])
+    model = kind(2, delta=1e-6, bounds=(0, 100), ledger=place, dataset="d")
+    with pytest.raises(TypeError, match=r"labelled where they are: .* call model\.predict"):
+        getattr(model, verb)(some)
+    assert not asked
+    assert not Ledger.open(place).runs("d")
+
+
+def test_rows_of_a_federation_are_labelled_by_whoever_holds_them() -> None:
+    model = fitted(federation())
+    for verb in (model.predict, model.transform):
+        with pytest.raises(TypeError, match="labelled where they are"):
+            verb(federation())
+        assert len(verb(TABLES["x"][["a", "b"]])) == len(TABLES["x"])
+
+
+def test_the_column_of_ids_is_not_clustered() -> None:
+    everything = fitted(Federation.in_process(TABLES), unit="pid")
+    named = fitted(federation(), unit="pid")
+    assert list(everything.feature_names_in_) == ["a", "b"]
+    np.testing.assert_array_equal(everything.cluster_centers_, named.cluster_centers_)
+
+
 # Attendance of a fit that was resumed ------------------------------------------------------------
 
 

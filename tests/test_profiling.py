@@ -394,3 +394,39 @@ def test_rows_count_in_the_cluster_that_predict_says_by_direction_too(kind: str,
         table = keep(pa.table({**columns, "age": rng.uniform(0, 99, 2000)}))
         found = model.profile(table, ["age"], bounds={"age": (0, 99)}, epsilon=5)
     assert found.sizes.values == pytest.approx(np.bincount(model.predict(clustered)), abs=30)
+
+
+def test_a_recorded_fit_is_profiled_at_the_expense_of_the_account_that_paid(tmp_path: Path) -> None:
+    first, second = str(tmp_path / "first.db"), str(tmp_path / "second.db")
+    for place in (first, second):
+        Ledger.create(place, "people", epsilon=3.0, delta=1e-6)
+    other = Ledger.open(first)
+    other.add("others", 3.0, 1e-6)
+    with noise_from(SeededNoise(0)):
+        model = fitted(ledger=first, dataset="people")
+        for account in ({"ledger": second}, {"dataset": "others"}):
+            with pytest.raises(ParameterError, match="that paid for the fit"):
+                model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5, **account)
+    assert Ledger.open(second).runs("people") == other.runs("others") == ()
+
+
+def test_a_period_pays_for_the_profile_of_its_fit(tmp_path: Path) -> None:
+    place = str(tmp_path / "year.db")
+    Ledger.create(place, "people", epsilon=4.0, delta=1e-6, periods=4)
+    with noise_from(SeededNoise(0)):
+        model = fitted(ledger=place, dataset="people", epsilon=0.5, period="2026-W07")
+        model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5)
+        model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5, period="2026-W08")
+        with pytest.raises(ParameterError, match="period must be a text"):
+            model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5, period=7)
+    facts = [run.facts["period"] for run in Ledger.open(place).runs("people")]
+    assert sorted(facts) == ["2026-W07", "2026-W07", "2026-W08"]
+
+
+def test_reports_say_nothing_of_clusters_that_are_too_small() -> None:
+    with noise_from(SeededNoise(0)):
+        model = fitted()
+        profile = model.profile(TABLE, OTHERS, bounds=BOUNDS, epsilon=5)
+    least = float(np.mean(model.cluster_sizes_))
+    assert to_html(model, [profile], min_size=least).count("<td>not reported</td>") > 0
+    assert "in each cluster, with 95 % intervals" not in to_html(model, [profile], min_size=1e9)

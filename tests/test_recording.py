@@ -296,10 +296,13 @@ def test_the_column_names_and_the_order_of_rows_are_not_in_a_ledger(place: str) 
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-def test_a_refused_fit_predict_shows_no_rows_in_our_frames(place: str, kind: Any) -> None:
+@pytest.mark.parametrize("verb", ["fit_predict", "fit_transform"])
+def test_a_refused_fit_and_label_shows_no_rows_in_our_frames(
+    place: str, kind: Any, verb: str
+) -> None:
     rows = patients(10)
     with pytest.raises(BudgetExceededError) as refused:
-        model_of(place, kind, epsilon=3.0).fit_predict(rows)
+        getattr(model_of(place, kind, epsilon=3.0), verb)(rows)
     ours = [trace.frame.f_locals for trace in refused.traceback if "estimators" in str(trace.path)]
     assert ours
     assert not any(value is rows for held in ours for value in held.values())

@@ -22,6 +22,7 @@ from privclust import (
     LSHCoreset,
     PEMeans,
     PrivateKMeans,
+    __version__,
 )
 from privclust.engines.base import EngineError
 from privclust.geometry.grid import FloatArray, IntArray
@@ -283,6 +284,9 @@ def test_a_run_is_not_resumed_by_another_version(
     run = interrupt(model_of(place), 2)
     monkeypatch.setattr(
         "privclust.recording.version", lambda name: "99" if name == package else version(name)
+    )
+    monkeypatch.setattr(
+        "privclust.recording.__version__", "99" if package == "privclust" else __version__
     )
     with pytest.raises(LedgerError, match=f"{package} was .*, is 99. Resume it with"):
         fit(model_of(place), run)

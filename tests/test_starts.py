@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pandas as pd
 import pytest
 from fitted_models import MIDDLES, fit_of, table
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 from privclust import Ledger, PrivateKMeans, load, save
 from privclust.errors import ParameterError
 from privclust.geometry.grid import FloatArray
+from privclust.testing import SeededNoise, noise_from
 
 APART = MIDDLES[1:]
 
@@ -49,6 +52,31 @@ def test_it_promises_what_a_fit_without_a_start_promises(last: Any) -> None:
     assert abs(sum(line.share for line in statement.releases) - 1) < 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:.*will hardly be found")
+def test_no_promise_is_built_on_a_model_without_noise(last: Any) -> None:
+    """Its exact centres would come back with a statement that says private."""
+    given: dict[str, Any] = {"delta": 1e-6, "bounds": ([0, 0], [100, 100])}
+    exact = PrivateKMeans(3, epsilon=math.inf, **given).fit(table(APART, rows=20))
+    for model in (exact, last):
+        with pytest.raises(ParameterError, match="init is NOT PRIVATE"):
+            PrivateKMeans(3, epsilon=0.01, init=model, **given).fit(table(APART, rows=20))
+    PrivateKMeans(3, epsilon=math.inf, init=exact, **given).fit(table(APART, rows=20))
+    frame = pd.DataFrame(table(APART, rows=20), columns=["x", "y"])
+    seeded = fit_of(frame, 3)
+    with pytest.raises(ParameterError, match="to profile is NOT PRIVATE"):
+        seeded.profile(frame, ["x"], bounds={"x": (0, 100)}, epsilon=1)
+
+
+def test_the_statement_names_the_start(last: Any) -> None:
+    statement = fit_of(table(APART), 3, init=last).privacy_statement_
+    assert "Start: a model (unrecorded) with a promise of its own, epsilon = 1" in str(statement)
+    assert "all else follows from these and the start" in str(statement)
+    model = fit_of(table(APART), 3, init=APART)
+    assert model.privacy_statement_.start == "3 points that the user calls public (init)"
+    assert model.refit(2).privacy_statement_.start == model.privacy_statement_.start
+    assert fit_of(table(APART), 3).privacy_statement_.start is None
+
+
 def test_a_cluster_that_came_since_is_found(last: Any) -> None:
     later = np.vstack([APART[:2], [[10.0, 90.0]]])
     model = fit_of(table(later, seed=1), 3, seed=1, init=last)
@@ -78,8 +106,9 @@ def test_large_tables_and_many_columns_start_so_too() -> None:
 @pytest.mark.parametrize(
     ("init", "cause"),
     [
-        ("last.json", "a fitted model or an array"),
-        (PrivateKMeans(), "a fitted model or an array"),
+        ("last.json", "a fitted model of privclust or an array"),
+        (PrivateKMeans(), "a fitted model of privclust or an array"),
+        (KMeans(2, n_init=1).fit(APART), "which made no promise"),
         (np.zeros((2, 3)), "finite numbers in 2 columns"),
         (np.full((2, 2), np.nan), "finite numbers in 2 columns"),
         (np.zeros(2), "finite numbers in 2 columns"),
@@ -105,7 +134,8 @@ def test_a_resumed_fit_must_start_where_it_started(last: Any, tmp_path: Path) ->
     given: dict[str, Any] = {"ledger": place, "dataset": "table"}
     model = fit_of(table(APART), 3, init=last, **given)
     run = model.privacy_statement_.record.run
-    again = clone(model).set_params(init=last).fit(table(APART), resume=run)
+    with noise_from(SeededNoise(0)):
+        again = clone(model).set_params(init=last).fit(table(APART), resume=run)
     np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
     with pytest.raises(Exception, match="init was"):
         clone(model).set_params(init=last.cluster_centers_ + 1).fit(table(APART), resume=run)

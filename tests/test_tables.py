@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 import pytest
 from conformance import CANARY, fails_in_silence, write_csv, write_parquet
 
-from privclust import LSHCoreset, PEMeans, PrivateKMeans
+from privclust import LSHCoreset, PEMeans, PrivateKMeans, tables
 from privclust.algorithms import private_kmeans
 from privclust.engines import spilled
 from privclust.engines.base import EngineError
@@ -197,6 +197,17 @@ def test_labels_do_not_need_the_unit(tmp_path: Path) -> None:
     assert model.predict(without).tolist() == expected.tolist()
     again = copy.deepcopy(model).fit_predict(parquet(tmp_path))
     assert again.shape == expected.shape
+
+
+@pytest.mark.parametrize("verb", ["fit_predict", "fit_transform"])
+def test_rows_in_spark_are_not_labelled_here_and_no_fit_is_paid_for(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "lake_of", lambda X: X)
+    model = PrivateKMeans(2, delta=1e-6, radius=1.0)
+    with pytest.raises(TypeError, match="rows in Spark are labelled by Spark"):
+        getattr(model, verb)(object())
+    assert not hasattr(model, "releases_")
 
 
 def test_no_rows_have_no_labels(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from privclust.version import __version__
+
 if TYPE_CHECKING:
     from privclust.engines.federated import Federation
     from privclust.engines.lakes import on_spark
@@ -49,7 +51,6 @@ __all__ = [
     "simulate",
     "track",
 ]
-__version__ = "0.1.0.dev0"
 _ROOMS = {
     "BalcanKMeans": "estimators",
     "BudgetExceededError": "privacy.ledger",

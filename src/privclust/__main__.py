@@ -18,8 +18,11 @@ def main() -> None:
     """Run ``privclust``."""
     try:
         from privclust.cli import app
-    except ImportError:
-        sys.stderr.write('privclust: this needs an extra: pip install "privclust[cli]".\n')
+    except ImportError as error:
+        missing = f" ({error.name} is missing)" if error.name else ""
+        sys.stderr.write(
+            f'privclust: this needs an extra: pip install "privclust[cli]"{missing}.\n'
+        )
         sys.exit(MISSING_EXTRA)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -36,7 +36,25 @@ PALETTE = (
 
 @plain_texts()
 def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
-    """Draw where a data set's budget went: all of it, fit by fit, and each fit by its questions."""
+    """Draw where a data set's budget went: all of it, fit by fit, and each fit by its questions.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The one that has the account.
+    label : str
+        The data set's name there.
+    picture : str or Path
+        A PNG to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
+    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+    ...     draw_budget(ledger, "patients", Path(file.name))
+    """
     dataset = ledger.dataset(label)
     runs = ledger.runs(label)
     whole = _size(dataset.budget.capacity)
@@ -72,7 +90,21 @@ def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
 
 
 def draw_forecast(forecast: Forecast, picture: Path) -> None:
-    """Draw the loss to expect against epsilon, with the one that was asked for."""
+    """Draw the loss to expect against epsilon, with the one that was asked for.
+
+    Parameters
+    ----------
+    forecast : Forecast
+        What `plan` returned.
+    picture : str or Path
+        A PNG to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+    ...     draw_forecast(plan(20_000, 4, delta=1e-6), Path(file.name))
+    """
     given = (forecast.n_rows, forecast.n_columns, forecast.n_clusters)
     tried = np.geomspace(0.01, 32, 200)
     ratios = np.array([plan(*given, epsilon=float(e), delta=forecast.delta).ratio for e in tried])

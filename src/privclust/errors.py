@@ -22,28 +22,106 @@ def shown(value: object) -> str:
 
 
 class BoundsError(ValueError):
-    """Bounds are missing, or are not what bounds should be."""
+    """Bounds are missing, or are not what bounds should be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> try:
+    ...     PrivateKMeans(2, delta=1e-6).fit(np.zeros((9, 2)))
+    ... except BoundsError:
+    ...     print("what values are possible?")
+    what values are possible?
+    """
 
 
 class ColumnError(ValueError):
-    """A column is named that the table does not have, or has one that is not named."""
+    """A column is named that the table does not have, or has one that is not named.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)})
+    >>> try:
+    ...     model.fit(pa.table({"years": [40.0]}))
+    ... except ColumnError:
+    ...     print("is the column called so?")
+    is the column called so?
+    """
 
 
 class ColumnTypeError(TypeError):
-    """A column's declared type is not one that can be used so."""
+    """A column's declared type is not one that can be used so.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)})
+    >>> try:
+    ...     model.fit(pa.table({"age": ["forty"]}))
+    ... except ColumnTypeError:
+    ...     print("what type should it have?")
+    what type should it have?
+    """
 
 
 class ParameterError(ValueError):
-    """A parameter is not among the values it may have."""
+    """A parameter is not among the values it may have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> try:
+    ...     PrivateKMeans(2, epsilon=-1, delta=1e-6, radius=1.0).fit(np.zeros((9, 2)))
+    ... except ParameterError:
+    ...     print("epsilon is larger than 0")
+    epsilon is larger than 0
+    """
 
 
 class TooManyClustersError(ParameterError):
-    """More clusters are asked for than there are rows, or points that stand for them."""
+    """More clusters are asked for than there are rows, or points that stand for them.
+
+    Examples
+    --------
+    >>> from privclust import simulate
+    >>> try:
+    ...     simulate(3, 2, 5, delta=1e-6)
+    ... except TooManyClustersError:
+    ...     print("ask for fewer")
+    ask for fewer
+    """
 
 
 class UnreadableFileError(ValueError):
-    """A file is not what the ending of its name says, or has none that is known."""
+    """A file is not what the ending of its name says, or has none that is known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from privclust import PrivateKMeans
+    >>> try:
+    ...     with tempfile.NamedTemporaryFile(suffix=".docx") as file:
+    ...         PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)}).fit(file.name)
+    ... except UnreadableFileError:
+    ...     print("convert it to Parquet")
+    convert it to Parquet
+    """
 
 
 class ModelFileError(ValueError):
-    """A file is no model file."""
+    """A file is no model file.
+
+    Examples
+    --------
+    >>> from privclust import load
+    >>> try:
+    ...     load("missing.json")
+    ... except ModelFileError:
+    ...     print("write one with privclust.save")
+    write one with privclust.save
+    """

@@ -8,8 +8,8 @@ from typing import Any, get_args
 from privclust.domain import Box
 from privclust.errors import ParameterError
 from privclust.exported_cells import Dialect, features
-from privclust.fitting import VERSION
 from privclust.mixed import Mixed
+from privclust.version import __version__
 
 
 def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
@@ -20,6 +20,15 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     centre is found. Labels of protected rows are protected data. Columns of days must be dates or
     timestamps in the database. PostgreSQL makes no numbers of booleans: cast such columns to
     integers.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With names of columns, which the table must have too.
+    dialect : {"duckdb", "postgres", "spark"}
+        Whose SQL to write.
+    table : str, default="your_table"
+        The table to label; the default is a blank to fill in.
 
     Examples
     --------
@@ -61,7 +70,7 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     # Tables of their own for what is computed on the way, so that no column's name is in the way.
     return (
         f"-- {type(model).__name__}, {len(numbers)} clusters, by privclust "
-        f"{VERSION}. Labels of protected rows are protected data.\n{warning}"
+        f"{__version__}. Labels of protected rows are protected data.\n{warning}"
         f"SELECT given.*,\n  CASE\n{cases}\n  END AS cluster\n"
         f"FROM {table} AS given,\n"
         f"LATERAL (SELECT {_listed(bounded)}) AS bounded,\n"

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +19,7 @@ from privclust.algorithms.scaling import variances
 from privclust.domain import Box, Domain
 from privclust.engines.base import Unit
 from privclust.engines.federated import Attendance
-from privclust.errors import TooManyClustersError
+from privclust.errors import ParameterError, TooManyClustersError
 from privclust.geometry.grid import GRID, UNIT, FloatArray, norms, to_grid
 from privclust.geometry.nearest import nearest
 from privclust.mixed import Mixed
@@ -33,7 +32,7 @@ from privclust.parameters import (
     whole_number,
 )
 from privclust.privacy.budget import QUANTA, Budget, epsilon_of, mu_of, pure_spend
-from privclust.privacy.curator import Curator, Release
+from privclust.privacy.curator import Curator, Release, noise_is_real
 from privclust.privacy.plan import Plan
 from privclust.recording import recording
 from privclust.release.clustering import Clustering, Coreset, Precision
@@ -42,8 +41,8 @@ from privclust.release.statement import NOT_COVERED, Record, ReleaseLine, Statem
 from privclust.scaled_domains import by_spread
 from privclust.sphere import Sphere
 from privclust.tables import MEASURED, OpenTable, on_each_part
+from privclust.version import __version__
 
-VERSION = version("privclust")
 KEPT_BY_REFIT = (
     "domain_",
     "n_features_in_",
@@ -110,6 +109,7 @@ def fit(
         table.bounds_origin,
         recorded.record(curator.run, head),
         told_of_clients(table.attendance, len(curator.releases)),
+        _start(model),
     )
     keep(model, found)
     if not noiseless and model.privacy_statement_.delta * found.n_rows > 1:
@@ -246,6 +246,34 @@ def _subject(model: Any, n_clusters: int) -> str:
     return f"{kind}, {n_clusters} clusters, {model.n_features_in_} columns{listed}"
 
 
+def _start(model: Any) -> str | None:
+    """Say what a fit was given to start from."""
+    for name in ("init", "server_data"):
+        given = getattr(model, name, None)
+        if isinstance(given, np.ndarray):
+            return f"{len(given)} points that the user calls public ({name})"
+        if given is not None:
+            before: Statement = given.privacy_statement_
+            run = "unrecorded" if before.record is None else f"run {before.record.run}"
+            return (
+                f"a model ({run}) with a promise of its own, epsilon = {before.epsilon:g}, delta = "
+                f"{before.delta:g}"
+            )
+    return None
+
+
+def check_public(model: Any, epsilon: float, role: str) -> None:
+    """Refuse to build a promise on a model that had no real noise."""
+    statement: Statement = model.privacy_statement_
+    if statement.private or epsilon == math.inf or not noise_is_real():
+        return
+    raise ParameterError(
+        f"{role} is NOT PRIVATE (noise: {statement.noise}), so what follows from it would not be "
+        "private either, whatever epsilon is. Fit it with a finite epsilon and without "
+        "privclust.testing."
+    )
+
+
 def _known_exactly(found: Clustering) -> Clustering:
     """Return a clustering without noise with standard errors of zero."""
     if found.precision is None or found.coreset is None:
@@ -271,6 +299,7 @@ def stated(
     origin: str,
     record: Record | None,
     federated: tuple[str, ...],
+    start: str | None = None,
 ) -> Statement:
     """Put into words what was asked, what it cost and what it promises."""
     noise = " and ".join(sorted({release.noise for release in releases}))
@@ -300,6 +329,7 @@ def stated(
         noise=noise,
         n_rows=n_rows,
         bounds_origin=origin,
+        start=start,
         record=record,
         releases=tuple(
             ReleaseLine(
@@ -314,7 +344,7 @@ def stated(
             )
             for release in releases
         ),
-        version=VERSION,
+        version=__version__,
         not_covered=(_several(unit), *federated, *NOT_COVERED),
     )
 

@@ -57,6 +57,10 @@ class Forecast:
         How often all rows are read.
     seconds : float
         About how long that takes on this machine, with rows in memory or in Parquet.
+
+    Examples
+    --------
+    `plan` shows one.
     """
 
     n_rows: int
@@ -104,6 +108,19 @@ def plan(
     """Forecast a fit of PrivateKMeans before anything is spent.
 
     The numbers are typed by you; no table is looked at.
+
+    Parameters
+    ----------
+    n_rows : int
+        About how many rows there are. The order of magnitude is enough.
+    n_columns : int
+        How many columns; a category counts as one for each level.
+    n_clusters : int, default=8
+        How many clusters; 8 as the estimators have it.
+    epsilon : float, default=1.0
+        Strength of the promise; 1 as the estimators have it.
+    delta : float
+        Probability with which the promise may fail, such as 1e-6.
 
     Examples
     --------
@@ -209,6 +226,10 @@ class Simulation:
         Loss over that of k-means without privacy, for each fit.
     seconds : float
         How long one fit took.
+
+    Examples
+    --------
+    `simulate` shows one.
     """
 
     ratios: tuple[float, ...]
@@ -232,8 +253,27 @@ def simulate(
 ) -> Simulation:
     """Measure what `plan` forecasts: fit made-up clusters and compare with k-means.
 
-    With `public`, the path of a file of public rows, those are fitted instead, within bounds taken
-    from them; the numbers of rows and columns are then theirs.
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        How many rows and columns to make up.
+    n_clusters : int, default=8
+        How many clusters to make up and to look for; 8 as the estimators have it.
+    epsilon : float, default=1.0
+        Strength of the promise; 1 as the estimators have it.
+    delta : float
+        Probability with which the promise may fail, such as 1e-6.
+    repeats : int, default=3
+        How many fits; three show whether they agree.
+    public : str, optional
+        Path of a file of public rows, never of private ones: those are fitted instead, within
+        bounds taken from them. The numbers of rows and columns are then theirs.
+
+    Examples
+    --------
+    >>> measured = simulate(20_000, 2, 4, delta=1e-6, repeats=1)
+    >>> measured.ratio < 2
+    True
     """
     from privclust.estimators import PrivateKMeans
 

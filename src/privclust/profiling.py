@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.metadata import version
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -15,7 +14,7 @@ from privclust.algorithms.profile import ColumnProfile, found_in
 from privclust.bounds import Declarations, declared_columns
 from privclust.engines.base import COORDINATES_MAX
 from privclust.errors import ColumnError, ParameterError, shown
-from privclust.fitting import stated, told_of_clients
+from privclust.fitting import check_public, stated, told_of_clients
 from privclust.geometry.grid import to_grid
 from privclust.mixed import Column
 from privclust.parameters import budget_of, parameters_of
@@ -24,11 +23,12 @@ from privclust.privacy.curator import Curator, Release
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.profiled import Profiled, number_of, written
-from privclust.recording import ledger_of
+from privclust.recording import fact_of_period, ledger_of
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball
 from privclust.release.statement import Record, Statement
 from privclust.tables import OpenTable, open_profiled
+from privclust.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,10 @@ class Profile:
         The noisy answers that all numbers follow from.
     privacy_statement : Statement
         The promise in words (print it) and as JSON (``to_json()``).
+
+    Examples
+    --------
+    An estimator's `profile` shows one.
     """
 
     clusters: str
@@ -67,7 +71,11 @@ class Profile:
         releases: tuple[Release, ...],
         statement: Statement,
     ) -> Profile:
-        """Return the profile that follows from two answers."""
+        """Return the profile that follows from two answers, the `releases`.
+
+        `clusters` is the hash of the centres, of which there are `n_clusters`; `columns` are those
+        that were profiled, and `statement` is the promise.
+        """
         found = found_in(releases, columns, n_clusters)
         return cls(clusters, found.sizes, found.columns, releases, statement)
 
@@ -142,14 +150,17 @@ def ask(
     delta: float | None,
     ledger: str | None,
     dataset: str | None,
+    period: str | None,
 ) -> Profile:
     """Ask a profile's questions, within what the data set's budget has left."""
     domain, unit = table.domain, table.engine.unit
     assert isinstance(domain, Profiled)
     budget = _budget(model, epsilon, delta)
     account, label = ledger_of(*_account(model, ledger, dataset), unit)
+    _check_account(model.privacy_statement_.record, account, label)
     planned = algorithm.plan(in_ball(model.domain_, model.cluster_centers_), domain, budget)
     facts = _facts(model, domain, budget, unit.name)
+    facts |= fact_of_period(getattr(model, "period", None) if period is None else period)
     curator = Curator.open(table.engine, planned.spending, account, label, facts)
     with threadpool_limits(1, "blas"):
         try:
@@ -180,6 +191,7 @@ def clusters_of(model: Any) -> str:
 
 def _budget(model: Any, epsilon: float, delta: float | None) -> Budget:
     statement: Statement = model.privacy_statement_
+    check_public(model, epsilon, "the model to profile")
     if float("inf") in (statement.epsilon, epsilon):
         raise ParameterError(
             "a profile needs a finite epsilon, and a model that was fitted with one: of centres "
@@ -210,6 +222,18 @@ def _account(model: Any, ledger: str | None, dataset: str | None) -> tuple[objec
     return place, label
 
 
+def _check_account(record: Record | None, account: Ledger | None, label: str) -> None:
+    """Refuse an account that did not pay for the fit: the rows would have two budgets."""
+    if record is None or account is None:
+        return
+    if label != record.dataset or record.run not in {run.name for run in account.runs(label)}:
+        raise ParameterError(
+            f"the fit is run {record.run} of data set {shown(record.dataset)}, which this ledger "
+            f"does not have under {shown(label)}. Give the ledger and the data set that paid for "
+            "the fit: rows with two accounts would be protected by neither."
+        )
+
+
 def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str, str]:
     """Return what is public about a profile, for the ledger."""
     return {
@@ -221,7 +245,7 @@ def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str,
         "delta": f"{budget.delta:g}",
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "unit": unit,
-        "privclust": version("privclust"),
+        "privclust": __version__,
     }
 
 

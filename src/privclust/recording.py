@@ -15,14 +15,13 @@ import numpy as np
 
 from privclust.domain import Domain
 from privclust.engines.base import Unit
-from privclust.errors import shown
+from privclust.errors import ParameterError, shown
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.release.statement import Record
+from privclust.version import __version__
 
-_SOMETIMES = ("init", "period")
-"""Parameters that are facts where they are given."""
-_APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", *_SOMETIMES)
+_APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
 """What only units of federations are called."""
@@ -91,15 +90,27 @@ def recording(
     facts = {
         "estimator": type(model).__name__,
         **{name: _fact(value) for name, value in given.items() if name not in _APART},
-        **{name: _fact(given[name]) for name in _SOMETIMES if given.get(name) is not None},
+        **({} if given.get("init") is None else {"init": _fact(given["init"])}),
+        **fact_of_period(given.get("period")),
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "seed": str(seed),
         "unit": unit.ledger_name,
-        "privclust": version("privclust"),
+        "privclust": __version__,
         "numpy": version("numpy"),
         "scikit-learn": version("scikit-learn"),
     }
     return Recording(ledger, label, seed, facts, resume if isinstance(resume, str) else None)
+
+
+def fact_of_period(period: object) -> dict[str, str]:
+    """Return which period pays, where one is named, as the ledger knows it."""
+    if period is None:
+        return {}
+    if not isinstance(period, str):
+        raise ParameterError(
+            f"period must be a text such as '2026-W07', got {shown(period)}. Type it in quotes."
+        )
+    return {"period": period}
 
 
 def _fact(value: object) -> str:

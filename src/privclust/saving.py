@@ -53,6 +53,13 @@ def save(model: Any, path: str | Path) -> None:
 
     It holds what was released and what is public, and no path, time or place.
 
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library.
+    path : str or Path
+        Where to write; a file that is there is replaced.
+
     Examples
     --------
     >>> import numpy as np, tempfile
@@ -67,7 +74,15 @@ def save(model: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Return the fitted estimator that a model file describes; nothing in it is executed."""
+    """Return the fitted estimator that a model file describes; nothing in it is executed.
+
+    `save` shows both.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save` or ``privclust fit`` wrote, maybe somebody else's.
+    """
     return _loaded(Path(path), "model", _from_content, "privclust.save or 'privclust fit'")
 
 
@@ -75,13 +90,29 @@ def save_profile(profile: Profile, path: str | Path) -> None:
     """Write a profile to a JSON file (profile.schema.json describes it).
 
     It is a file of its own, because it is a release of its own: with its own promise, price and run
-    in the ledger, and maybe made by somebody else, long after the model was published.
+    in the ledger, and maybe made by somebody else, long after the model was published. The
+    estimators' `profile` shows both.
+
+    Parameters
+    ----------
+    profile : Profile
+        What an estimator's `profile` returned.
+    path : str or Path
+        Where to write; a file that is there is replaced.
     """
     Path(path).write_text(profile_to_json(profile), encoding="utf-8")
 
 
 def load_profile(path: str | Path) -> Profile:
-    """Return the profile that a file describes, worked out anew from the answers in it."""
+    """Return the profile that a file describes, worked out anew from the answers in it.
+
+    The estimators' `profile` shows both.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save_profile` or ``privclust profile`` wrote.
+    """
     maker = "privclust.save_profile or 'privclust profile'"
     found: Profile = _loaded(Path(path), "profile", _profile, maker)
     return found

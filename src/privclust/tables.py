@@ -71,9 +71,10 @@ def open_table(
             "and give columns weights in a bounds file (docs/bounds.md)."
         )
     if isinstance(X, Federation):
-        domain, origin = _domain(model, X.schema, around)
-        engine = X.engine(domain, unit)
-        return OpenTable(engine, X.schema, domain, origin, engine.close)
+        federation = X.without(unit.column)
+        domain, origin = _domain(model, federation.schema, around)
+        engine = federation.engine(domain, unit)
+        return OpenTable(engine, federation.schema, domain, origin, engine.close)
     source, named = lake_of(X) or source_of(X), bounded_columns(given.bounds)
     whole = schema_of(X) if source is None else source.schema
     if source is not None and named is None and unit.column is None and whole.looks_like_a_row:
@@ -105,16 +106,26 @@ def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTabl
     return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
 
 
+def check_can_be_labelled(X: Any) -> None:
+    """Refuse rows that are elsewhere, before a fit of them is paid for."""
+    if isinstance(X, Federation):
+        raise TypeError(
+            "rows of a federation are labelled where they are: fit, and let each client call "
+            "model.predict or model.transform on its own table."
+        )
+    if lake_of(X) is not None:
+        raise TypeError(
+            "rows in Spark are labelled by Spark: fit, and call model.predict on the frames that "
+            "DataFrame.mapInPandas hands over (docs/spark.md)."
+        )
+
+
 def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
     """Apply `work` to the rows of a table on the grid, part by part, and put results together.
 
     For the holder of the rows: `predict` and `transform`.
     """
-    if lake_of(X) is not None:
-        raise TypeError(
-            "rows in Spark are labelled by Spark: call model.predict on the frames that "
-            "DataFrame.mapInPandas hands over (docs/spark.md)."
-        )
+    check_can_be_labelled(X)
     source, unit, domain = source_of(X), model.unit, model.domain_
     names = getattr(model, "feature_names_in_", None)
     schema = schema_of(X) if source is None else source.schema

@@ -19,7 +19,19 @@ __all__ = ["NoNoise", "RepeatableNoise", "SeededNoise", "noise_from"]
 
 
 class SeededNoise:
-    """Rounded pseudo-random noise of the right size; the same seed gives the same noise."""
+    """Rounded pseudo-random noise of the right size; the same seed gives the same noise.
+
+    Parameters
+    ----------
+    seed : int
+        Whoever knows it can take the noise away again: NOT PRIVATE.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(3, dtype=np.int64)
+    >>> bool((SeededNoise(7).gaussian(zeros, 9.0) == SeededNoise(7).gaussian(zeros, 9.0)).all())
+    True
+    """
 
     name = "testing: seeded"
 
@@ -27,15 +39,15 @@ class SeededNoise:
         self._rng = np.random.default_rng(seed)
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
-        """Add rounded Gaussian noise."""
+        """Add rounded Gaussian noise of standard deviation `sigma` to `exact`."""
         return exact + np.rint(self._rng.normal(0.0, sigma, exact.shape)).astype(np.int64)
 
     def laplace(self, exact: IntArray, scale: float) -> IntArray:
-        """Add rounded Laplace noise."""
+        """Add rounded Laplace noise of scale `scale` to `exact`."""
         return exact + np.rint(self._rng.laplace(0.0, scale, exact.shape)).astype(np.int64)
 
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
-        """Choose the largest score after exponential noise, which is the same mechanism."""
+        """Choose among `scores` after exponential noise of `scale`, which is the same mechanism."""
         return int(np.argmax(scores + self._rng.exponential(scale, scores.shape)))
 
     def key(self) -> bytes:
@@ -44,7 +56,19 @@ class SeededNoise:
 
 
 class RepeatableNoise:
-    """Seeded noise that depends on what it is added to, so that a resumed fit draws it again."""
+    """Seeded noise that depends on what it is added to, so that a resumed fit draws it again.
+
+    Parameters
+    ----------
+    seed : int
+        Whoever knows it can take the noise away again: NOT PRIVATE.
+
+    Examples
+    --------
+    >>> noise, zeros = RepeatableNoise(7), np.zeros(3, dtype=np.int64)
+    >>> bool((noise.gaussian(zeros, 9.0) == noise.gaussian(zeros, 9.0)).all())
+    True
+    """
 
     name = "testing: repeatable"
 
@@ -52,15 +76,15 @@ class RepeatableNoise:
         self._seed = seed
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
-        """Add rounded Gaussian noise."""
+        """Add rounded Gaussian noise of standard deviation `sigma` to `exact`."""
         return self._source(exact, sigma).gaussian(exact, sigma)
 
     def laplace(self, exact: IntArray, scale: float) -> IntArray:
-        """Add rounded Laplace noise."""
+        """Add rounded Laplace noise of scale `scale` to `exact`."""
         return self._source(exact, scale).laplace(exact, scale)
 
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
-        """Choose the largest score after exponential noise."""
+        """Choose among `scores` after exponential noise of `scale`."""
         return self._source(scores, scale).permute_and_flip(scores, scale)
 
     def key(self) -> bytes:
@@ -75,6 +99,11 @@ class RepeatableNoise:
 @contextmanager
 def noise_from(source: NoiseSource) -> Iterator[None]:
     """Draw all noise inside the ``with`` block from `source`.
+
+    Parameters
+    ----------
+    source : NoiseSource
+        `SeededNoise`, `RepeatableNoise` or `NoNoise`, or one of your own with the same methods.
 
     Examples
     --------

@@ -74,6 +74,19 @@ def fitted(*words: object, **given: Any) -> Result:
 # What it gives -----------------------------------------------------------------------------------
 
 
+def test_next_week_starts_from_this_weeks_model_and_has_its_own_share(tmp_path: Path) -> None:
+    place, first = str(tmp_path / "year.db"), str(tmp_path / "first.json")
+    Ledger.create(place, "visits", epsilon=4.0, delta=1e-6, periods=4)
+    paid = (*FAST, "--epsilon", 1.5, "--ledger", place, "--dataset", "visits")
+    fitted(*paid, "--period", "2026-W07", "--out", first)
+    second = str(tmp_path / "second.json")
+    fitted(*paid, "--period", "2026-W08", "--init", first, "--out", second)
+    runs = Ledger.open(place).runs("visits")
+    assert [run.facts["period"] for run in runs] == ["2026-W07", "2026-W08"]
+    assert load(second).privacy_statement_.start.startswith(f"a model (run {runs[0].name})")
+    assert fit(*paid, "--period", "2026-W08", "--out", second).exit_code == 8
+
+
 @pytest.mark.parametrize(
     "tables",
     [

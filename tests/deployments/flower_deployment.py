@@ -1,4 +1,4 @@
-"""A SuperLink and three SuperNodes as processes on 127.0.0.1, with TLS and known keys.
+"""A SuperLink and three SuperNodes as processes on 127.0.0.1, with TLS, known keys and a proxy.
 
 Not collected with the other tests: Flower pins other versions of what they use. `.ci/long` runs it
 in an environment of its own, from constraints/flower.txt.
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fleet_proxy import proxy
 
 from privclust import load
 from privclust.engines.flower import QUIET
@@ -66,6 +67,8 @@ class Deployment:
 
     folder: Path
     port: int = field(default_factory=free_port)
+    outer_port: int = 0
+    """The proxy's, which SuperNodes call."""
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -111,14 +114,11 @@ class Deployment:
 
     def make_keys(self) -> None:
         new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-        made = ("-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=consortium")
-        self.run("openssl", "req", "-x509", *new, *made)
-        wanted = ("-keyout", "tls.key", "-out", "tls.csr", "-subj", "/CN=127.0.0.1")
-        self.run("openssl", "req", *new, *wanted)
-        (self.folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
-        signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "names")
-        asked = ("-in", "tls.csr", "-out", "tls.pem", "-days", "2")
-        self.run("openssl", "x509", "-req", *asked, *signed)
+        made = ("-keyout", "tls.key", "-out", "tls.pem", "-days", "2", "-subj", "/CN=127.0.0.1")
+        named = ("-addext", "subjectAltName=IP:127.0.0.1")
+        used = ("-addext", "keyUsage=critical,digitalSignature,keyCertSign")
+        self.run("openssl", "req", "-x509", *new, *made, *named, *used)
+        shutil.copy(self.folder / "tls.pem", self.folder / "ca.pem")
         for node in range(3):
             self.make_key(node)
 
@@ -129,14 +129,18 @@ class Deployment:
         home = self.folder / "home"
         home.mkdir()
         (home / "config.toml").write_text(
-            '[superlink]\ndefault = "consortium"\n[superlink.consortium]\n'
-            f'address = "127.0.0.1:{self.port}"\n'
-            f'root-certificates = "{self.folder / "ca.pem"}"\n'
+            '[superlink]\ndefault = "consortium"\n'
+            + self._named("consortium", self.port)
+            + self._named("outside", self.outer_port)
         )
         where = ("--host", "127.0.0.1", "--port", str(self.port))
         who = ("--enable-supernode-auth", "--disable-runtime-dependency-installation")
         self.start("superlink", "flower-superlink", *where, *who, *self._tls)
         until(lambda: "Uvicorn running" in self.said("superlink"))
+
+    def _named(self, name: str, port: int) -> str:
+        where = f'address = "127.0.0.1:{port}"\nroot-certificates = "{self.folder / "ca.pem"}"\n'
+        return f"[superlink.{name}]\n{where}"
 
     def start_node(self, node: int) -> None:
         """Start a node until it is let in, as a service manager does.
@@ -157,13 +161,21 @@ class Deployment:
     def start_process_of_node(self, node: int, *more: str) -> None:
         table, kept = self.folder / f"{node}.parquet", self.folder / f"kept{node}"
         config = f'table="{table}" folder="{kept}"'
-        where = ("--superlink", f"127.0.0.1:{self.port}", "--port", str(free_port()))
+        where = ("--superlink", f"127.0.0.1:{self.outer_port}", "--port", str(free_port()))
         who = ("--root-certificates", "ca.pem", "--auth-supernode-private-key", f"node{node}")
         what = ("--node-config", config, *more)
         self.start(f"node{node}", "flower-supernode", *where, *who, *what, *self._tls)
 
     def register(self, node: int) -> None:
         self.run("flwr", "supernode", "register", f"node{node}.pub", "consortium")
+
+    def check_table(self, node: int) -> None:
+        """Ask, as a hospital does, whether a table is what was agreed on."""
+        given = (str(self.folder / f"{node}.parquet"), str(self.folder / f"kept{node}"))
+        code = "import sys; from privclust.engines.client import Client\n"
+        code += "Client(*sys.argv[1:3]).check(sys.argv[3])"
+        agreed = str(APP / "bounds.toml")
+        assert self.run(sys.executable, "-c", code, *given, agreed) == ""
 
     def finish(self, app: Path, file: str, within: float = 10 * SECONDS, **config: Any) -> Path:
         """Run a Flower app, which writes a file, to its end, and return where that is."""
@@ -195,15 +207,18 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     found = Deployment(tmp_path_factory.mktemp("deployment"))
     _write_tables(found.folder)
     found.make_keys()
-    try:
-        found.start_superlink()
-        for node in range(3):
-            found.register(node)
-            found.start_node(node)
-        yield found
-    finally:
-        for name in list(found.running):
-            found.kill(name)
+    with ExitStack() as stack:
+        found.outer_port = stack.enter_context(proxy(found.folder, found.port))
+        try:
+            found.start_superlink()
+            for node in range(3):
+                found.register(node)
+                found.check_table(node)
+                found.start_node(node)
+            yield found
+        finally:
+            for name in list(found.running):
+                found.kill(name)
 
 
 def _write_tables(folder: Path) -> None:
@@ -214,11 +229,6 @@ def _write_tables(folder: Path) -> None:
         pq.write_table(table, folder / f"{node}.parquet")
     public = np.column_stack([rng.uniform(0, 120, 60), rng.uniform(10, 60, 60)])
     np.savetxt(folder / "public.csv", public, delimiter=",")
-    columns = {"age": (0, 120), "bmi": (10, 60)}
-    text = 'bounds_origin = "domain knowledge"\n'
-    for name, (lower, upper) in columns.items():
-        text += f'[columns.{name}]\ntype = "number"\nlower = {lower}\nupper = {upper}\n'
-    (folder / "bounds.toml").write_text(text)
 
 
 def settings(deployment: Deployment, method: str, seconds: float) -> dict[str, Any]:
@@ -226,8 +236,7 @@ def settings(deployment: Deployment, method: str, seconds: float) -> dict[str, A
     return {
         "method": method,
         "n_clusters": 2,
-        "bounds": str(folder / "bounds.toml"),
-        "public_rows": str(folder / "public.csv"),
+        "public_rows": str(folder / "public.csv") if method == "FedDPKMeans" else "",
         "model": str(folder / f"{method}.json"),
         "minimum": 2,
         "seconds": seconds,
@@ -278,3 +287,14 @@ def test_nobody_without_a_registered_key_takes_part(deployment: Deployment) -> N
     deployment.start_process_of_node(3, "--max-retries", "1")
     deployment.running.pop("node3").wait(SECONDS)
     assert "SuperNode ID" not in deployment.said("node3")
+
+
+def test_whoever_comes_through_the_proxy_can_command_nothing(deployment: Deployment) -> None:
+    command, environment = [str(PROGRAMS / "flwr"), "list"], deployment.environment
+    inside, outside = (
+        subprocess.run([*command, name], env=environment, capture_output=True, timeout=SECONDS)
+        for name in ("consortium", "outside")
+    )
+    assert inside.returncode == 0
+    assert outside.returncode != 0
+    assert b"403" in outside.stdout + outside.stderr

@@ -388,5 +388,7 @@ def test_what_a_federation_cannot_be_is_said() -> None:
     for silos_per_patient in (0, 3, 1.5, True):
         with pytest.raises(ParameterError, match="silos_per_patient must be a whole number"):
             Federation.in_process({"a": rows, "b": rows}, silos_per_patient=silos_per_patient)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"columns must be .*, got 'age'. .* \['age'\]"):
+        Federation.in_process({"a": rows, "b": rows}, "age")
     with pytest.raises(ColumnError, match="the same columns in the same order"):
         Federation.in_process({"a": rows, "b": np.zeros((2, 3))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import struct
 import tempfile
 from contextlib import suppress
@@ -12,11 +13,14 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from conformance import source, write_arrow, write_parquet
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from processes import output_of
 
 from privclust.domain import Box
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import EngineError, Unit
+from privclust.engines.csv_lines import n_cells
 from privclust.engines.files import open_files
 from privclust.engines.spilled import SpilledEngine
 from privclust.errors import UnreadableFileError
@@ -52,6 +56,52 @@ def test_a_row_with_other_cells_is_left_out_and_nothing_is_said_of_its_bytes(
     (count,) = ArrowEngine(source(file), ["a"], ONE).aggregate(Count())
     assert count == 2 * UNIT
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("length", [131_073, 2**23 - 100])
+@pytest.mark.parametrize("cell", [b"%s", b'"%s"', b"\xff%s", b'"\xff""%s"'])
+def test_a_long_cell_is_a_cell(cell: bytes, length: int, ending: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_bytes(ending.join([b"a,b", b"1,x", b"2," + cell % (b"y" * length), b"3,z", b""]))
+    (count,) = ArrowEngine(source(file), ["a"], ONE).aggregate(Count())
+    assert count == 3 * UNIT
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("before", [0, 10**6])
+@pytest.mark.parametrize("length", [2**23, 20 * 2**20])
+@pytest.mark.parametrize("cell", [b"%s", b'"%s"', b'"%s'])
+def test_a_line_that_is_too_long_is_left_out_wherever_it_stands(
+    cell: bytes, length: int, before: int, tmp_path: Path
+) -> None:
+    """Arrow stopped at it."""
+    file = tmp_path / "x.csv"
+    long = b"2," + cell % (b"y" * length) + b"\n"
+    file.write_bytes(b"a,b\n" + b"1,x\n" * before + long + b"3,z\n")
+    (count,) = ArrowEngine(source(file), ["a"], ONE).aggregate(Count())
+    assert count == (before + 1) * UNIT
+
+
+def test_names_that_are_too_long_are_refused_before_any_row_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_bytes(b"a," + b"b" * 2**23 + b"\n1,2\n")
+    with pytest.raises(UnreadableFileError, match="column names"):
+        open_files(file)
+
+
+@given(st.binary(max_size=12) | st.text('",x ', max_size=12).map(str.encode))
+@settings(deadline=None, derandomize=True, database=None, max_examples=500)
+def test_cells_are_counted_as_python_counts_them(line: bytes) -> None:
+    content = line.replace(b"\r", b"").replace(b"\n", b"")
+    try:
+        expected = len(next(csv.reader([content.decode("latin-1")], strict=True), [])) or 1
+    except csv.Error:
+        with pytest.raises(ValueError, match="quote"):
+            n_cells(content)
+        return
+    assert n_cells(content) == expected
 
 
 def test_bytes_that_are_no_text_stay_as_they_are_where_a_row_has_its_cells(tmp_path: Path) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from conformance import CANARY, COLUMNS, DOMAIN, KEY, people, write_parquet
+from flower_stand_in import Records, Sent, stand_in
 
 from privclust.engines.base import ROW
 from privclust.engines.client import FAILED, NONCE_BYTES, Client, answer_size
@@ -20,55 +18,11 @@ from privclust.engines.wire import Question, encode
 from privclust.queries import Count
 
 QUESTION = Question(bytes(NONCE_BYTES), b"fit", tuple(COLUMNS), DOMAIN, ROW, 1, KEY, Count())
-SERVER = Path(__file__).parents[2] / "examples" / "federation" / "consortium" / "server.py"
-
-
-class Records(dict[str, Any]):
-    """Records of one kind only."""
-
-    @property
-    def config_records(self) -> Records:
-        return self
-
-
-@dataclass
-class Sent:
-    """A message."""
-
-    content: Records
-    reply_to: Any = None
-
-
-class App:
-    """An app that remembers what it was told to do."""
-
-    def __init__(self) -> None:
-        self.handlers: dict[str, Callable[[Sent, object], Sent]] = {}
-
-    def query(self, action: str) -> Callable[..., Any]:
-        return lambda handler: self.handlers.setdefault(action, handler)
-
-    def main(self) -> Callable[..., Any]:
-        return lambda handler: handler
 
 
 @pytest.fixture(autouse=True)
 def flower(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts: dict[str, dict[str, Any]] = {
-        "flwr": {},
-        "flwr.app": {
-            "ConfigRecord": dict,
-            "Context": object,
-            "Message": Sent,
-            "RecordDict": Records,
-        },
-        "flwr.clientapp": {"ClientApp": App},
-        "flwr.serverapp": {"Grid": object, "ServerApp": App},
-    }
-    for name, content in parts.items():
-        module = ModuleType(name)
-        vars(module).update(content)
-        monkeypatch.setitem(sys.modules, name, module)
+    stand_in(monkeypatch)
 
 
 def asked(open_client: Callable[[Any], Client], action: str = ACTION) -> bytes:
@@ -99,21 +53,3 @@ def test_a_client_that_cannot_be_opened_fails_in_one_word() -> None:
 
     assert asked(broken) == bytes(NONCE_BYTES) + FAILED
     assert asked(broken, END) == b""
-
-
-def server() -> Any:
-    spec = importlib.util.spec_from_file_location("consortium_server", SERVER)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("epsilon", [float("inf"), float("nan"), 0.0, -1.0])
-def test_the_example_fits_nothing_that_is_not_private(epsilon: float) -> None:
-    given = {"method": "PrivateKMeans", "n-clusters": 2, "epsilon": epsilon, "delta": 1e-6}
-    given |= {"bounds": "bounds.toml", "ledger": "", "dataset": ""}
-    with pytest.raises(ValueError, match="epsilon must be a finite number above 0"):
-        server().estimator(given)
-    assert server().estimator({**given, "epsilon": 0.5}).epsilon == 0.5

@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     "SECURITY.md",
     "docs/assurance.md",
+    "docs/explanations/pitfalls.md",
+    "docs/reference/queries.md",
     *(f"docs/proofs/{path.name}" for path in sorted((ROOT / "docs/proofs").glob("*.md"))),
 ]
 MUTATIONS = {mutation.name for mutation in CATALOGUE}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import re
 import shutil
 import subprocess
-import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import privclust
+from releasing.building import OTHER, ROOT, USUAL, as_somebody_else, build
+
 PARTS = ("src", "pyproject.toml", "README.md", "LICENSE")
+MOST_BYTES = 4_000_000
+"""Of an sdist; measurements and their results alone would be as many."""
 
 
 def built(folder: Path, umask: int) -> Path:
@@ -23,31 +27,50 @@ def built(folder: Path, umask: int) -> Path:
             )
         else:
             shutil.copy(ROOT / part, folder / part)
-    for file in folder.rglob("*"):
-        os.utime(file, (umask, umask))
-        file.chmod(0o777 & ~umask)
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")],
-        cwd=folder,
-        env={**os.environ, "SOURCE_DATE_EPOCH": "1577836800"},
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = (folder / "dist").glob("*.whl")
+    as_somebody_else(folder, umask)
+    (wheel,) = build(folder, "wheel", epoch=1577836800)
     return wheel
 
 
 def test_two_builds_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     first, second = (
-        built(tmp_path / name, umask) for name, umask in (("first", 0o022), ("second", 0o027))
+        built(tmp_path / name, umask) for name, umask in (("first", USUAL), ("second", OTHER))
     )
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_a_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
-    with zipfile.ZipFile(built(tmp_path / "one", 0o022)) as wheel:
+    with zipfile.ZipFile(built(tmp_path / "one", USUAL)) as wheel:
         tops = {name.split("/")[0].rpartition(".")[2] for name in wheel.namelist()}
         names = wheel.namelist()
     assert tops == {"privclust", "dist-info"}
     assert {"privclust/model.schema.json", "privclust/py.typed"} < set(names)
+
+
+def test_an_sdist_holds_what_builds_explains_and_tests_the_package(tmp_path: Path) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    for name in listed.stdout.rstrip("\0").split("\0"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (sdist,) = build(tmp_path, "sdist", epoch=1577836800)
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {name.split("/")[0] for name in names if "/" in name} == {
+        *("constraints", "docs", "examples", "src", "tests")
+    }
+    assert {"CITATION.cff", "LICENSE", "SECURITY.md", "PKG-INFO", "constraints/core.txt"} < names
+    assert sdist.stat().st_size < MOST_BYTES
+
+
+def test_the_version_is_written_once(tmp_path: Path) -> None:
+    wheel = built(tmp_path / "one", USUAL)
+    assert wheel.name.split("-")[1] == privclust.__version__
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {privclust.__version__}\n" in citation
+    day = re.search(r'^date-released: "(.*)"$', citation, re.MULTILINE)
+    assert day is not None
+    heading = rf"^## .*{re.escape(privclust.__version__)}.*{day[1]}"
+    assert re.search(heading, (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,12 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 import privclust
+from privclust.bounds import bounded_columns
 from privclust.engines.flower import flower_federation
+from privclust.privacy.progress import Step, watching
+
+FOLDER = Path(__file__).parents[1]
+"""The app's own, which `flwr run` has sent here."""
 
 app = ServerApp()
 
@@ -19,15 +26,21 @@ app = ServerApp()
 def main(grid: Grid, context: Context) -> None:
     """Run one fit, as the app's configuration says."""
     given: dict[str, Any] = dict(context.run_config)
+    model, file = estimator(given), free_place(given["model"])
+    columns = bounded_columns(model.bounds) or ()
+    clients, seconds = given["clients"], given["seconds"]
+    print(f"Waiting for {clients} SuperNodes, up to {seconds:g} seconds.", flush=True)
     federation = flower_federation(
         grid,
-        given["columns"].split(","),
-        clients=given["clients"],
+        columns,
+        clients=clients,
         minimum=given["minimum"],
-        seconds=given["seconds"],
+        silos_per_patient=given["silos-per-patient"],
+        seconds=seconds,
     )
-    model = estimator(given).fit(federation, resume=given["resume"] or None)
-    privclust.save(model, given["model"])
+    with watching(tell):
+        model.fit(federation, resume=given["resume"] or None)
+    privclust.save(model, file)
     print(model.privacy_statement_)
 
 
@@ -38,14 +51,38 @@ def estimator(given: dict[str, Any]) -> Any:
     """
     if not (math.isfinite(given["epsilon"]) and given["epsilon"] > 0):
         raise ValueError(f"epsilon must be a finite number above 0, got {given['epsilon']}.")
+    public = None
+    if given["public-rows"]:
+        public = np.loadtxt(given["public-rows"], delimiter=",", ndmin=2)
     common = {
         "epsilon": given["epsilon"],
         "delta": given["delta"],
-        "bounds": given["bounds"],
+        "bounds": str(FOLDER / given["bounds"]),
+        "unit": given["unit"] or None,
+        "unit_rows": given["unit-rows"],
         "ledger": given["ledger"] or None,
         "dataset": given["dataset"] or None,
     }
     if given["method"] == "FedDPKMeans":
-        public = np.loadtxt(given["public-rows"], delimiter=",", ndmin=2)
         return privclust.FedDPKMeans(given["n-clusters"], server_data=public, **common)
-    return privclust.PrivateKMeans(given["n-clusters"], **common)
+    if given["method"] == "PrivateKMeans":
+        return privclust.PrivateKMeans(given["n-clusters"], init=public, **common)
+    raise ValueError(f"method must be PrivateKMeans or FedDPKMeans, got {given['method']!r}.")
+
+
+def free_place(name: str) -> Path:
+    """Return where the model goes; found out after the fit, a place that is none costs it."""
+    file = Path(name).absolute()
+    if file.exists() or not os.access(file.parent, os.W_OK):
+        raise ValueError(
+            f"the model cannot be written to {file}: name a file that does not exist yet, in a "
+            "folder that the SuperLink's user may write."
+        )
+    return file
+
+
+def tell(step: Step) -> None:
+    """Say which question is asked; what is answered stays between Curator and clients."""
+    if not step.answered:
+        of = step.asked + 1 + step.left
+        print(f"Question {step.asked + 1} of about {of}: {step.slot}", flush=True)

@@ -49,6 +49,11 @@ class Choice:
 class KPath:
     """Numbers of clusters beside each other.
 
+    Attributes
+    ----------
+    choices : tuple of Choice
+        One for each number of clusters, from 1 up.
+
     Examples
     --------
     >>> path = KPath((Choice(1, 0.5, 0.01, 0.0, True), Choice(2, 0.1, 0.01, 0.8, True)))

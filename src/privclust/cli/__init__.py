@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from privclust.cli.audit import audit
@@ -11,13 +13,31 @@ from privclust.cli.ledger import ledger_app
 from privclust.cli.models import export, predict, report
 from privclust.cli.plans import plan, simulate
 from privclust.cli.profile import profile
+from privclust.version import __version__
 
 app = typer.Typer(
-    help="Clustering of sensitive data under differential privacy.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _privclust(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Clustering of sensitive data under differential privacy."""
+
+
 for command in (plan, simulate, fit, profile, report, predict, export, audit):
     app.command()(command)
 app.add_typer(bounds_app, name="bounds")

@@ -59,8 +59,12 @@ def _head() -> str:
     origins = ", ".join(json.dumps(origin) for origin in ORIGINS)
     return (
         "# What no value can pass, whoever is in the table. Looking at the table to choose bounds\n"
-        "# or levels would reveal something of it. They may be loose. A column is a number, a\n"
-        "# category with levels, or a date; docs/bounds.md shows all of them.\n"
+        "# or levels would reveal something of it. They may be loose. Delete columns that shall\n"
+        "# not be clustered, such as ids and free text. CSV files do not say what a column holds:\n"
+        "# there each one begins as a number, and you change it to what it is, one of\n"
+        '#   type = "number"    with  lower = 0  and  upper = 120\n'
+        '#   type = "category"  with  levels = ["north", "south", "other"]\n'
+        '#   type = "date"      with  lower = 2020-01-01  and  upper = 2029-12-31, no quotes\n'
         f'bounds_origin = ""  # one of {origins}\n'
     )
 

@@ -49,6 +49,12 @@ def fit(
     ] = None,
     ledger: Annotated[str | None, typer.Option(help="Ledger that pays for the fit.")] = None,
     dataset: Annotated[str | None, typer.Option(help="The data set's name in the ledger.")] = None,
+    period: Annotated[
+        str | None, typer.Option(help="Which of its periods pays, such as 2026-W07.")
+    ] = None,
+    init: Annotated[
+        Path | None, typer.Option(help="Model file to start from, such as last week's.")
+    ] = None,
     resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of public choices; noise has none.")] = None,
     out: Annotated[Path | None, typer.Option(help="Model file to write (JSON).")] = None,
@@ -57,7 +63,7 @@ def fit(
 ) -> None:
     """Find clusters and write what may be published of them."""
     from privclust import PrivateKMeans
-    from privclust.saving import to_json
+    from privclust.saving import load, to_json
 
     with told():
         if epsilon == float("inf"):
@@ -86,6 +92,8 @@ def fit(
             max_clusters=max_clusters,
             ledger=ledger,
             dataset=dataset,
+            period=period,
+            init=None if init is None else load(init),
             random_state=seed,
         )
         reads = [bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]

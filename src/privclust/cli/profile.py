@@ -35,6 +35,9 @@ def profile(
     dataset: Annotated[
         str | None, typer.Option(help="The data set's name there; by default that of the fit.")
     ] = None,
+    period: Annotated[
+        str | None, typer.Option(help="Which of its periods pays; by default that of the fit.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
         "profile.json"
     ),
@@ -62,6 +65,7 @@ def profile(
                     delta=delta,
                     ledger=ledger,
                     dataset=dataset,
+                    period=period,
                 )
             with writing(out):
                 file.write_text(profile_to_json(found), encoding="utf-8")

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -67,7 +66,7 @@ def told() -> Iterator[None]:
     """Show what went wrong as one message; a traceback helps nobody at a prompt."""
     try:
         yield
-    except (typer.Exit, typer.Abort, click.ClickException):
+    except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except tuple(EXIT_CODES) as error:
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))

@@ -141,8 +141,8 @@ class FailedClientError(EngineError):
         super().__init__(
             "a client of the federation could not read or sum its rows. Which one and why is "
             "withheld, because it may depend on them. The question is paid for. Let each client's "
-            "engineer look at Client(table, folder).schema, which says what is wrong with a table, "
-            "and resume the fit."
+            "engineer call Client(table, folder).check(bounds), which says what is wrong with a "
+            "table and sends nothing, and resume the fit."
         )
 
 

@@ -6,6 +6,8 @@ Types are declared, never guessed from values. A text that is not a number is a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +32,12 @@ _NUMBER = (
 
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 """How a text that is a date begins; what follows, a time, does not matter."""
+
+_PER_DAY = {unit: 86_400 * 1000**power for power, unit in enumerate(("s", "ms", "us", "ns"))}
+_FIRST_DAY, _LAST_DAY = (
+    end.toordinal() - date(1970, 1, 1).toordinal() for end in (date.min, date.max)
+)
+"""No bound lies outside."""
 
 _AS_BYTES = {
     **{kind: pa.binary() for kind in (pa.string(), pa.binary())},
@@ -149,6 +157,8 @@ def days(column: Any) -> FloatArray:
     """Return dates as days since the first of January 1970, NaN where there is none.
 
     Days that a month does not have are counted on into the next.
+    Of a time the day in its own zone counts, or in UTC where Arrow does not know the zone. What
+    lies before the year 1 or after 9999 is some day before or after all others.
 
     Examples
     --------
@@ -161,21 +171,51 @@ def days(column: Any) -> FloatArray:
         dated = pc.match_substring_regex(texts, _DAY)
         begun = pc.if_else(dated, pc.binary_slice(texts, 0, 10), None)
         column = pc.strptime(begun.cast(pa.large_string()), "%Y-%m-%d", "s", error_is_null=True)
+    elif pa.types.is_timestamp(column.type):
+        column = _times(column, column.type.unit, column.type.tz)
+    elif pa.types.is_date64(column.type):
+        column = _times(column, "ms", None)
     whole_days = column.cast(pa.date32(), safe=False).cast(pa.int32()).cast(pa.float64())
     found: FloatArray = whole_days.to_numpy(zero_copy_only=False)
     return found
 
 
-def vectors(column: Any) -> FloatArray:
+def _times(column: Any, unit: str, zone: str | None) -> Any:
+    """Return times as such, those that are far off nearer: as days they would wrap around."""
+    per_day = _PER_DAY[unit]
+    # Two days are more than any zone is away from UTC.
+    low = max((_FIRST_DAY - 2) * per_day, -(2**63) + 2 * per_day)
+    high = min((_LAST_DAY + 2) * per_day, 2**63 - 1 - 2 * per_day)
+    ticks = pc.max_element_wise(column.cast(pa.int64()), low, skip_nulls=False)
+    near = pc.min_element_wise(ticks, high, skip_nulls=False)
+    return near.cast(pa.timestamp(unit, zone if _is_known(zone) else None))
+
+
+@cache
+def _is_known(zone: str | None) -> bool:
+    """Tell by a time of ours whether Arrow knows a zone, so that no row has to."""
+    try:
+        pa.array([0], pa.timestamp("s", zone)).cast(pa.date32())
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def vectors(column: Any, width: int) -> FloatArray:
     """Return vectors of one length as rows, NaN where a number or a whole vector is missing.
+
+    In a column of another kind all are: so are those read that a file lacks.
 
     Examples
     --------
-    >>> vectors(pa.array([[1, None], None], pa.list_(pa.float16(), 2))).tolist()
+    >>> vectors(pa.array([[1, None], None], pa.list_(pa.float16(), 2)), 2).tolist()
     [[1.0, nan], [nan, nan]]
+    >>> vectors(pa.nulls(1), 2).tolist()
+    [[nan, nan]]
     """
     column = _plain(column)
-    width = column.type.list_size
+    if kind_of(column.type) != "vector":
+        return np.full((len(column), width), np.nan)
     # What flatten() gives is without the vectors that are missing.
     every = column.values.slice(column.offset * width, len(column) * width)
     rows = numbers(every).reshape(len(column), width).copy()
@@ -212,7 +252,9 @@ def _whole_numbers(column: Any) -> Any:
 
 def _plain(column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+        # Each alone: together, dictionaries may have more values than their indices can count.
+        parts = [_plain(part) for part in column.chunks or [pa.array([], column.type)]]
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
     if not pa.types.is_dictionary(column.type):
         return column
     values = column.dictionary

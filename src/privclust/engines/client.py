@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from privclust.bounds import Bounds, bounded_columns, read_bounds
 from privclust.domain import Domain
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import ROW, EngineError, Unit, guarded
@@ -27,12 +28,15 @@ from privclust.engines.schema import Schema
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.units import clipped_whole
-from privclust.engines.wire import VERSION, Question, WireError, decode, encode
-from privclust.errors import UnreadableFileError
+from privclust.engines.wire import Question, WireError, decode, encode
+from privclust.errors import ParameterError, UnreadableFileError
 from privclust.mixed import Mixed
 from privclust.profiled import Profiled
-from privclust.queries import Query
+from privclust.queries import Count, Query
+from privclust.version import __version__
 
+CLIENT = "client"
+"""The unit of which all rows of one client are protected together."""
 NONCE_BYTES = 16
 FAILED = b"failed"
 """What a client answers, after the nonce, that could not read or sum its rows."""
@@ -77,8 +81,32 @@ class Client:
         source = source_of(self._table)
         return schema_of(self._table) if source is None else source.schema
 
+    def check(self, bounds: Bounds, unit: str | None = None) -> None:
+        """Raise what is wrong with the table, for the holder of the rows, before a server asks.
+
+        Names and types of the columns are compared with what was agreed on; then all rows are read
+        once, and what was summed is forgotten. Nothing is sent, and nothing is kept.
+
+        Parameters
+        ----------
+        bounds : path or mapping
+            The bounds file that was agreed on, or bounds by the names of columns.
+        unit : str, optional
+            The column of ids, or "client", as the fit will name it.
+        """
+        named = bounded_columns(bounds)
+        if named is None:
+            raise ParameterError(
+                "bounds must name the columns that were agreed on. Give the path of the bounds "
+                "file, or a mapping such as {'age': (0, 120)}."
+            )
+        columns = tuple(named)
+        domain = read_bounds(bounds, columns, len(columns)).domain
+        whose = ROW if unit in (None, CLIENT) else Unit(unit)
+        open_engine(self._table, columns, domain, whose).aggregate(Count())
+
     def answer(self, message: bytes) -> bytes:
-        """Return the answer to an encoded `Question`, or nothing if there is none."""
+        """Return the answer to `message`, an encoded question, or nothing if there is none."""
         try:
             return self._answered(message)
         except EngineError:
@@ -86,13 +114,13 @@ class Client:
 
     @guarded
     def forget(self, fit: bytes) -> None:
-        """Forget the samples of a fit that has ended."""
+        """Forget the samples of `fit`, which has ended."""
         self._samples.forget(fit)
 
     @guarded
     def _answered(self, message: bytes) -> bytes:
         question = decode(message, Question)
-        sums = self._sums(question) if question.version == VERSION else None
+        sums = self._sums(question) if question.version == __version__ else None
         if sums is None:
             return b""
         clamped = np.array([max(-LARGEST, min(LARGEST, value)) for value in sums], dtype="<i8")

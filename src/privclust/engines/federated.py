@@ -26,6 +26,7 @@ from privclust.engines.base import (
 )
 from privclust.engines.cells import Kind
 from privclust.engines.client import (
+    CLIENT,
     FAILED,
     LARGEST,
     NONCE_BYTES,
@@ -37,9 +38,6 @@ from privclust.engines.schema import Schema
 from privclust.engines.wire import Question, encode
 from privclust.errors import ColumnError, ParameterError, shown
 from privclust.queries import Query
-
-CLIENT = "client"
-"""The unit of which all rows of one client are protected together."""
 
 Exchange = Callable[[Mapping[str, bytes]], Iterable[tuple[str, bytes]]]
 """Sends each client its question and yields answers as they come, with who gave them; from nobody
@@ -61,7 +59,8 @@ class Federation:
     minimum : int, optional
         The fewest clients with whose answers a fit goes on; by default all.
     silos_per_patient : int, default=1
-        At how many clients one row's owner, or one id, may have rows. Noise grows with it.
+        At how many clients one row's owner, or one id, may have rows. Noise grows with it, so
+        it is 1; somebody at two clients is then protected with twice the mu that was promised.
     farewell : callable, optional
         Tells clients that a fit has ended, so that they forget its samples.
 
@@ -94,6 +93,11 @@ class Federation:
         farewell: Callable[[bytes], object] = lambda fit: None,
     ) -> None:
         names = tuple(roster)
+        if isinstance(columns, str):  # whose letters would be taken for names
+            raise ParameterError(
+                f"columns must be a list of names, or how many there are, got {shown(columns)}. "
+                f"Name a single column as [{shown(columns)}]."
+            )
         given = columns if isinstance(columns, int) else tuple(columns)
         fewest = len(names) if minimum is None else minimum
         if len(set(names)) < len(names) or not _lies_in(fewest, len(names)):
@@ -121,10 +125,10 @@ class Federation:
     ) -> Federation:
         """Return a federation of tables in this process, for tests, notebooks and rehearsals.
 
-        `columns` are by default all that the tables have; give them if one is a column of ids.
+        `tables` has one for each client, by name. `columns` are by default all that they have; give
+        them if one is a column of ids. `minimum` and `silos_per_patient` are those of the class.
         """
         clients = {name: Client(table) for name, table in tables.items()}
-        named = None if columns is None else tuple(columns)
 
         def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
             return ((name, clients[name].answer(asked)) for name, asked in questions.items())
@@ -136,7 +140,7 @@ class Federation:
         return cls(
             exchange,
             clients,
-            _common_columns(clients) if named is None else named,
+            _common_columns(clients) if columns is None else columns,
             minimum=minimum,
             silos_per_patient=silos_per_patient,
             farewell=farewell,
@@ -150,8 +154,17 @@ class Federation:
         number: Kind = "number"
         return Schema(names, (number,) * n_columns)
 
+    def without(self, column: str | None) -> Federation:
+        """Return the federation without `column`, if it is among those to cluster."""
+        if isinstance(self.columns, int) or column not in self.columns:
+            return self
+        return replace(self, columns=tuple(name for name in self.columns if name != column))
+
     def engine(self, domain: Domain, unit: Unit) -> FederatedEngine:
-        """Put the federation behind an engine; the unit ``"client"`` means a whole client."""
+        """Put the federation behind an engine; an estimator does, with its `domain` and `unit`.
+
+        The unit ``"client"`` means a whole client.
+        """
         whole = unit.column == CLIENT
         silos = 1 if whole else self.silos_per_patient
         return FederatedEngine(self, domain, replace(unit, whole=whole, silos=silos))

@@ -6,19 +6,21 @@ import csv
 import glob
 import gzip
 import os
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from privclust.engines import csv_lines
 from privclust.engines.cells import Kind, intact
+from privclust.engines.csv_lines import WholeLines
 from privclust.engines.frames import arrow_schema
-from privclust.engines.schema import Schema
+from privclust.engines.schema import Schema, Variant
 from privclust.engines.table_formats import check_plain
-from privclust.errors import ColumnTypeError, UnreadableFileError
+from privclust.errors import UnreadableFileError
 
 FORMATS = {
     ".parquet": "parquet",
@@ -29,9 +31,7 @@ FORMATS = {
     ".csv.gz": "csv",
 }
 BATCH_ROWS = 2**17
-_CSV_BYTES = 2**23
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-_LINES = re.compile(rb"[^\r\n]*[\r\n]")
 
 
 def is_path(table: object) -> bool:
@@ -91,10 +91,9 @@ def list_files(paths: Any) -> tuple[Schema, list[File]]:
     schema = _schema(first.path)
     own = schema.names or ()
     keys = tuple(key for key in first.keys if key not in own)
-    for file in files[1:]:
-        _check_types(file.path, schema)
     kinds = (*schema.kinds, *_texts(len(keys)))
-    return Schema((*own, *keys), kinds, schema.lengths), files
+    whole = Schema((*own, *keys), kinds, schema.lengths)
+    return replace(whole, variants=_variants(files[1:], whole)), files
 
 
 def read_part(
@@ -182,35 +181,51 @@ def _keys(folders: Sequence[str]) -> dict[str, str | None]:
     return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in parts}
 
 
-def _check_types(file: Path, first: Schema) -> None:
-    """Refuse types that cannot be read; otherwise it would depend on rows whether that matters."""
+def _variants(files: Sequence[File], first: Schema) -> tuple[Variant, ...]:
+    """Return the columns that other files declare otherwise than the first, each way once.
+
+    Whether that matters depends on what they are used as.
+    """
+    known = _types(first)
+    found: dict[tuple[str, Kind, int | None], Variant] = {}
+    for file in files:
+        for name, (kind, length) in _types(_filled(file.path)).items():
+            if known.get(name, (kind, length)) != (kind, length):
+                found.setdefault((name, kind, length), Variant(name, kind, length, file.path.name))
+    return tuple(found.values())
+
+
+def _types(schema: Schema) -> dict[str, tuple[Kind, int | None]]:
+    lengths = dict(schema.lengths)
+    columns = zip(schema.names or (), schema.kinds, strict=True)
+    return {name: (kind, lengths.get(name)) for name, kind in columns}
+
+
+def _filled(file: Path) -> Schema:
+    """Return the columns of a file without those that can hold nothing: it lacks these."""
+    import pyarrow as pa
+
     if _format(file) == "csv":
-        return
-    schema = _schema(file)
-    wrong = [
-        name
-        for name, kind in zip(schema.names or (), schema.kinds, strict=True)
-        if kind == "other" and name in (first.names or ()) and first.kind(name) != "other"
-    ]
-    if wrong:
-        raise ColumnTypeError(
-            f"columns {', '.join(wrong)} of the file {file.name!r} have a type that is neither a "
-            "number nor an id, other than in the first file. Convert them, or leave the file out."
-        )
+        return _schema(file)
+    fields = [field for field in _declared(file) if not pa.types.is_null(field.type)]
+    return arrow_schema(pa.schema(fields))
 
 
 def _schema(file: Path) -> Schema:
     if _format(file) == "csv":
         names = _header(file)
         return Schema(names, _texts(len(names)))
-    return _declared_schema(file)
+    return arrow_schema(_declared(file))
 
 
-def _declared_schema(file: Path) -> Schema:
+def _declared(file: Path) -> Any:
+    """Return the names and types that a file declares."""
     import pyarrow as pa
 
     try:
-        return arrow_schema(_fragment(file).physical_schema)
+        schema = _fragment(file).physical_schema
+        # Names that are no texts are found here and not later.
+        return pa.schema(list(zip(schema.names, schema.types, strict=True)))
     except (pa.ArrowException, UnicodeDecodeError):
         pass
     except OSError as error:
@@ -229,8 +244,10 @@ def _texts(count: int) -> tuple[Kind, ...]:
 def _header(file: Path) -> tuple[str, ...]:
     try:
         with _bytes_of(file) as stream:
-            line = stream.readline().decode("utf-8-sig", errors="replace")
-        return tuple(next(csv.reader([line], strict=True), []))
+            line = stream.readline(csv_lines.BLOCK_BYTES + 1)
+        if len(line) <= csv_lines.BLOCK_BYTES:
+            text = line.decode("utf-8-sig", errors="replace")
+            return tuple(next(csv.reader([text], strict=True), []))
     except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error):
         pass
     raise UnreadableFileError(
@@ -307,8 +324,8 @@ def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
     with (
         _bytes_of(file) as stream,
         arrow_csv.open_csv(
-            _WholeLines(stream, len(_header(file))),
-            read_options=arrow_csv.ReadOptions(block_size=_CSV_BYTES),
+            WholeLines(stream, len(_header(file))),
+            read_options=arrow_csv.ReadOptions(block_size=csv_lines.BLOCK_BYTES),
             parse_options=arrow_csv.ParseOptions(
                 ignore_empty_lines=False,  # where there is one column, they are missing values
                 invalid_row_handler=lambda row: "skip",
@@ -324,58 +341,3 @@ def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
         ) as reader,
     ):
         yield from reader
-
-
-class _WholeLines:
-    """A file in which every line is a row by itself, or reading it fails.
-
-    A quote that is still open at the end of a line would make the lines after it part of a cell:
-    one row would decide how many others there are. A line that is neither UTF-8 nor has as many
-    cells as there are columns is left out here, since Arrow would stop at it and show its bytes.
-    """
-
-    closed = False
-
-    def __init__(self, stream: Any, n_columns: int) -> None:
-        self._stream = stream
-        self._no_row = b"," * n_columns  # a cell too many
-        self._n_columns = n_columns
-        self._begun = self._ready = b""
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, all of lines that are known to be whole; nothing at the end."""
-        while not self._ready:
-            found: bytes = self._stream.read(size)
-            if not found and not self._begun:
-                break
-            # Without an end, the last row would be read by other rules than if it were not last.
-            text = self._begun + (found or b"\n")
-            end = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
-            self._begun, self._ready = text[end:], self._checked(text[:end])
-        read, self._ready = self._ready[:size], self._ready[size:]
-        return read
-
-    def close(self) -> None:
-        """Whoever opened the stream closes it."""
-
-    def _checked(self, lines: bytes) -> bytes:
-        if b'"' not in lines and _is_text(lines):
-            return lines
-        return b"".join(map(self._checked_line, _LINES.findall(lines)))
-
-    def _checked_line(self, line: bytes) -> bytes:
-        if b'"' not in line and _is_text(line):
-            return line
-        content = line.rstrip(b"\r\n")
-        cells = next(csv.reader([content.decode("latin-1")], strict=True), [])
-        if len(cells) == self._n_columns or _is_text(content):
-            return line
-        return self._no_row + line[len(content) :]
-
-
-def _is_text(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

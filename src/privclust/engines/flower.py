@@ -56,9 +56,10 @@ def flower_federation(
     minimum : int, optional
         The fewest clients with whose answers a fit goes on; by default all.
     silos_per_patient : int, default=1
-        At how many clients one row's owner, or one id, may have rows.
+        At how many clients one row's owner, or one id, may have rows; noise grows with it.
     seconds : float, default=600.0
-        How long to wait for clients to connect, and for the answers to one question.
+        How long to wait for clients to connect, and for the answers to one question. Ten minutes,
+        since an answer may take a pass over a large table.
     """
     roster = _connected(grid, clients, seconds)
 
@@ -90,6 +91,11 @@ def client_app(open_client: Callable[[Context], Client]) -> ClientApp:
     Flower starts a process for each message, so `open_client` is called for each: it should name
     files, not read them, and give the `Client` a folder to keep samples in. Without a folder
     nothing is answered, since each process would draw the same sample again.
+
+    Parameters
+    ----------
+    open_client : callable
+        From Flower's context, in which a SuperNode has its settings, to a `Client`.
     """
     from flwr.app import ConfigRecord, Message, RecordDict
     from flwr.clientapp import ClientApp

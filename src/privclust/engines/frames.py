@@ -22,6 +22,7 @@ from privclust.profiled import Profiled
 from privclust.sphere import Sphere, directions
 
 _KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
+_PLAIN, _FLOATS, _TRUTHS = (str, int), (float, np.floating), (bool, np.bool_)
 
 
 def schema_of(table: Any) -> Schema:
@@ -100,7 +101,7 @@ def _undirected(table: Any, start: int, stop: int, domain: Sphere, unit: str | N
         return table[start:stop]
     part = _through_arrow(table, start, stop, unit)
     if domain.vector is not None:
-        return vectors(part.column(domain.vector))
+        return vectors(part.column(domain.vector), domain.n_columns)
     return side_by_side(part.column, part.column_names)
 
 
@@ -132,10 +133,26 @@ def _column(table: Any, name: str) -> Any:
 def _texts(values: Any) -> Any:
     """Return a pandas column of texts, or of anything, as bytes; no type is guessed from values."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    missing = values.isna()
-    texts = [None if gone else _text(value) for value, gone in zip(values, missing, strict=True)]
-    return pa.array(texts, pa.large_binary())
+    cells = _cells(values.array)
+    if float not in set(map(type, cells)):
+        return pa.array(cells, pa.large_binary())
+    texts = [None if type(cell) is float else cell for cell in cells]
+    floats = [cell if type(cell) is float else None for cell in cells]
+    # By the rule for a column of floats, so that one text among them makes them no other levels.
+    return pc.coalesce(pa.array(texts, pa.large_binary()), ids(pa.array(floats, pa.float64())))
+
+
+def _cells(values: Any) -> list[bytes | float | None]:
+    """Return the cells of a pandas array, None where one is missing or fails."""
+    try:
+        missing = values.isna()
+        return [None if gone else _cell(value) for value, gone in zip(values, missing, strict=True)]
+    except Exception:
+        # Of a cell at which pandas stops no other must know.
+        half = len(values) // 2
+        return [*_cells(values[:half]), *_cells(values[half:])] if half else [None]
 
 
 def _places(codes: Any) -> Any:
@@ -144,12 +161,19 @@ def _places(codes: Any) -> Any:
     return pa.array(codes.astype(np.int64), mask=codes < 0)
 
 
-def _text(value: object) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    text = str(value).lower() if isinstance(value, bool | np.bool_) else str(value)  # as Arrow does
-    # Whatever Python allows in a text, an id must not be what makes a fit fail.
-    return text.encode("utf-8", "surrogatepass")
+def _cell(value: object) -> bytes | float | None:
+    """Return a cell as a text or a float; None if it fails, in whatever way: a fit must not."""
+    try:
+        if type(value) not in _PLAIN:
+            if isinstance(value, bytes):
+                return value
+            if isinstance(value, _FLOATS):
+                return float(value)
+            if isinstance(value, _TRUTHS):
+                return str(value).lower().encode()  # as Arrow does
+        return str(value).encode("utf-8", "surrogatepass")  # whatever Python allows in a text
+    except Exception:
+        return None
 
 
 def _array_schema(table: Any) -> Schema:

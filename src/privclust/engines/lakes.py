@@ -48,7 +48,13 @@ def on_spark(session: Any, paths: Any) -> SparkFiles:
 
     Examples
     --------
-    Where a session of Spark is: ``PrivateKMeans(8, …).fit(on_spark(session, "/lake/visits"))``.
+    Nothing is read before a fit, so a table can be named without a session:
+
+    >>> table = on_spark(None, "/lake/visits")
+    >>> table.paths
+    '/lake/visits'
+
+    With one: ``PrivateKMeans(8, delta=1e-6, bounds=…).fit(on_spark(session, "/lake/visits"))``.
     """
     return SparkFiles(session, paths)
 

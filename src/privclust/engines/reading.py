@@ -41,7 +41,7 @@ def features_of(domain: Domain, cells_of: CellsOf, columns: Sequence[str]) -> Fl
         return np.hstack([encoded(column, cells_of(column.name)) for column in domain.columns])
     if isinstance(domain, Sphere):
         if domain.vector is not None:
-            return directions(vectors(cells_of(domain.vector)))
+            return directions(vectors(cells_of(domain.vector), domain.n_columns))
         return directions(side_by_side(cells_of, columns))
     return side_by_side(cells_of, columns)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from privclust.domain import Domain
 from privclust.engines.cells import DATES, IDS, LEVELS, NUMBERS, Kind
@@ -18,12 +19,35 @@ _KINDS: dict[Use, tuple[Kind, ...]] = {
     "date": DATES,
     "vector": ("vector",),
 }
+_KINDS_OF_OTHER_FILES: dict[Use, tuple[Kind, ...]] = {**_KINDS, "number": (*NUMBERS, "text")}
+"""As in CSV files, a text in another file than the first may be a number."""
 _HELD: dict[Use, str] = {
     "number": "numbers",
     "category": "texts, whole numbers or truth values",
     "date": "dates",
     "vector": "vectors of one length",
 }
+
+
+class Variant(NamedTuple):
+    """A column as another file than the first declares it.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    kind : str
+        What its type allows.
+    length : int or None
+        How long its vectors are.
+    file : str
+        The name of the file.
+    """
+
+    name: str
+    kind: Kind
+    length: int | None
+    file: str
 
 
 @dataclass(frozen=True)
@@ -38,11 +62,14 @@ class Schema:
         What each column's declared type allows.
     lengths : tuple of (str, int)
         Columns of vectors, and how long these are.
+    variants : tuple of Variant
+        Columns that other files declare otherwise, each way once.
     """
 
     names: tuple[str, ...] | None
     kinds: tuple[Kind, ...]
     lengths: tuple[tuple[str, int], ...] = ()
+    variants: tuple[Variant, ...] = ()
 
     def __post_init__(self) -> None:
         if self.names is not None and len(set(self.names)) < len(self.names):
@@ -111,6 +138,7 @@ class Schema:
             raise ColumnError(
                 "X has 0 feature(s) while a minimum of 1 is required. Give it columns."
             )
+        self._check_variants({name: declared.get(name, "number") for name, _ in columns})
         kinds = tuple(kind for _, kind in columns)
         names = None if self.names is None else tuple(name for name, _ in columns)
         return Schema(names, kinds, self.lengths)
@@ -153,6 +181,20 @@ class Schema:
                 f"unit={unit!r} holds neither whole numbers nor text, so that equal ids could "
                 "differ. Convert it to one of them."
             )
+        self._check_variants({unit: "category"})  # which are read like ids
+
+    def _check_variants(self, uses: Mapping[str, Use]) -> None:
+        """Refuse what another file cannot be read as; found later, its rows would decide."""
+        for name, kind, length, file in self.variants:
+            use = uses.get(name)
+            if use is None:
+                continue
+            fits = length is None or length == dict(self.lengths).get(name)
+            if kind not in _KINDS_OF_OTHER_FILES[use] or not fits:
+                raise ColumnTypeError(
+                    f"column {name!r} of the file {file!r} does not hold {_HELD[use]} as in the "
+                    "first file. Convert it, or leave the file out."
+                )
 
     def _known(self) -> str:
         if self.names is None:

@@ -11,7 +11,6 @@ import json
 import math
 from dataclasses import dataclass, field, fields
 from datetime import date
-from importlib.metadata import version
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,10 +35,10 @@ from privclust.queries import (
 )
 from privclust.relative_queries import NearbySums
 from privclust.sphere import Sphere
+from privclust.version import __version__
 
 Kind = TypeVar("Kind")
 
-VERSION = version("privclust")
 _HEAD_BYTES = 8
 _DTYPES = ("<f8", "<i8")
 
@@ -78,7 +77,7 @@ class Question:
     halvings: int
     key: bytes = field(repr=False)
     query: Query
-    version: str = VERSION
+    version: str = __version__
 
 
 KNOWN: dict[str, type] = {

@@ -34,15 +34,16 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of centres.
+        Number of centres; 8 as scikit-learn has it.
     server_data : array of shape (q, n_features), optional
         Public rows, such as published ones; some may be unlike those of the clients. Without any,
         points spread over the domain stand in, which suffices for few columns only.
     rounds : int, default=1
         Lloyd steps after the first centres; 0 for none.
     epsilon : float, default=1.0
-        Strength of the promise; smaller is stronger. Infinity adds no noise: NOT PRIVATE, for
-        teaching on public rows.
+        Strength of the promise; smaller is stronger. At 1, one row makes no outcome more than
+        e = 2.7 times as likely, but for `delta`. Infinity adds no noise: NOT PRIVATE, for teaching
+        on public rows.
     delta : float
         Probability with which the promise may fail. Required: type a value well below one over
         the number of rows, such as 1e-6.
@@ -63,15 +64,16 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         without an id as one. With a federation, "client" protects all rows of a client together.
         By default every row is protected alone.
     unit_rows : int, default=1
-        How many rows of one id count; more are scaled down together. Sizes and `n_rows` are counted
-        so, too.
+        How many rows of one id count; more are scaled down together. Noise grows with it, which is
+        why it is 1. Sizes and `n_rows` are counted so, too.
     ledger : str, optional
         Path or URL of the ledger that pays for the fit (docs/ledger.md); without one the fit is
         unrecorded.
     dataset : str, optional
         The data set's name in the ledger.
     random_state : int, optional
-        Seed of public choices such as the starts of k-means. Noise never depends on it.
+        Seed of public choices such as the starts of k-means; by default a new one each time.
+        Noise never depends on it.
 
     Attributes
     ----------
@@ -164,6 +166,7 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     predict = methods.predict
     transform = methods.transform
     fit_predict = methods.fit_predict
+    fit_transform = methods.fit_transform
     profile = methods.profile
     _n_features_out = property(methods.n_features_out)
 

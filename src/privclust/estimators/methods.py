@@ -13,28 +13,41 @@ from privclust import fitting, profiling
 from privclust.bounds import Declarations
 from privclust.geometry.grid import FloatArray
 from privclust.profiling import Profile
+from privclust.tables import check_can_be_labelled
 
 
 def predict(self: Any, X: Any) -> NDArray[np.int64]:
-    """Return the nearest centre of each row. Labels of protected rows are protected data."""
+    """Return the nearest centre of each row of `X`. Labels of protected rows are protected data."""
     check_is_fitted(self)
     return fitting.labels(self, X)
 
 
 def transform(self: Any, X: Any) -> FloatArray:
-    """Return each row's distances to the centres, in radii of the domain."""
+    """Return distances of each row of `X` to the centres, in radii of the domain."""
     check_is_fitted(self)
     return fitting.distances(self, X)
 
 
 def fit_predict(self: Any, X: Any, y: None = None) -> NDArray[np.int64]:
-    """Fit, then label the same rows: for the holder of the data, not for release."""
+    """Fit `X`, then label the same rows: for the holder of the data, not for release."""
+    check_can_be_labelled(X)
     try:
         self.fit(X)
     except BaseException:
         del X  # so that no traceback shows rows
         raise
     return predict(self, X)
+
+
+def fit_transform(self: Any, X: Any, y: None = None) -> FloatArray:
+    """Fit `X`, then return distances of its rows: for the holder of the data, not for release."""
+    check_can_be_labelled(X)
+    try:
+        self.fit(X)
+    except BaseException:
+        del X  # so that no traceback shows rows
+        raise
+    return transform(self, X)
 
 
 def profile(
@@ -47,6 +60,7 @@ def profile(
     delta: float | None = None,
     ledger: str | None = None,
     dataset: str | None = None,
+    period: str | None = None,
 ) -> Profile:
     """Measure what other columns are like in each cluster, at a price of its own.
 
@@ -67,12 +81,26 @@ def profile(
     delta : float, optional
         Probability with which it may fail; by default that of the fit.
     ledger, dataset : str, optional
-        Which account pays; by default that of the fit.
+        Which account pays; that of the fit, whose place a model file does not say.
+    period : str, optional
+        Which period pays, if the account has any; by default that of the fit.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, tempfile
+    >>> from privclust import PrivateKMeans, load_profile, save_profile
+    >>> people = pa.table({"age": np.full(1000, 40.0), "income": np.full(1000, 3e4)})
+    >>> model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(people.select(["age"]))
+    >>> profile = model.profile(people, ["income"], bounds={"income": (0, 1e5)}, epsilon=1.0)
+    >>> with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    ...     save_profile(profile, file.name)
+    ...     bool(load_profile(file.name).sizes.values[0] == profile.sizes.values[0])
+    True
     """
     check_is_fitted(self)
     table = profiling.open_profile(self, X, columns, bounds)
     del X
-    return profiling.ask(self, table, epsilon, delta, ledger, dataset)
+    return profiling.ask(self, table, epsilon, delta, ledger, dataset, period)
 
 
 def n_features_out(self: Any) -> int:

@@ -27,10 +27,11 @@ class PEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of centres.
+        Number of centres; 8 as scikit-learn has it.
     epsilon : float, default=1.0
-        Strength of the promise; smaller is stronger. Infinity adds no noise: NOT PRIVATE, for
-        teaching on public rows.
+        Strength of the promise; smaller is stronger. At 1, one row makes no outcome more than
+        e = 2.7 times as likely, but for `delta`. Infinity adds no noise: NOT PRIVATE, for teaching
+        on public rows.
     delta : float
         Probability with which the promise may fail. Required: type a value well below one over
         the number of rows, such as 1e-6.
@@ -38,7 +39,7 @@ class PEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         Lower and upper bound of each column: ``{"age": (0, 120)}``, ``([0], [120])``, or the path
         of a bounds file (docs/bounds.md). From knowledge of the field, not from the rows.
     radius : float
-        Instead of `bounds`: no row lies farther than this from the origin.
+        Instead of `bounds`: no row lies farther than this from the origin, in your own units.
     scale : {"bounds", "none"}, optional
         "bounds" (the default with `bounds`): columns count equally, each by its bounds. "none"
         (the default with `radius`): columns count in their own units.
@@ -49,15 +50,16 @@ class PEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         Column of ids, such as "patient_id": all rows with one id are protected together, rows
         without an id as one. By default every row is protected alone.
     unit_rows : int, default=1
-        How many rows of one id count; more are scaled down together. Sizes and `n_rows` are counted
-        so, too.
+        How many rows of one id count; more are scaled down together. Noise grows with it, which is
+        why it is 1. Sizes and `n_rows` are counted so, too.
     ledger : str, optional
         Path or URL of the ledger that pays for the fit (docs/ledger.md); without one the fit is
         unrecorded.
     dataset : str, optional
         The data set's name in the ledger.
     random_state : int, optional
-        Seed of public choices such as candidates. Noise never depends on it.
+        Seed of public choices such as candidates; by default a new one each time.
+        Noise never depends on it.
 
     Attributes
     ----------
@@ -137,6 +139,7 @@ class PEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     predict = methods.predict
     transform = methods.transform
     fit_predict = methods.fit_predict
+    fit_transform = methods.fit_transform
     profile = methods.profile
     _n_features_out = property(methods.n_features_out)
 

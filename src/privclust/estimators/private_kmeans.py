@@ -43,10 +43,11 @@ class PrivateKMeans(
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of centres.
+        Number of centres; 8 as scikit-learn has it. `k_path` compares others at no cost.
     epsilon : float, default=1.0
-        Strength of the promise; smaller is stronger. Infinity adds no noise: NOT PRIVATE, for
-        teaching on public rows.
+        Strength of the promise; smaller is stronger. At 1, one row makes no outcome more than
+        e = 2.7 times as likely, but for `delta`. Infinity adds no noise: NOT PRIVATE, for teaching
+        on public rows.
     delta : float
         Probability with which the promise may fail. Required: type a value well below one over
         the number of rows, such as 1e-6.
@@ -54,7 +55,7 @@ class PrivateKMeans(
         Lower and upper bound of each column: ``{"age": (0, 120)}``, ``([0], [120])``, or the path
         of a bounds file (docs/bounds.md). From knowledge of the field, not from the rows.
     radius : float
-        Instead of `bounds`: no row lies farther than this from the origin.
+        Instead of `bounds`: no row lies farther than this from the origin, in your own units.
     scale : {"bounds", "private", "none"}, optional
         "bounds" (the default with `bounds`): columns count equally, each by its bounds. "private":
         each by how its rows spread, which is measured at 3 % of the budget. "none" (the default
@@ -64,17 +65,20 @@ class PrivateKMeans(
         If it is exact, the promise is for replacing one row instead, at up to twice mu.
     unit : str, optional
         Column of ids, such as "patient_id": all rows with one id are protected together, rows
-        without an id as one. By default every row is protected alone.
+        without an id as one. With a federation, "client" protects all rows of a client together.
+        By default every row is protected alone.
     unit_rows : int, default=1
-        How many rows of one id count; more are scaled down together. Sizes and `n_rows` are counted
-        so, too.
+        How many rows of one id count; more are scaled down together. Noise grows with it, which is
+        why it is 1. Sizes and `n_rows` are counted so, too.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine": rows, such as embeddings, count by their direction alone, and no `bounds` are
-        needed. They have a column for each dimension, or one Arrow or Polars column of vectors of
-        one length. A row of zeros lies at the origin, a missing number counts as 0.
+        "euclidean": distances as k-means has them. "cosine": rows, such as embeddings, count by
+        their direction alone, and no `bounds` are needed. They have a column for each dimension, or
+        one Arrow or Polars column of vectors of one length. A row of zeros lies at the origin, a
+        missing number counts as 0.
     max_clusters : int, optional
-        The largest number of clusters you may later ask `refit` for; default max(32, 2·n_clusters).
-        Where rows and budget do not suffice for that many, the coreset has fewer points.
+        The largest number of clusters you may later ask `refit` for; default max(32, 2·n_clusters),
+        enough to look past the elbow. Where rows and budget do not suffice for that many, the
+        coreset has fewer points.
     ledger : str, optional
         Path or URL of the ledger that pays for the fit (docs/ledger.md); without one the fit is
         unrecorded.
@@ -88,7 +92,8 @@ class PrivateKMeans(
         own units. It must be public: released before, or never private. Starting costs nothing,
         and leaves more than twice the budget for the means (docs/series.md).
     random_state : int, optional
-        Seed of public choices such as where cells are split. Noise never depends on it.
+        Seed of public choices such as where cells are split; by default a new one each time.
+        Noise never depends on it.
 
     Attributes
     ----------
@@ -107,6 +112,9 @@ class PrivateKMeans(
         Weighted points, in your own units, that stand for all rows.
     n_rows_ : int
         The number you typed, or the noisy count.
+    attendance_ : tuple of Attendance
+        With a federation: how many clients answered each question; of a fit that was resumed,
+        each that was asked since.
     releases_ : tuple of Release
         Everything that was learned from the rows.
     privacy_statement_ : Statement
@@ -172,7 +180,7 @@ class PrivateKMeans(
 
         `X` is an array, a pandas, Polars or Arrow table, or something larger than memory: paths of
         Parquet or CSV files, a Polars LazyFrame, a DuckDB relation, a DataFrame of Spark
-        (docs/scale.md).
+        (docs/scale.md), or a `Federation` whose rows stay with its clients (docs/federated.md).
 
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
@@ -187,13 +195,13 @@ class PrivateKMeans(
             plan = partial(make_plan, max_clusters=cells)
             fitting.fit(self, table, plan, private_kmeans.run, resume)
         else:
-            start = start_of(self.init, table, CELLS_PER_CLUSTER * self.n_clusters)
+            start = start_of(self.init, table, CELLS_PER_CLUSTER * self.n_clusters, self.epsilon)
             seeded = partial(seeded_kmeans.plan, max_clusters=cells, start=start)
             fitting.fit(self, table, seeded, seeded_kmeans.run, resume)
         return self
 
     def refit(self, n_clusters: int) -> Self:
-        """Return a new fitted estimator with another number of clusters.
+        """Return a new fitted estimator with another number of clusters, `n_clusters`.
 
         It follows from `coreset_`: no row is read and nothing is spent.
         """
@@ -232,6 +240,13 @@ class PrivateKMeans(
 
         An array; an Arrow table where a bounds file declares categories, dates or logarithms. Rows
         are drawn around the coreset's points, as wide as its cells are, and lie within the bounds.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows to draw; as many as you like, since they are made up.
+        random_state : int, optional
+            Seed of the draw, which touches nothing private; by default a new one each time.
         """
         check_is_fitted(self)
         rng = np.random.default_rng(seed_of(random_state))
@@ -240,6 +255,7 @@ class PrivateKMeans(
     predict = methods.predict
     transform = methods.transform
     fit_predict = methods.fit_predict
+    fit_transform = methods.fit_transform
     profile = methods.profile
     _n_features_out = property(methods.n_features_out)
 

@@ -9,18 +9,22 @@ import numpy as np
 from privclust.algorithms.seeded_kmeans import Start, start_from
 from privclust.algorithms.splitting import into_ball
 from privclust.errors import ParameterError, shown
+from privclust.fitting import check_public
 from privclust.release.places import in_ball
 from privclust.tables import OpenTable
 
 
-def start_of(init: Any, table: OpenTable, most: int) -> Start:
-    """Return where to start in the unit ball of a table, with `most` points at most."""
-    centers = getattr(init, "cluster_centers_", init)
+def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
+    """Return where a fit may start in the unit ball of a table, with `most` points at most."""
+    centers = init
+    if hasattr(init, "privacy_statement_"):
+        check_public(init, epsilon, "the model given as init")
+        centers = init.cluster_centers_
     if not isinstance(centers, np.ndarray):
         raise ParameterError(
-            "init must be a fitted model or an array of public points, one a row, got "
-            f"{shown(init)}. A model that scikit-learn's clone() copied is no longer fitted: give "
-            "its cluster_centers_."
+            "init must be a fitted model of privclust or an array of public points, one a row, got "
+            f"{shown(init)}. Of a model of another library, which made no promise, and of one that "
+            "scikit-learn's clone() copied, give the cluster_centers_, if they are public."
         )
     domain = table.domain
     points = centers.astype(np.float64)

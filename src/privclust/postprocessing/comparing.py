@@ -45,6 +45,10 @@ class Comparison:
         report would leave out for their size never did.
     gone, new : tuple of int
         Clusters without a counterpart, before and after.
+
+    Examples
+    --------
+    `compare` shows one.
     """
 
     pairs: IntArray
@@ -89,6 +93,11 @@ def compare(before: Any, after: Any) -> Comparison:
 
     Nothing is read and nothing is spent. Where clusters shade into each other, two fits may draw
     their borders differently; that looks like a move, and is one of the borders only.
+
+    Parameters
+    ----------
+    before, after : fitted estimators
+        Two models of the same columns, such as last year's and this year's.
 
     Examples
     --------

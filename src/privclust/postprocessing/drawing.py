@@ -32,6 +32,14 @@ def draw_hierarchy(tree: Hierarchy, picture: str | Path) -> None:
         Of a model: ``model.hierarchy()``.
     picture : str or Path
         A PNG to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+    ...     draw_hierarchy(model.hierarchy(), file.name)
     """
     k = tree.n_clusters
     place, height = np.zeros(2 * k - 1), np.concatenate([np.zeros(k), tree.linkage[:, 2]])
@@ -88,6 +96,14 @@ def draw_series(series: Series, picture: str | Path) -> None:
         Of models in the order of their times: ``privclust.track(models)``.
     picture : str or Path
         A PNG to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from privclust import PrivateKMeans, track
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+    ...     draw_series(track([model, model]), file.name)
     """
     flat, labels = _flat(series)
     figure = Figure(figsize=(10, 4.6), layout="constrained")

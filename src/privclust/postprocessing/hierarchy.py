@@ -50,7 +50,7 @@ class Hierarchy:
         return len(self.linkage) + 1
 
     def cut(self, n_clusters: int) -> IntArray:
-        """Return the group of each cluster when so many groups are left, group 0 the largest."""
+        """Return each cluster's group when `n_clusters` groups are left, group 0 the largest."""
         k = self.n_clusters
         if not 1 <= n_clusters <= k:
             raise ParameterError(

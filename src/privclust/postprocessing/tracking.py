@@ -37,6 +37,10 @@ class Series:
     drifted : array of shape (T, n_ids)
         Whether a centre lies farther from where it was first than noise and the chance of which
         rows came explain. A thousandth of series say so of some cluster though none moved.
+
+    Examples
+    --------
+    `track` shows one.
     """
 
     ids: tuple[IntArray, ...]
@@ -64,6 +68,11 @@ def track(models: Sequence[Any]) -> Series:
 
     Clusters are matched one to one, so that all together move least; one that is far from all that
     are known gets a new id. Nothing is read and nothing is spent.
+
+    Parameters
+    ----------
+    models : sequence of fitted estimators
+        At least one, the oldest first.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from privclust.privacy.budget import QUANTA, Spend
 from privclust.privacy.digest import written_out
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
-from privclust.privacy.noise import NoiseSource, NoNoise, noise_source
+from privclust.privacy.noise import NoiseSource, NoNoise, OpenDPNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
 from privclust.privacy.progress import Step, tell
 from privclust.queries import Bounds, Query
@@ -359,3 +359,8 @@ def _round_up(value: float) -> float:
 
 def _clamped(exact: list[int]) -> IntArray:
     return np.array([max(-_CLAMP, min(_CLAMP, value)) for value in exact], dtype=np.int64)
+
+
+def noise_is_real() -> bool:
+    """Tell whether noise that is drawn now protects anybody, and is not that of a test."""
+    return isinstance(noise_source(), OpenDPNoise)

@@ -17,7 +17,17 @@ NOTHING = ""
 
 
 class LedgerError(RuntimeError):
-    """A ledger cannot be read or written, or does not hold what it should."""
+    """A ledger cannot be read or written, or does not hold what it should.
+
+    Examples
+    --------
+    >>> from privclust import Ledger
+    >>> try:
+    ...     Ledger.in_memory().remaining("patients")
+    ... except LedgerError as error:
+    ...     print("no such data set")
+    no such data set
+    """
 
 
 class EntryError(LedgerError):

@@ -8,6 +8,7 @@ Everything is an entry of an append-only journal; what is left of a budget is wo
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -33,16 +34,36 @@ from privclust.privacy.journal import Entry, Journal, LedgerError, MemoryJournal
 from privclust.privacy.verification import problems
 
 FORMAT = 1
+_PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 
 class BudgetExceededError(RuntimeError):
-    """A fit asked for more than its data set's budget has left. Nothing was read."""
+    """A fit asked for more than its data set's budget has left. Nothing was read.
+
+    Examples
+    --------
+    >>> from privclust.privacy.budget import gaussian_spend
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
+    >>> double = gaussian_spend(ledger.remaining("patients").quanta * 2, changed=1)
+    >>> try:
+    ...     ledger.reserve("patients", double, {})
+    ... except BudgetExceededError as error:
+    ...     print(str(error).splitlines()[0])
+    the data set's budget does not cover this fit; nothing was read.
+    """
 
 
 class Ledger:
     """Budgets of data sets, and all that was spent of them.
 
     Use `Ledger.create`, `Ledger.open` or `Ledger.in_memory`. Any number of processes may share one.
+    Estimators call `reserve`, `resume`, `claim` and `record` themselves.
+
+    Parameters
+    ----------
+    journal : Journal
+        What entries are written into; the three methods above make one.
 
     Examples
     --------
@@ -85,11 +106,12 @@ class Ledger:
             What fits call the data set.
         epsilon, delta : float
             The most that all fits together may promise.
-        unit : str
-            Whose data counts as one; fits protect one "row" so far.
-        source : str
-            Where the data comes from, in words.
-        periods : int
+        unit : str, default="row"
+            Whose data counts as one: a row, the column of ids that fits name as their `unit`, or of
+            a federation "patient in 1 client" and the like (docs/federated.md).
+        source : str, default=""
+            Where the data comes from, in words, for whoever reads the ledger later.
+        periods : int, default=1
             For a table that is released again and again, such as every week: how many periods share
             the total. Fits then name their period, and each period has an equal part of mu². The
             total is the promise to a person who is in the table in every period.
@@ -105,7 +127,7 @@ class Ledger:
 
     @classmethod
     def open(cls, place: str) -> Ledger:
-        """Open a ledger that exists."""
+        """Open the ledger at `place`, a path or a URL, which must exist."""
         from privclust.privacy.sql_journal import SqlJournal
 
         journal = SqlJournal(str(place))
@@ -133,7 +155,10 @@ class Ledger:
         source: str = "",
         periods: int = 1,
     ) -> None:
-        """Open an account for a data set with its total budget."""
+        """Open an account for the data set `label`, with its total `epsilon` and `delta`.
+
+        `unit`, `source` and `periods` are those of `create`.
+        """
         if not all(isinstance(text, str) for text in (label, unit, source)):
             raise ValueError("label, unit and source are texts. Put them into quotes.")
         if type(periods) is not int or periods < 1:
@@ -157,7 +182,7 @@ class Ledger:
             pages.append(Entry("dataset", label, body=body))
 
     def reserve(self, label: str, total: Spend, facts: Mapping[str, str]) -> str:
-        """Set `total` aside for a new run and return the run's name, or refuse.
+        """Set `total` aside for a new run on data set `label` and return the run's name, or refuse.
 
         `facts` are the public parameters, seed and versions a resumed run must match.
         """
@@ -178,7 +203,7 @@ class Ledger:
         return run
 
     def resume(self, run: str, label: str, facts: Mapping[str, str]) -> None:
-        """Check that a run may be gone on with: it must have been started with equal `facts`."""
+        """Check that `run` may be gone on with: begun on data set `label` with equal `facts`."""
         found = self.run(run)
         known, facts = {**found.facts, "dataset": found.label}, {**facts, "dataset": label}
         changed = sorted(k for k in {*known, *facts} if known.get(k) != facts.get(k))
@@ -193,8 +218,9 @@ class Ledger:
             )
 
     def claim(self, run: str, slot: str, charge: Spend, question: bytes) -> Answer | None:
-        """Charge the slot for this question, before anything is read.
+        """Charge the `slot` of a `run` for this `question`, before anything is read.
 
+        `charge` is its price, within what was reserved.
         Returns the stored answer if the question was answered before, at no further charge.
         A slot belongs to the first question that claims it, answered or not.
         """
@@ -227,7 +253,7 @@ class Ledger:
         return None
 
     def record(self, run: str, slot: str, answer: Answer) -> Answer:
-        """Store the answer of a claimed slot and return it, or the one that was stored first."""
+        """Store the `answer` of a `run` to a claimed `slot`; return it, or what was there first."""
         with self._journal.writing() as pages:
             lines = pages.lines("claim", "answer", run=run, slot=slot)
             if not lines or lines[0].entry.kind != "claim":
@@ -240,7 +266,10 @@ class Ledger:
         return answer
 
     def close(self, run: str, finished: bool = False) -> None:
-        """End a run: what it reserved for slots that were never claimed becomes free."""
+        """End `run`: what it reserved for slots that were never claimed becomes free.
+
+        `finished` says whether it came to its end, which changes nothing about its price.
+        """
         with self._journal.writing() as pages:
             found = run_of(pages, run)
             if found.open:
@@ -248,12 +277,12 @@ class Ledger:
                 pages.append(Entry("close", found.label, run, body=body))
 
     def remaining(self, label: str) -> Spend:
-        """Return what this data set has left: mu², or epsilon where its promise is pure."""
+        """Return what data set `label` has left: mu², or epsilon where its promise is pure."""
         with self._journal.reading() as pages:
             return committed(pages, label).left_of(dataset_of(pages, label).budget.capacity)
 
     def epsilon_left(self, label: str) -> float:
-        """Return the largest epsilon that one more fit of this data set may have."""
+        """Return the largest epsilon that one more fit of data set `label` may have."""
         delta = self.dataset(label).budget.delta
         left = self.remaining(label)
         return left.epsilon if delta == 0 else epsilon_of(left.mu, delta)
@@ -264,18 +293,18 @@ class Ledger:
             return tuple(as_dataset(line) for line in pages.lines("dataset"))
 
     def dataset(self, label: str) -> Dataset:
-        """Return the account of one data set."""
+        """Return the account of data set `label`."""
         with self._journal.reading() as pages:
             return dataset_of(pages, label)
 
     def runs(self, label: str) -> tuple[Run, ...]:
-        """Return the runs on this data set, oldest first."""
+        """Return the runs on data set `label`, oldest first."""
         with self._journal.reading() as pages:
             dataset_of(pages, label)
             return as_runs(pages.lines("reserve", "claim", "close", label=label))
 
     def run(self, name: str) -> Run:
-        """Return one run."""
+        """Return the run called `name`."""
         with self._journal.reading() as pages:
             return run_of(pages, name)
 
@@ -322,7 +351,7 @@ def _period(account: Dataset, facts: Mapping[str, str]) -> str | None:
     """Return the period of a run, which an account with periods must have and no other may."""
     period = facts.get("period")
     if (period is None) == (account.periods == 1):
-        return period
+        return None if period is None else _well_named(period)
     if period is None:
         raise LedgerError(
             f"data set {account.label!r} has {account.periods} periods that share its budget. Say "
@@ -331,6 +360,17 @@ def _period(account: Dataset, facts: Mapping[str, str]) -> str | None:
     raise LedgerError(
         f"data set {account.label!r} has no periods. Leave period out; whoever owns a table that "
         "is released again and again creates its data set with periods."
+    )
+
+
+def _well_named(period: str) -> str:
+    """Refuse a name that could be written in two ways, and so have two shares."""
+    if _PERIOD.fullmatch(period):
+        return period
+    raise LedgerError(
+        f"a period is named by capital letters, digits and hyphens, such as '2026-W07', not by "
+        f"{shown(period)}. Name the same period in the same way each time: each name has a part of "
+        "the budget of its own."
     )
 
 

@@ -73,20 +73,26 @@ class OpenDPNoise:
 
 
 class NoNoise:
-    """Exact answers: for teaching, and for tests. NOT PRIVATE."""
+    """Exact answers: for teaching, and for tests. NOT PRIVATE.
+
+    Examples
+    --------
+    >>> NoNoise().gaussian(np.arange(3), 9.0)
+    array([0, 1, 2])
+    """
 
     name = "none"
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
-        """Return the exact answer."""
+        """Return `exact` itself, whatever `sigma` is."""
         return exact
 
     def laplace(self, exact: IntArray, scale: float) -> IntArray:
-        """Return the exact answer."""
+        """Return `exact` itself, whatever `scale` is."""
         return exact
 
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
-        """Return the index of the largest score."""
+        """Return the index of the largest of `scores`, whatever `scale` is."""
         return int(np.argmax(scores))
 
     def key(self) -> bytes:

@@ -38,6 +38,14 @@ class Coreset:
         Noisy numbers of rows each stands for.
     precision : Precision
         Of the weights, in rows, and of the points, in radii of the domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> len(model.coreset_.points) == len(model.coreset_.weights)
+    True
     """
 
     points: FloatArray

@@ -66,6 +66,8 @@ class Statement:
         How the number of rows was treated.
     bounds_origin : str
         Where the bounds come from, in the user's words.
+    start : str or None
+        What the fit was given to start from, if anything, which is taken to be public.
     record : Record or None
         Where the budget was recorded.
     releases : tuple of ReleaseLine
@@ -74,6 +76,14 @@ class Statement:
         What the promise does not speak of.
     version : str
         Of privclust.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> model.privacy_statement_.epsilon, model.privacy_statement_.unit
+    (1.0, 'row')
     """
 
     subject: str
@@ -87,6 +97,7 @@ class Statement:
     noise: str
     n_rows: str
     bounds_origin: str
+    start: str | None
     record: Record | None
     releases: tuple[ReleaseLine, ...]
     version: str
@@ -107,9 +118,10 @@ class Statement:
             f"Neighbours: {self.adjacency}",
             f"Number of rows: {self.n_rows}",
             f"Bounds: {self.bounds_origin}.",
+            *([] if self.start is None else [f"Start: {self.start}."]),
             f"Noise: {self.noise}. Ledger: {self._recorded()}. privclust {self.version}.",
             f"Learned from the rows ({len(self.releases)} answers; all else follows from these "
-            "alone):",
+            f"{'alone' if self.start is None else 'and the start'}):",
             *(self._line(release) for release in self.releases),
             *self._sampled(),
             "Not covered: " + "; ".join(self.not_covered) + ".",

@@ -55,7 +55,7 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
         "budget": pictures.shares(statement),
     }
     page: str = template.render(
-        profiles=profile_parts.shown(model, profiles),
+        profiles=profile_parts.shown(model, profiles, table.hidden),
         embedded=_embedded,
         title=f"{len(table.sizes)} clusters, by {type(model).__name__}",
         statement=statement,

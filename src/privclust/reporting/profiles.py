@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privclust.algorithms.profile import ColumnProfile
 from privclust.errors import ModelFileError
@@ -34,15 +35,15 @@ class ShownColumn:
         The same for each cluster, with intervals.
     left_out : int
         How many levels are not shown.
-    picture : bytes
-        Shares of levels or ranges in each cluster.
+    picture : bytes or None
+        Shares of levels or ranges in each cluster that is reported.
     """
 
     name: str
     header: list[str]
     rows: list[list[str]]
     left_out: int
-    picture: bytes
+    picture: bytes | None
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,25 @@ class ShownProfile:
     statement: Statement
 
 
-def shown(model: Any, profiles: Sequence[Profile]) -> list[ShownProfile]:
-    """Return profiles as the page shows them, if they are those of the model."""
+def shown(model: Any, profiles: Sequence[Profile], hidden: NDArray[np.bool_]) -> list[ShownProfile]:
+    """Return profiles as the page shows them, if they are those of the model.
+
+    Clusters that are `hidden` are too small to be reported.
+    """
     if any(profile.clusters != clusters_of(model) for profile in profiles):
         raise ModelFileError(
             "a profile belongs to another model: its clusters have other centres. Give profiles "
             "of this model."
         )
     return [
-        ShownProfile([_column(column) for column in profile.columns], profile.privacy_statement)
+        ShownProfile(
+            [_column(column, hidden) for column in profile.columns], profile.privacy_statement
+        )
         for profile in profiles
     ]
 
 
-def _column(column: ColumnProfile) -> ShownColumn:
+def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
     shares = column.shares.values
     frequent = np.argsort(-shares.sum(axis=0), kind="stable")[:SHOWN_PLACES]
     places = np.sort(frequent) if column.means is None else np.arange(len(column.labels))
@@ -80,12 +86,15 @@ def _column(column: ColumnProfile) -> ShownColumn:
         on_logs = getattr(column.column, "transform", "none") != "none"
         header = ["mean of logarithms, as a number" if on_logs else "mean"]
         rows = [[said(column, cluster)] for cluster in range(len(shares))]
+    for cluster in np.flatnonzero(hidden):
+        rows[cluster] = ["not reported"] * len(header)
+    drawn = np.flatnonzero(~hidden)[:DRAWN_CLUSTERS]
     return ShownColumn(
         column.column.name,
         header,
         rows,
         len(column.labels) - len(places),
-        _picture(column, places, labels),
+        _picture(column, drawn, places, labels) if len(drawn) else None,
     )
 
 
@@ -93,18 +102,18 @@ def _sides(intervals: Any) -> tuple[Any, Any, Any]:
     return intervals.values, intervals.lower, intervals.upper
 
 
-def _picture(column: ColumnProfile, places: Any, labels: list[str]) -> bytes:
+def _picture(column: ColumnProfile, clusters: Any, places: Any, labels: list[str]) -> bytes:
     """Draw the shares of each place, clusters side by side, with their intervals."""
-    k = min(DRAWN_CLUSTERS, len(column.shares.values))
-    values, lower, upper = (100 * side[:k, places] for side in _sides(column.shares))
+    parts = np.ix_(clusters, places)
+    values, lower, upper = (100 * side[parts] for side in _sides(column.shares))
 
-    def draw(axes: Any, cluster: int) -> None:
-        down, up = values[cluster] - lower[cluster], upper[cluster] - values[cluster]
+    def draw(axes: Any, panel: int) -> None:
+        down, up = values[panel] - lower[panel], upper[panel] - values[panel]
         # By number, since two places may have one name.
         rows = range(len(labels))
-        axes.barh(rows, values[cluster], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
+        axes.barh(rows, values[panel], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
         axes.set_yticks(rows, [short(label) for label in labels])
-        axes.set_title(f"cluster {cluster}", fontsize=9)
+        axes.set_title(f"cluster {clusters[panel]}", fontsize=9)
         axes.set_xlim(left=0)
 
-    return panels(k, draw, 1.0 + 0.2 * len(places), "% of rows")
+    return panels(len(clusters), draw, 1.0 + 0.2 * len(places), "% of rows")

@@ -1,0 +1,48 @@
+"""The catalogue of errors lists every error there is, with its cause and exit code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privclust.cli.telling import EXIT_CODES
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text()
+LINES = [
+    (f"{module}.{name}", code, cause)
+    for module, table in re.findall(r"^From `([\w.]+)`:\n\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    for name, code, cause in re.findall(r"^\| `(\w+)` \| (\d+) \| ([^|]+) \|", table, re.MULTILINE)
+]
+
+
+def every_error() -> set[str]:
+    return {
+        node.name
+        for file in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef) and node.name.endswith(("Error", "Warning"))
+    }
+
+
+def kind_of(name: str) -> Any:
+    module, _, kind = name.rpartition(".")
+    return getattr(import_module(module), kind)
+
+
+def test_every_error_is_listed_once() -> None:
+    assert sorted(name.rpartition(".")[2] for name, *_ in LINES) == sorted(every_error())
+
+
+@pytest.mark.parametrize(("name", "code", "cause"), LINES)
+def test_cause_and_code_are_those_of_the_code(name: str, code: str, cause: str) -> None:
+    kind = kind_of(name)
+    assert (kind.__doc__ or "").splitlines()[0] == cause
+    assert next(number for base, number in EXIT_CODES.items() if issubclass(kind, base)) == int(
+        code
+    )

@@ -1,0 +1,109 @@
+"""Every page of the documents runs as printed (tests/pages.py says by which rules)."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from pages import DOCS, agrees, blocks_of, pictures_of, run
+
+from privclust.bounds import declared_columns
+
+FOLDERS = ("start", "tutorials", "explanations")
+ALONE = ("bounds.md", "federated.md", "postprocessing.md", "profiles.md", "series.md")
+PAGES = sorted(
+    [page for folder in FOLDERS for page in (DOCS / folder).glob("*.md")]
+    + [DOCS / name for name in ALONE]
+)
+FEDERATED, APP = DOCS / "federated.md", DOCS.parent / "examples" / "federation"
+WRITTEN = {"postprocessing.md": ["tree.png"], "series.md": ["drift.png", "year.db"]}
+"""Files that pages say they write."""
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.filterwarnings("ignore:.*will hardly be found")  # a rehearsal with few devices
+def test_a_page_runs_as_printed(page: Path) -> None:
+    """Numbers that are certain are rounded to where ten standard errors of noise do not show."""
+    if page == FEDERATED:
+        shutil.copytree(APP, APP.name)  # as the page says
+    assert run(page).differences() == []
+    for file in WRITTEN.get(page.name, ()):
+        assert Path(file).exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_the_pictures_of_a_page_are_there(page: Path) -> None:
+    for picture in pictures_of(page):
+        assert picture.exists()
+
+
+def test_the_file_of_the_page_on_profiles_declares_what_its_mapping_does() -> None:
+    profile = run(DOCS / "profiles.md").names["profile"]
+    columns, origin = declared_columns(Path("profile.toml"), ["income", "ward"])
+    assert columns == tuple(one.column for one in profile.columns)
+    assert origin == "domain knowledge"
+
+
+def test_the_page_on_installing_names_what_each_extra_pulls() -> None:
+    declared = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    extras = declared["optional-dependencies"]
+    lines = (DOCS / "start" / "install.md").read_text().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    pulled = {extra: set(names.split(", ")) for _, extra, names in rows[1:] if "[" not in names}
+    for extra, names in pulled.items():
+        wanted = extras[extra.strip("`")] if "`" in extra else declared["dependencies"]
+        found = {re.split(r"[\[<>=;]", requirement)[0] for requirement in wanted}
+        assert names == found
+    assert {"`cli`", "`report`", "`spark`", "`flower`", "`sql`"} <= set(pulled)
+
+
+def test_the_app_of_the_federation_is_the_one_that_its_page_names() -> None:
+    assert "cp -r examples/federation ." in FEDERATED.read_text()
+    for name in ("pyproject.toml", "bounds.toml", "consortium/client.py", "consortium/server.py"):
+        assert (APP / name).exists()
+
+
+def test_the_page_on_federations_needs_nothing_that_its_install_does_not_bring() -> None:
+    blocks = blocks_of(FEDERATED.read_text())
+    code = "\n".join(one.content for one in blocks if one.language == "python")
+    imported = set(re.findall(r"^(?:import|from) (\w+)", code, flags=re.MULTILINE))
+    assert imported == {"numpy", "pyarrow", "privclust"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "certain", "expected"),
+    [
+        ("[[ 34.1 117.9]]", "[[134.2  17.]]", False, True),
+        ("[[34.1 117.9]]", "[[34.1]]", False, False),
+        ("two rows", "two columns", False, False),
+        ("3 of 3", "3 of 4", True, False),
+        ("3 of 3", "3  of\n3", True, True),
+        ("first\n...\nlast", "first\nsecond 2\nlast", True, True),
+        ("run c716946571ac9794", "run aaaaaaaaaaaaaaaa", False, True),
+    ],
+)
+def test_words_count_and_numbers_where_they_are_certain(
+    shown: str, printed: str, certain: bool, expected: bool
+) -> None:
+    assert agrees(shown, printed, certain) is expected
+
+
+def test_a_text_belongs_to_the_code_right_before_it() -> None:
+    text = (
+        "```python\nprint(1)\n```\n\n<!-- certain -->\n```text\n1\n```\n\nSo:\n\n```text\n2\n```\n"
+    )
+    assert [(one.language, one.note, one.follows) for one in blocks_of(text)] == [
+        ("python", "", False),
+        ("text", "certain", True),
+        ("text", "", False),
+    ]

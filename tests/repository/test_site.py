@@ -1,0 +1,108 @@
+"""The site in docs/_build, in a browser: on a narrow screen, a wide one, and for everybody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+
+import pytest
+from chromium import Browser, program, running, served
+from typer.main import get_command
+
+from privclust.cli import app
+
+BUILT = Path(__file__).parents[2] / "docs" / "_build"
+PAGES = (
+    "index",
+    "start/quickstart",
+    "tutorials/first-clustering",
+    "gallery/index",
+    "gallery/plot_rivals",
+    "benchmarks",
+    "reference/generated/privclust.PrivateKMeans",
+)
+WIDTHS = (390, 1280)
+"""A telephone and a small laptop."""
+VIEWS = list(product(PAGES, WIDTHS))
+TOO_WIDE = """
+// A box may scroll by itself, such as one with code; a page may not.
+[...document.querySelectorAll("article :is(img, pre, table, p, li, dt)")]
+  .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+  .filter(e => { for (let at = e; at.tagName != "ARTICLE"; at = at.parentElement)
+                   if (/auto|scroll/.test(getComputedStyle(at).overflowX)) return false;
+                 return true; })
+  .map(e => e.outerHTML.slice(0, 120))
+"""
+AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
+SEVERE = """
+axe.run({resultTypes: ["violations"]}).then(found => found.violations
+  .filter(v => ["serious", "critical"].includes(v.impact))
+  .flatMap(v => v.nodes.map(node => `${v.id}: ${node.html.slice(0, 200)}`)))
+"""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    if not (BUILT / "index.html").exists():
+        pytest.skip("the site is not built; sphinx-build -W docs docs/_build does it")
+    with served(BUILT) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = program()
+    if chromium is None:
+        pytest.skip("no Chromium; Debian's package chromium has one")
+    with running(chromium) as found:
+        yield found
+
+
+@pytest.mark.parametrize(("page", "width"), VIEWS)
+def test_a_page_fits_and_can_be_used_by_everybody(
+    page: str, width: int, site: str, browser: Browser
+) -> None:
+    browser.open(f"{site}/{page}.html", width)
+    loaded = browser.evaluate('performance.getEntriesByType("resource").map(e => e.name)')
+    assert all(name.startswith((site, "data:")) for name in loaded)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.evaluate(TOO_WIDE) == []
+    browser.evaluate(AXE)
+    assert browser.evaluate(SEVERE) == []
+
+
+@pytest.mark.usefixtures("site")
+def test_every_command_and_option_is_on_its_page() -> None:
+    page = (BUILT / "reference" / "command-line.html").read_text()
+    shown = set(re.findall(r'<span class="pre">(--?[\w-]+)</span>', page))
+    headings = " ".join(re.findall(r"<h2>(.*?)<a ", page))
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        assert f">{name}</span>" in headings
+        below = getattr(command, "commands", {name: command})
+        for option in (o for one in below.values() for p in one.params for o in p.opts):
+            assert not option.startswith("-") or option == "--help" or option in shown
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_search_finds_the_flagship(width: int, site: str, browser: Browser) -> None:
+    browser.open(f"{site}/search.html?q=PrivateKMeans", width)
+    browser.wait_for('document.querySelectorAll("#search-results li a").length > 0')
+    links = browser.evaluate(
+        '[...document.querySelectorAll("#search-results li a")].map(a => a.getAttribute("href"))'
+    )
+    assert any("privclust.PrivateKMeans.html" in link for link in links)
+
+
+def test_faults_would_be_noticed(site: str, browser: Browser) -> None:
+    browser.open(f"{site}/index.html", WIDTHS[0])
+    browser.evaluate(AXE)
+    browser.evaluate(
+        """document.querySelector("article").insertAdjacentHTML("beforeend",
+        "<img src='data:,' style='display: block; width: 900px; max-width: none; height: 9px'>"); 1
+        """
+    )
+    assert [fault.split(":")[0] for fault in browser.evaluate(SEVERE)] == ["image-alt"]
+    assert len(browser.evaluate(TOO_WIDE)) == 1
