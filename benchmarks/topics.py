@@ -2,7 +2,8 @@
 
 Made-up users write two sentences each on twenty topics (`sentences`), which all-MiniLM-L6-v2 turns
 into directions of 384 columns. Figures are adjusted Rand indices of clusters against true topics,
-over that of spherical k-means without privacy, best of 10 starts, on the same embeddings.
+over that of spherical k-means without privacy on the same embeddings: best of 10 starts, and once
+from the means of the true topics. Where all 10 starts miss a topic, only the second is a fair bar.
 """
 
 from __future__ import annotations
@@ -44,17 +45,13 @@ BAR, BAR_EPSILON = 0.8, 4.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """Adjusted Rand indices of one fit and of the reference, and the digest of the code."""
+    """Adjusted Rand indices of one fit and of both references, and the digest of the code."""
 
     rand: float
-    reference: float
+    best_of_10: float
+    from_topics: float
     cpu_seconds: float
     code: str
-
-    @property
-    def ratio(self) -> float:
-        """What is left of the reference's index."""
-        return self.rand / self.reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +78,17 @@ def main(quick: bool) -> None:
         piece for n_rows, epsilon in product(SIZES, EPSILONS) for piece in _fits(n_rows, epsilon)
     ]
     results = pieces.run("topics", wanted, measure, code_of, workers=1, kind=Outcome)
-    print("sentences, epsilon: adjusted Rand index, that of k-means, ratio (of each seed)")
-    ratios = {}
+    print("sentences, epsilon: index (of each seed), over best of 10, over k-means from the topics")
     for n_rows, epsilon in product(SIZES, EPSILONS):
         found = [results[piece] for piece in _fits(n_rows, epsilon)]
-        rand, ratio = mean(one.rand for one in found), mean(one.ratio for one in found)
-        seeds = " ".join(f"{one.ratio:.3f}" for one in found)
-        print(f"{n_rows:,} {epsilon:g}: {rand:.3f} {found[0].reference:.3f} {ratio:.3f} ({seeds})")
-        ratios[n_rows, epsilon] = ratio
-    for n_rows in SIZES:
-        ratio = ratios[n_rows, BAR_EPSILON]
-        verdict = "PASS" if ratio >= BAR else "MISS"
-        print(f"topics of {n_rows:,} sentences {ratio:.3f} {BAR} {verdict}")
+        seeds = " ".join(f"{one.rand:.3f}" for one in found)
+        index, first = mean(one.rand for one in found), found[0]
+        ratios = index / first.best_of_10, index / first.from_topics
+        print(f"{n_rows:,} {epsilon:g}: {index:.3f} ({seeds}) {ratios[0]:.3f} {ratios[1]:.3f}")
+        if epsilon == BAR_EPSILON:
+            for against, ratio in zip(("best of 10", "from topics"), ratios, strict=True):
+                verdict = "PASS" if ratio >= BAR else "MISS"
+                print(f"topics, {n_rows:,} sentences, {against} {ratio:.3f} {BAR} {verdict}")
 
 
 def measure(piece: Piece) -> Outcome:
@@ -113,7 +109,7 @@ def measure(piece: Piece) -> Outcome:
     model.fit(table)
     seconds = time.process_time() - started
     rand = adjusted_rand_score(given.topics, model.predict(table))
-    return Outcome(rand, _reference(piece.dataset), seconds, code_of(piece.method))
+    return Outcome(rand, *_references(piece.dataset), seconds, code_of(piece.method))
 
 
 @cache
@@ -140,10 +136,15 @@ def _fits(n_rows: int, epsilon: float) -> list[Piece]:
 
 
 @cache
-def _reference(name: str) -> float:
+def _references(name: str) -> tuple[float, float]:
+    """Return the indices of k-means from 10 starts, the best of them, and from true topics."""
     given = corpus(name)
-    centers = spherical.best_of(STARTS, given.rows, TOPICS, STEPS)
-    return float(adjusted_rand_score(given.topics, spherical.nearest(given.rows, centers)))
+    best = spherical.best_of(STARTS, given.rows, TOPICS, STEPS)
+    means = [given.rows[given.topics == topic].mean(axis=0) for topic in range(TOPICS)]
+    informed = spherical.moved(given.rows, directed(np.array(means)), STEPS)
+    labels = (spherical.nearest(given.rows, centers) for centers in (best, informed))
+    first, second = (float(adjusted_rand_score(given.topics, found)) for found in labels)
+    return first, second
 
 
 @cache
