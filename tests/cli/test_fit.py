@@ -148,7 +148,7 @@ def test_the_outcome_is_a_table_on_standard_output(twin: PrivateKMeans) -> None:
         assert words in shown.stdout
     assert f"{twin.cluster_sizes_[0]:.0f} ± " in shown.stdout
     assert "No ledger recorded this fit" in shown.stdout
-    assert "give --out model.json to keep the model" in shown.stdout
+    assert "Wrote kept.json" in shown.stdout
     assert shown.stderr.strip() == ""
 
 

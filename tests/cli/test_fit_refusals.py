@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from command_line import BOUNDS, N_ROWS, lay_out, privclust, told, visits
+from typer.testing import CliRunner
 
 from privclust import Ledger
+from privclust.cli import app
 from privclust.cli.telling import CANNOT_WRITE, EXIT_CODES
 from privclust.privacy.budget import Spend
 
@@ -51,6 +53,13 @@ def table_of_codes() -> dict[int, str]:
 
 def test_the_manual_lists_the_codes_that_there_are() -> None:
     assert set(table_of_codes()) == {0, 1, 2, CANNOT_WRITE, *EXIT_CODES.values()}
+
+
+def test_nothing_is_spent_on_a_model_that_nobody_keeps() -> None:
+    before = left("budget.db")
+    words = ("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *LEDGER)
+    told(CliRunner().invoke(app, [str(word) for word in words]), 3, "--out is missing")
+    assert left("budget.db") == before
 
 
 LEDGER = ("--ledger", "budget.db", "--dataset", "visits")

@@ -6,8 +6,13 @@ import contextlib
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from privclust.cli import app
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -36,3 +41,17 @@ def test_the_example_prints_what_it_says() -> None:
 def test_the_example_has_ten_lines() -> None:
     code = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
+
+
+def test_the_algorithm_passes_the_audit_and_runs_on_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, algorithm, face = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "my_algorithm.py").write_text(algorithm)
+    done = CliRunner().invoke(app, ["audit", str(tmp_path / "my_algorithm.py"), "--fits", "50"])
+    assert done.exit_code == 0, done.output
+    names: dict[str, Any] = {}
+    exec(compile(face, "face", "exec"), names)
+    model = names["MyClusters"](2, delta=1e-6, bounds=([0, 0], [1, 1])).fit(np.ones((500, 2)) / 2)
+    assert model.privacy_statement_.subject == "MyClusters, 2 clusters, 2 columns"

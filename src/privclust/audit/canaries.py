@@ -19,6 +19,7 @@ from privclust import estimators
 from privclust.audit.epsilon import Scores, linear_scores
 from privclust.audit.few_rows import FewRows
 from privclust.audit.witness import Witness
+from privclust.errors import shown
 from privclust.fitting import AlgorithmPlan
 from privclust.geometry.grid import FloatArray
 from privclust.privacy.budget import Budget
@@ -42,6 +43,20 @@ class Algorithm:
 
     plan: Callable[..., AlgorithmPlan]
     run: Callable[[Curator, Any, np.random.Generator], Clustering]
+
+
+def planned_by(
+    algorithm: Algorithm, n_clusters: int, n_columns: int, budget: Budget
+) -> AlgorithmPlan:
+    """Return what an algorithm plans, or say what a plan has to be."""
+    planned = algorithm.plan(n_clusters, n_columns, budget, None)
+    if not isinstance(getattr(planned, "spending", None), Plan):
+        raise TypeError(
+            "plan() must return an object with what run() needs and an attribute 'spending', the "
+            "Plan that make_plan(budget, slots) of privclust.privacy.plan gives; it returned "
+            f"{shown(planned)}."
+        )
+    return planned
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +123,7 @@ def sightings(
     (3,)
     """
     absent_rows, present_rows = FewRows(CROWD), FewRows(np.vstack([CROWD, CANARY]))
-    planned = algorithm.plan(N_CLUSTERS, CANARY.size, budget, None)
+    planned = planned_by(algorithm, N_CLUSTERS, CANARY.size, budget)
     ratios, models = [], []
     for seed in seeds:
         rows = present_rows if present else absent_rows

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from privclust.audit.canaries import Algorithm, attacks, sightings
+from privclust.audit.canaries import Algorithm, attacks, planned_by, sightings
 from privclust.audit.epsilon import refuted
 from privclust.audit.few_rows import FewRows
 from privclust.audit.replay import Question, Transcript, replay_on_neighbour
@@ -91,7 +91,7 @@ def check_plan(algorithm: Algorithm, budget: Budget) -> Verdict:
     asked = 0
     for n_clusters, n_columns in SHAPES:
         with _told(findings):
-            planned = algorithm.plan(n_clusters, n_columns, budget, None).spending
+            planned = planned_by(algorithm, n_clusters, n_columns, budget).spending
             if planned.budget != budget or not budget.admits(planned.reserve):
                 findings.append(
                     f"the plan is for epsilon {planned.budget.epsilon:g} and delta "
@@ -179,7 +179,7 @@ def _fitted(
 ) -> tuple[Curator, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that noise hides so small clusters
-        planned = algorithm.plan(n_clusters, engine.n_columns, budget, None)
+        planned = planned_by(algorithm, n_clusters, engine.n_columns, budget)
         curator = Curator.open(engine, planned.spending)
         return curator, algorithm.run(curator, planned, np.random.default_rng(0))
 

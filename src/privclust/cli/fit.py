@@ -41,6 +41,10 @@ def fit(
         str | None, typer.Option(help="Column of ids whose rows are protected together.")
     ] = None,
     unit_rows: Annotated[int, typer.Option(help="How many rows of one id count.")] = 1,
+    scale: Annotated[
+        str | None,
+        typer.Option(help="Columns count by their 'bounds', by a 'private' spread, or 'none'."),
+    ] = None,
     n_rows: Annotated[
         int | None, typer.Option("--rows", help="Number of rows, if it is public.")
     ] = None,
@@ -76,6 +80,11 @@ def fit(
                 f"--bounds is missing. 'privclust bounds init {shlex.quote(table[0])}' writes a "
                 "file to fill in from knowledge of the field."
             )
+        if out is None and not as_json:
+            raise ParameterError(
+                "--out is missing, and what a fit spends would be lost with its outcome. Type "
+                "--out model.json, or --json to have the outcome printed."
+            )
         if (ledger is None) != (dataset is None):
             raise ParameterError(
                 "--ledger and --dataset belong together: a budget is that of a data set. Type both "
@@ -86,6 +95,7 @@ def fit(
             epsilon=epsilon,
             delta=delta,
             bounds=str(bounds),
+            scale=scale,
             n_rows=n_rows,
             unit=unit,
             unit_rows=unit_rows,
@@ -107,7 +117,7 @@ def fit(
         if as_json:
             content = json.loads(text)
             typer.echo(json.dumps({key: content[key] for key in SUMMARY}))
-        elif not quiet:
+        elif not quiet and out is not None:
             _show(model)
             typer.echo(_next_step(model, out))
 
@@ -136,13 +146,11 @@ def _show(model: Any) -> None:
         typer.echo(f"and {len(model.cluster_sizes_) - shown} smaller clusters, in the model file")
 
 
-def _next_step(model: Any, out: Path | None) -> str:
+def _next_step(model: Any, out: Path) -> str:
     record = model.privacy_statement_.record
     kept = (
         "No ledger recorded this fit; further fits of the same rows add to epsilon."
         if record is None
         else f"Run {record.run} of data set {record.dataset!r}."
     )
-    if out is None:
-        return f"{kept} Nothing was kept: give --out model.json to keep the model."
     return f"{kept} Wrote {out.name}; next: privclust report {shlex.quote(str(out))} -o report.html"

@@ -45,7 +45,7 @@ def create(
             each = ledger.dataset(label).epsilon_per_period
             text += (
                 f" That is the promise to one who is in the table in all {periods} periods; each "
-                f"period has epsilon {math.floor(each * 1000) / 1000:g}."
+                f"period has epsilon {_at_most(each):g}."
             )
         typer.echo(text)
 
@@ -65,7 +65,7 @@ def remaining(
                 f"{found.budget.epsilon:g}",
                 f"{found.budget.delta:g}",
                 f"{_part(ledger.remaining(found.label), found.budget.capacity):.1%}",
-                f"epsilon {ledger.epsilon_left(found.label):.3g}",
+                f"epsilon {_at_most(ledger.epsilon_left(found.label)):g}",
                 found.source,
             )
             for found in datasets
@@ -90,7 +90,7 @@ def runs(place: Place, label: Label) -> None:
             )
             for run in ledger.runs(label)
         ]
-        show(("run", "fit", "state", "answers", "spent", "set aside besides"), rows)
+        show(("run", "fit", "state", "answers", "spent", "set aside besides"), rows, whole="run")
 
 
 @ledger_app.command()
@@ -229,3 +229,8 @@ def _described(run: Run) -> str:
         )
         if name in facts
     )
+
+
+def _at_most(epsilon: float) -> float:
+    """Return three decimals that are not too much to ask for."""
+    return math.floor(epsilon * 1000) / 1000

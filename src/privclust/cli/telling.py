@@ -128,9 +128,11 @@ def complain(message: str) -> None:
     typer.echo(clean(f"privclust: {message}"), err=True)
 
 
-def show(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; what is in brackets stays in brackets."""
-    table = Table(*map(clean, header))
+def show(header: Sequence[str], rows: Iterable[Sequence[str]], whole: str = "") -> None:
+    """Print a table; what is in brackets stays in brackets, and the `whole` column is never cut."""
+    table = Table()
+    for name in header:
+        table.add_column(clean(name), no_wrap=name == whole, overflow="fold")
     for row in rows:
         table.add_row(*map(clean, row))
     Console(markup=False, emoji=False).print(table)
