@@ -218,7 +218,7 @@ def _tell(results: Results) -> bool:
 
 
 def _draw(excess: dict[Piece, float]) -> None:
-    figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9.0, 4.2), sharey=True)
     titles = {"silos": "100 silos, each row protected", "devices": "2000 devices, each protected"}
     for axis, (name, epsilons) in zip(axes, EPSILONS.items(), strict=True):
         for method in PRIVATE:
@@ -231,9 +231,11 @@ def _draw(excess: dict[Piece, float]) -> None:
         axis.axhline(k_fed, color="grey", linestyle="--", label="k-FED, not private")
         axis.set(xscale="log", yscale="log", xlabel="epsilon", title=titles[name])
         axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+        axis.set_xticks([], minor=True)
     axes[0].set_ylabel("loss above the optimum, %")
-    axes[0].legend(fontsize=8)
-    figure.tight_layout()
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, ncols=3, loc="lower center")
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
     figure.savefig(FIGURE, dpi=110)
     plt.close(figure)
 
