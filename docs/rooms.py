@@ -26,7 +26,7 @@ ROOMS = {
     "audit": ("audit", "testing"),
     "planning": ("costing", "planning"),
     "estimators": ("estimators",),
-    "fitting": ("fitting", "parameters", "profiling", "recording", "tables"),
+    "fitting": ("fitting", "parameters", "profiling", "recording", "stating", "tables"),
     "algorithms": ("algorithms",),
     "privacy: the door": ("privacy",),
     "engines: the rows": ("engines",),

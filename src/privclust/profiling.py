@@ -14,7 +14,6 @@ from privclust.algorithms.profile import ColumnProfile, found_in
 from privclust.bounds import Declarations, declared_columns
 from privclust.engines.base import COORDINATES_MAX
 from privclust.errors import ColumnError, ParameterError, shown
-from privclust.fitting import check_public, stated, told_of_clients
 from privclust.geometry.grid import to_grid
 from privclust.mixed import Column
 from privclust.parameters import budget_of, parameters_of
@@ -27,6 +26,7 @@ from privclust.recording import fact_of_period, ledger_of
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball
 from privclust.release.statement import Record, Statement
+from privclust.stating import check_public, stated, told_of_clients
 from privclust.tables import OpenTable, open_profiled
 from privclust.version import __version__
 

@@ -9,8 +9,8 @@ import numpy as np
 from privclust.algorithms.seeded_kmeans import Start, start_from
 from privclust.algorithms.splitting import into_ball
 from privclust.errors import ParameterError, shown
-from privclust.fitting import check_public
 from privclust.release.places import in_ball
+from privclust.stating import check_public
 from privclust.tables import OpenTable
 
 
