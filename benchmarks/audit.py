@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import methods
+from benchmarks import federated, methods
 from benchmarks.digest import PACKAGE, code_digest
 from benchmarks.pieces import Piece, load, run
 from privclust.audit.canaries import (
@@ -123,7 +123,9 @@ def measure(piece: Piece) -> Seen:
 
 def code_of(method: str) -> str:
     """Return the digest of the code that figures of a method depend on."""
-    return code_digest() if method in COUNTS else methods.code_of(method)
+    if method in COUNTS:
+        return code_digest()
+    return (methods if method in methods.METHODS else federated).code_of(method)
 
 
 def mutations() -> list[Piece]:

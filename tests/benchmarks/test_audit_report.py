@@ -75,3 +75,8 @@ def test_a_report_of_some_says_what_is_missing(
     assert f"audit promises 2 {promises + len(audit.COUNTS)} MISS" in shown
     assert f"audit mutations 1 {len(audit.mutations())} MISS" in shown
     assert (tmp_path / "audit.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_algorithm_has_a_digest_of_its_own_code() -> None:
+    digests = {piece.method: audit.code_of(piece.method) for piece in audit.pieces()}
+    assert len(set(digests.values())) == len(digests) - 1  # both counts are one query
