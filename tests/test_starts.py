@@ -53,6 +53,7 @@ def test_it_promises_what_a_fit_without_a_start_promises(last: Any) -> None:
     assert abs(sum(line.share for line in statement.releases) - 1) < 1e-9
 
 
+@pytest.mark.attack
 @pytest.mark.filterwarnings("ignore:.*will hardly be found")
 def test_no_promise_is_built_on_a_model_without_noise(last: Any) -> None:
     """Its exact centres would come back with a statement that says private."""

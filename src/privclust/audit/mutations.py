@@ -299,6 +299,12 @@ CATALOGUE = (
         "Curator.open(table.engine, planned.spending)",
     ),
     Mutation(
+        "a promise built on exact centres",
+        "stating.py",
+        "if statement.private or epsilon == math.inf or not noise_is_real():",
+        "if statement.private or epsilon > 0:",
+    ),
+    Mutation(
         "gaps filled by neighbours",
         "profiled.py",
         "return np.where(np.isnan(values), 0.0, whole)",
