@@ -125,7 +125,9 @@ def code_of(method: str) -> str:
     """Return the digest of the code that figures of a method depend on."""
     if method in COUNTS:
         return code_digest()
-    return (methods if method in methods.METHODS else federated).code_of(method)
+    if method in methods.METHODS:
+        return methods.code_of(method)
+    return federated.code_of(method)
 
 
 def mutations() -> list[Piece]:

@@ -31,9 +31,10 @@ OPENED = "privclust.recording:recording"
 """First called when the table is behind its engine."""
 FAST = ("-k", 2, "--delta", 1e-6, "--seed", 0, "--max-clusters", 2, "--quiet")
 PAID = ("--out", "out/model.json", "--ledger", "out/budget.db", "--dataset", "visits")
+BY_IDS = ("--unit", "who", "--out", "out/model.json")
 COMMANDS: dict[str, tuple[object, ...]] = {
     "fit": ("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *PAID),
-    "fit by ids": ("fit", "visits.csv", "--bounds", "visits.toml", *FAST, "--unit", "who"),
+    "fit by ids": ("fit", "visits.csv", "--bounds", "visits.toml", *FAST, *BY_IDS),
     "predict": ("predict", "model.json", "visits.csv", "-o", "out/labels.parquet"),
     "bounds": ("bounds", "init", "visits.csv", "-o", "out/bounds.toml"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -146,6 +147,7 @@ def test_samples_too(
 
 def test_files_end_with_the_fit(tmp_path: Path) -> None:
     file = parquet(tmp_path)
+    gc.collect()  # what earlier tests left open is not this fit's
     before = len(os.listdir("/proc/self/fd"))
     fitted(PrivateKMeans, file, unit="person")
     assert len(os.listdir("/proc/self/fd")) == before

@@ -50,6 +50,7 @@ def test_json_holds_the_same_and_nothing_else() -> None:
         "noise",
         "n_rows",
         "bounds_origin",
+        "start",
         "record",
         "releases",
         "version",

@@ -18,6 +18,8 @@ from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
 
+ROUNDING = 1e-6
+"""By how much less than was given to it a budget of whole quanta is worth, at most."""
 ledger_app = typer.Typer(help="Budgets of data sets, and what was spent of them.")
 
 Place = Annotated[str, typer.Argument(help="Path of a ledger, or a postgresql:// URL.")]
@@ -233,4 +235,4 @@ def _described(run: Run) -> str:
 
 def _at_most(epsilon: float) -> float:
     """Return three decimals that are not too much to ask for."""
-    return math.floor(epsilon * 1000) / 1000
+    return math.floor(epsilon * (1 + ROUNDING) * 1000) / 1000
