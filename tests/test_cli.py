@@ -59,7 +59,7 @@ def test_remaining_shows_every_data_set_and_what_it_is_worth(place: Path) -> Non
 
 
 def test_runs_lists_fits_and_close_ends_one(place: Path, model: PrivateKMeans) -> None:
-    run = model.privacy_statement_.record.run
+    run = model.privacy_statement_.run.name
     shown = privclust("ledger", "runs", place, "wards").stdout
     assert run in shown
     assert "PrivateKMeans, 2 clusters, epsilon 1 " in shown

@@ -220,9 +220,10 @@ def test_a_profile_is_charged_to_the_account_of_the_fit(ledger: str) -> None:
         "profile",
         {"tallies", "sums"},
     )
-    record = profile.privacy_statement.record
+    statement = profile.privacy_statement
+    record = statement.record
     assert record is not None
-    assert (record.dataset, record.run) == ("people", run.name)
+    assert (record.dataset, statement.run.name) == ("people", run.name)
     assert book.verify(record.head) == []
 
 
@@ -250,8 +251,8 @@ def test_a_recorded_fit_that_was_loaded_must_be_told_its_ledger(
 def test_a_fit_without_a_ledger_gets_an_account_for_this_profile_alone(model: Any) -> None:
     statement = profiled(model, epsilon=0.7, delta=1e-7).privacy_statement
     assert statement.record is None
-    assert (statement.epsilon, statement.delta) == (0.7, 1e-7)
-    assert profiled(model).privacy_statement.delta == 1e-6
+    assert (statement.run.epsilon, statement.run.delta) == (0.7, 1e-7)
+    assert profiled(model).privacy_statement.run.delta == 1e-6
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -289,7 +290,7 @@ def test_models_without_names_ids_and_pure_promises_are_refused() -> None:
         profiled(nameless)
     with pytest.raises(ParameterError, match="cannot promise delta=0"):
         profiled(pure)
-    assert profiled(pure, delta=1e-6).privacy_statement.delta == 1e-6
+    assert profiled(pure, delta=1e-6).privacy_statement.run.delta == 1e-6
     with pytest.raises(ColumnError, match="column of ids"):
         profiled(fitted(unit="who"), columns=["who"], bounds={"who": BOUNDS["ward"]})
 
@@ -345,9 +346,15 @@ def test_a_file_that_contradicts_itself_is_refused(
 def test_the_page_shows_profiles_of_its_model_and_no_others(private: tuple[Any, Profile]) -> None:
     model, profile = private
     page = to_html(model, [profile])
-    for text in ("Profile: other columns", "<h3>ward</h3>", "no outcome of the fit", "2021-"):
+    for text in (
+        "Profile: other columns",
+        "<h3>ward</h3>",
+        "no outcome on this page",
+        "2 runs on the rows together",
+        "2021-",
+    ):
         assert text in page
-    assert "no outcome on this page" in to_html(model)
+    assert "runs on the rows together" not in to_html(model)
     with noise_from(SeededNoise(9)):
         other = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
     with pytest.raises(ModelFileError, match="belongs to another model"):

@@ -18,6 +18,7 @@ from mixed_rows import FEATURES, mixed_model
 from privclust import Ledger, PEMeans, PrivateKMeans, load, save
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.reporting import SHOWN_COLUMNS, to_html
+from privclust.statements import words
 from privclust.testing import SeededNoise, noise_from
 
 VOID = {"meta", "img", "br", "hr"}
@@ -110,12 +111,13 @@ def page_of(model: Any) -> Page:
     asked = [row for row in page.rows if len(row) == 7 and row[0] != "question"]
     assert [row[0] for row in asked] == [line.slot for line in statement.releases]
     assert [row[1] for row in asked] == [line.query for line in statement.releases]
-    for line in (statement.adjacency, statement.n_rows, statement.bounds_origin, statement.version):
+    rows = words.n_rows(statement)
+    for line in (statement.adjacency, rows, statement.bounds_origin, statement.version):
         assert " ".join(line.split()) in page.text
     for item in statement.not_covered:
         assert item in page.text
     assert ("NOT PRIVATE" in page.text) is not statement.private
-    assert ("The promise." in page.text) is statement.private
+    assert ("The guarantee." in page.text) is statement.private
     return page
 
 
@@ -161,10 +163,10 @@ def test_what_was_declared_of_columns_is_on_the_page() -> None:
 
 def test_the_promise_the_ledger_and_what_to_check_are_on_the_page(model: Any, page: Page) -> None:
     record = model.privacy_statement_.record
-    assert f"no outcome on this page is more than {math.exp(1):.3g} times as likely" in page.text
+    assert "no outcome on this page is more than 2.72 times as likely" in page.text
     assert "epsilon = 1, delta = 1e-06" in page.text
     assert f"data set {record.dataset}, whose fits together keep epsilon = 4" in page.text
-    assert record.run in page.text
+    assert model.privacy_statement_.run.name in page.text
     assert record.head in page.text
     assert "Before you approve" in page.headings
     assert "uncommon" not in page.text

@@ -103,7 +103,7 @@ def test_a_fit_interrupted_anywhere_ends_as_its_twin_and_costs_as_much(
         assert len(ledger.run(run).charges) == at
         assert_twins(fit(model, run), twin)
         assert ledger.remaining(label) == cost
-        assert model.privacy_statement_.record.run == run
+        assert model.privacy_statement_.run.name == run
     assert ledger.verify() == []
 
 
@@ -188,7 +188,7 @@ def test_a_finished_run_is_had_again_for_nothing_and_without_the_rows(
     before = ledger.export()
     again = model_of(place, kind, **more)
     with noise_from(Interrupted(at=1)):
-        again.fit(two_groups().view(Unreadable), resume=first.privacy_statement_.record.run)
+        again.fit(two_groups().view(Unreadable), resume=first.privacy_statement_.run.name)
     assert_twins(again, first)
     assert again.privacy_statement_ == first.privacy_statement_
     assert ledger.export() == before
@@ -351,7 +351,7 @@ def test_one_answer_without_real_noise_makes_a_fit_not_private(place: str) -> No
     with noise_from(RealThenInterrupted()), pytest.raises(KeyboardInterrupt):
         model_of(place).fit(two_groups())
     model = fit(model_of(place), Ledger.open(place).runs("table")[0].name)
-    assert model.privacy_statement_.noise == "OpenDP and testing: repeatable"
+    assert model.privacy_statement_.run.noise == "OpenDP and testing: repeatable"
     assert not model.privacy_statement_.private
 
 

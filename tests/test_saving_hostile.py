@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from privclust import PrivateKMeans, load
@@ -38,8 +39,10 @@ NUMBERS = (
     "releases.0.charge.quanta",
     "releases.0.charge.slack",
     "statement.delta",
-    "statement.releases.0.sigma",
-    "statement.releases.0.one_row_in",
+    "statement.n_clusters",
+    "statement.run.delta",
+    "statement.run.reserved.quanta",
+    "statement.run.unit.rows",
 )
 TEXTS = (
     "format",
@@ -48,12 +51,13 @@ TEXTS = (
     "releases.0.slot",
     "releases.0.mechanism",
     "releases.0.noise",
-    "statement.subject",
-    "statement.unit",
+    "statement.kind",
+    "statement.estimator",
     "statement.bounds_origin",
     "statement.version",
-    "statement.releases.0.slot",
-    "statement.not_covered.0",
+    "statement.run.name",
+    "statement.run.estimator",
+    "statement.run.noise",
 )
 
 
@@ -63,8 +67,7 @@ def good() -> dict[str, Any]:
     bounds = ([-1.0, -1.0], [1.0, 1.0])
     model = PrivateKMeans(K, delta=1e-6, bounds=bounds, max_clusters=4, random_state=0)
     with noise_from(SeededNoise(0)):
-        model.fit(rows)
-    model.feature_names_in_ = np.array(["age", "weight"], dtype=object)
+        model.fit(pd.DataFrame(rows, columns=["age", "weight"]))
     content: dict[str, Any] = json.loads(to_json(model))
     return content
 
@@ -136,7 +139,7 @@ def test_a_pickle_is_refused_and_does_nothing(tmp_path: Path) -> None:
         b"\xff\xfe\x00",
         b"\x89PNG\r\n\x1a\n",
         b"PAR1\x00PAR1",
-        b'{"format": "privclust model 1"}',
+        b'{"format": "privclust model 2"}',
         b'{"format": 1' + b"0" * 5000 + b"}",
         b"[" * 100_000,
         b"[" * 100_000 + b"]" * 100_000,
@@ -226,17 +229,20 @@ def test_what_is_no_text_is_refused_where_one_belongs(
 @pytest.mark.parametrize(
     ("where", "value"),
     [
-        ("format", "privclust model 2"),
+        ("format", "privclust model 1"),
         ("estimator", "KMeans"),
         ("estimator", "__class__"),
         ("estimator", "PEMeans"),
         ("private", "no"),
         ("statement.private", 1),
         ("statement.epsilon", "1"),
-        ("statement.record", {}),
-        ("statement.record", []),
-        ("statement.releases", {}),
+        ("statement.run.record", {}),
+        ("statement.run.record", []),
+        ("statement.releases", []),
         ("statement.not_covered", "nothing"),
+        ("statement.dependencies", {}),
+        ("statement.participation", []),
+        ("statement.public_points", ["mine"]),
         ("parameters", []),
         ("parameters.epsilon", "1"),
         ("parameters.n_clusters", [3]),
@@ -285,6 +291,7 @@ def test_a_file_cannot_call_itself_private_against_its_statement(
     refused(changed(good, "private", True), tmp_path)
 
 
+@pytest.mark.attack
 def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (1000, COLUMNS))
     model = PrivateKMeans(K, delta=1e-6, radius=2.0, max_clusters=4).fit(rows)
@@ -292,12 +299,24 @@ def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> N
     (tmp_path / "honest.json").write_text(json.dumps(honest))
     assert load(tmp_path / "honest.json").privacy_statement_.private
     for where, value, said in (
-        ("statement.epsilon", 0.5, "cost more than it promises"),
-        ("statement.delta", 1e-12, "cost more than it promises"),
-        ("statement.epsilon", -5, "epsilon"),
-        ("releases", [], "other answers"),
-        ("statement.releases", [], "other answers"),
+        ("statement.epsilon", 0.5, "what they do not come to"),
+        ("statement.delta", 1e-12, "what they do not come to"),
+        ("statement.private", False, "of itself what its statement does not"),
+        ("statement.run.epsilon", 0.5, "reserved more than it guarantees"),
+        ("statement.run.delta", 1e-12, "reserved more than it guarantees"),
+        ("statement.run.epsilon", -5, "epsilon"),
+        ("statement.run.reserved.quanta", 1, "cost more than it guarantees"),
+        ("releases", [], "of its noise"),
         ("releases.0.noise", "none", "of its noise"),
+        ("statement.run.noise", "OpenDP\nGuarantee: epsilon = 0.01", "cannot be printed"),
+        ("statement.version", "1\nGuarantee: epsilon = 0.01", "cannot be printed"),
+        ("statement.bounds_origin", "God", "bounds_origin is none of"),
+        ("statement.kind", "profile", "about something else"),
+        ("statement.n_clusters", 9, "about something else"),
+        ("statement.columns", ["age", "weight"], "about something else"),
+        ("statement.estimator", "PEMeans", "another estimator"),
+        ("statement.run.estimator", "a b", "letters and digits"),
+        ("statement.run.name", "two words", "letters and digits"),
     ):
         assert said in refused(changed(honest, where, value), tmp_path)
 

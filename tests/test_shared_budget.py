@@ -83,7 +83,7 @@ sys.stdin.readline()
 with noise_from(RepeatableNoise(0)):
     for _ in range(20):
         try:
-            print(model.fit(rows).privacy_statement_.record.run)
+            print(model.fit(rows).privacy_statement_.run.name)
         except BudgetExceededError as refused:
             print(str(refused).splitlines()[0])
             break

@@ -49,7 +49,7 @@ def test_all_forms_of_a_start_are_taken(form: str, last: Any, tmp_path: Path) ->
 
 def test_it_promises_what_a_fit_without_a_start_promises(last: Any) -> None:
     statement = fit_of(table(APART), 3, init=last).privacy_statement_
-    assert (statement.epsilon, statement.delta) == (1.0, 1e-6)
+    assert (statement.run.epsilon, statement.run.delta) == (1.0, 1e-6)
     assert abs(sum(line.share for line in statement.releases) - 1) < 1e-9
 
 
@@ -71,12 +71,15 @@ def test_no_promise_is_built_on_a_model_without_noise(last: Any) -> None:
 
 def test_the_statement_names_the_start(last: Any) -> None:
     statement = fit_of(table(APART), 3, init=last).privacy_statement_
-    assert "Start: a model (unrecorded) with a promise of its own, epsilon = 1" in str(statement)
-    assert "all else follows from these and the start" in str(statement)
-    model = fit_of(table(APART), 3, init=APART)
-    assert model.privacy_statement_.start == "3 points that the user calls public (init)"
-    assert model.refit(2).privacy_statement_.start == model.privacy_statement_.start
-    assert fit_of(table(APART), 3).privacy_statement_.start is None
+    assert [(one.role, one.run) for one in statement.dependencies] == [
+        ("start", last.privacy_statement_.run)
+    ]
+    assert "all else follows from these and the other runs" in str(statement)
+    statement = (model := fit_of(table(APART), 3, init=APART)).privacy_statement_
+    assert "Public by the user's word: 3 points (init)." in str(statement)
+    assert "whether the points that the user calls public are public" in statement.not_covered
+    assert model.refit(2).privacy_statement_.public_points == statement.public_points
+    assert fit_of(table(APART), 3).privacy_statement_.public_points == ()
 
 
 def test_a_cluster_that_came_since_is_found(last: Any) -> None:
@@ -145,7 +148,7 @@ def test_a_resumed_fit_must_start_where_it_started(last: Any, tmp_path: Path) ->
     Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
     given: dict[str, Any] = {"ledger": place, "dataset": "table"}
     model = fit_of(table(APART), 3, init=last, **given)
-    run = model.privacy_statement_.record.run
+    run = model.privacy_statement_.run.name
     with noise_from(SeededNoise(0)):
         again = clone(model).set_params(init=last).fit(table(APART), resume=run)
     np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
     from privclust.saving import load, load_profile, save, save_profile
+    from privclust.statements.composition import compose
 
 __all__ = [
     "BalcanKMeans",
@@ -42,6 +43,7 @@ __all__ = [
     "PrivateKMeans",
     "__version__",
     "compare",
+    "compose",
     "load",
     "load_profile",
     "on_spark",
@@ -65,6 +67,7 @@ _ROOMS = {
     "PEMeans": "estimators",
     "PrivateKMeans": "estimators",
     "compare": "postprocessing.comparing",
+    "compose": "statements.composition",
     "load": "saving",
     "load_profile": "saving",
     "on_spark": "engines.lakes",

@@ -28,6 +28,10 @@ Declarations: TypeAlias = (
 
 ORIGINS = ("domain knowledge", "public data", "private release")
 UNSTATED = "typed at the call; where they come from was not stated"
+SERVER_DATA = "public data of the server"
+NOT_NEEDED = "none are needed: rows count by their direction alone"
+KNOWN_ORIGINS = (*ORIGINS, UNSTATED, SERVER_DATA, NOT_NEEDED)
+"""All that a statement may say of where bounds come from."""
 
 
 @dataclass(frozen=True, eq=False)

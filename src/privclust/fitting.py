@@ -33,10 +33,10 @@ from privclust.privacy.plan import Plan
 from privclust.recording import recording
 from privclust.release.clustering import Clustering, Coreset, Precision
 from privclust.release.places import in_ball, in_units
-from privclust.release.statement import Statement
 from privclust.scaled_domains import by_spread
 from privclust.sphere import Sphere
-from privclust.stating import start_named, stated, subject_of, told_of_clients
+from privclust.statements.statement import Statement
+from privclust.stating import given_to, lines_of, participation_of, run_of
 from privclust.tables import MEASURED, OpenTable, on_each_part
 
 KEPT_BY_REFIT = (
@@ -96,21 +96,25 @@ def fit(
     vars(model).pop("attendance_", None)
     if table.attendance is not None:
         model.attendance_ = table.attendance
-    model.privacy_statement_ = stated(
-        subject_of(model, given.n_clusters),
-        given,
-        table.engine.unit,
-        planned.spending,
-        curator.releases,
+    dependencies, public_points = given_to(model)
+    kind, record = type(model).__name__, recorded.record(head)
+    model.privacy_statement_ = Statement(
+        "fit",
+        kind,
+        n_clusters,
+        schema.n_columns if schema.names is None else tuple(map(str, schema.names)),
+        run_of(curator, kind, table.engine.unit, record, n_rows, noiseless),
+        lines_of(curator.releases, noiseless),
         table.bounds_origin,
-        recorded.record(curator.run, head),
-        told_of_clients(table.attendance, len(curator.releases)),
-        start_named(model),
+        dependencies,
+        public_points,
+        participation_of(table.attendance, len(curator.releases)),
     )
     keep(model, found)
-    if not noiseless and model.privacy_statement_.delta * found.n_rows > 1:
+    delta = planned.spending.budget.delta
+    if not noiseless and delta * found.n_rows > 1:
         warnings.warn(
-            f"delta={model.privacy_statement_.delta:g} is more than one over the number of rows, "
+            f"delta={delta:g} is more than one over the number of rows, "
             f"about {found.n_rows:,}: so large, it would allow to publish a row as it is. Type a "
             f"value well below, such as {10.0 ** -(len(str(found.n_rows)) + 1):g}.",
             stacklevel=3,
@@ -200,14 +204,13 @@ def refit(model: Any, n_clusters: object) -> Any:
         )
     statement: Statement = model.privacy_statement_
     # Parameters may have been changed since the fit; the statement says what held then.
-    other = clone(model).set_params(n_clusters=wanted, epsilon=statement.epsilon)
-    if statement.epsilon < math.inf:
-        other.set_params(delta=statement.delta)
+    other = clone(model).set_params(n_clusters=wanted, epsilon=statement.run.epsilon)
+    if statement.run.epsilon < math.inf:
+        other.set_params(delta=statement.run.delta)
     for name in KEPT_BY_REFIT:
         if hasattr(model, name):
             setattr(other, name, getattr(model, name))
-    subject = f"{subject_of(other, wanted)}; from the coreset of another fit, at no further cost"
-    other.privacy_statement_ = replace(statement, subject=subject)
+    other.privacy_statement_ = replace(statement, kind="refit", n_clusters=wanted)
     points = replace(coreset, points=in_ball(model.domain_, coreset.points))
     rng = np.random.default_rng(seed_of(model.random_state))
     merged = merge(points, wanted, rng)

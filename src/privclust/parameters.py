@@ -45,8 +45,8 @@ def budget_of(given: Parameters) -> Budget:
         return Budget(64.0, 1e-6)
     if given.delta is None:
         raise ParameterError(
-            "delta is missing. It is the probability with which the promise may fail: type a "
-            "value well below one over the number of rows, such as delta=1e-6."
+            "delta is missing. It is the remainder that the guarantee allows beside epsilon: type "
+            "a value well below one over the number of rows, such as delta=1e-6."
         )
     delta = number("delta", given.delta)
     try:

@@ -17,6 +17,7 @@ from privclust.errors import ParameterError, TooManyClustersError
 from privclust.geometry.grid import FloatArray, to_grid
 from privclust.privacy.budget import MU_MAX, Budget, epsilon_of
 from privclust.queries import ClusterMoments
+from privclust.statements.composition import WEAK, best_power, describe_strength
 
 FOUND = 1.5
 """With a loss of at most so many times that of k-means, clusters count as found."""
@@ -97,6 +98,9 @@ class Forecast:
             if self.epsilon_needed is not None:
                 enough += f", or epsilon {_rounded_up(self.epsilon_needed):g}"
             lines.append(f"  it would take about {enough}")
+        if self.epsilon > WEAK:
+            power = best_power(Budget(self.epsilon, self.delta).capacity)
+            lines.append(f"  guarantee: {describe_strength(self.epsilon, power)}")
         if self.delta * self.n_rows > 1:
             lines.append("  delta is more than one over the rows, which protects nobody; try 1e-6")
         return "\n".join(lines)
@@ -120,7 +124,7 @@ def plan(
     epsilon : float, default=1.0
         Strength of the promise; 1 as the estimators have it.
     delta : float
-        Probability with which the promise may fail, such as 1e-6.
+        The remainder that the guarantee allows beside epsilon, such as 1e-6.
 
     Examples
     --------
@@ -262,7 +266,7 @@ def simulate(
     epsilon : float, default=1.0
         Strength of the promise; 1 as the estimators have it.
     delta : float
-        Probability with which the promise may fail, such as 1e-6.
+        The remainder that the guarantee allows beside epsilon, such as 1e-6.
     repeats : int, default=3
         How many fits; three show whether they agree.
     public : str, optional

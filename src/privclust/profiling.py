@@ -21,19 +21,26 @@ from privclust.privacy.budget import Budget
 from privclust.privacy.curator import Curator, Release
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
-from privclust.profiled import Profiled, number_of, written
-from privclust.recording import fact_of_period, ledger_of
+from privclust.profiled import Profiled, written
+from privclust.recording import fact_of_period, ledger_of, record_in
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball
-from privclust.release.statement import Record, Statement
-from privclust.stating import check_public, stated, told_of_clients
+from privclust.statements.runs import PrivateRun
+from privclust.statements.statement import Statement
+from privclust.stating import (
+    check_dependency,
+    dependencies_of,
+    lines_of,
+    participation_of,
+    run_of,
+)
 from privclust.tables import OpenTable, open_profiled
 from privclust.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What other columns are like in each cluster of a model. Safe to publish.
+    """What other columns are like in each cluster of a model; its statement says how private.
 
     Intervals hold the truth in 95 of 100 cases, by the noise alone: the truth is that of the rows
     nearest to each of the model's centres, clipped to the declared bounds.
@@ -49,7 +56,8 @@ class Profile:
     releases : tuple of Release
         The noisy answers that all numbers follow from.
     privacy_statement : Statement
-        The promise in words (print it) and as JSON (``to_json()``).
+        The guarantee of the profile and of the model it is grouped by, together: in words (print
+        it) and as JSON (``to_json()``).
 
     Examples
     --------
@@ -74,7 +82,7 @@ class Profile:
         """Return the profile that follows from two answers, the `releases`.
 
         `clusters` is the hash of the centres, of which there are `n_clusters`; `columns` are those
-        that were profiled, and `statement` is the promise.
+        that were profiled, and `statement` is its guarantee.
         """
         found = found_in(releases, columns, n_clusters)
         return cls(clusters, found.sizes, found.columns, releases, statement)
@@ -155,9 +163,10 @@ def ask(
     """Ask a profile's questions, within what the data set's budget has left."""
     domain, unit = table.domain, table.engine.unit
     assert isinstance(domain, Profiled)
+    check_dependency(model, unit, epsilon, "the model to profile")
     budget = _budget(model, epsilon, delta)
     account, label = ledger_of(*_account(model, ledger, dataset), unit)
-    _check_account(model.privacy_statement_.record, account, label)
+    _check_account(model.privacy_statement_.run, account, label)
     planned = algorithm.plan(in_ball(model.domain_, model.cluster_centers_), domain, budget)
     facts = _facts(model, domain, budget, unit.name)
     facts |= fact_of_period(getattr(model, "period", None) if period is None else period)
@@ -168,18 +177,19 @@ def ask(
         finally:
             table.close()
         head = curator.close()
-    given = replace(parameters_of(model), epsilon=budget.epsilon, delta=budget.delta, n_rows=None)
-    statement = stated(
-        _subject(model, domain),
-        given,
-        unit,
-        planned.spending,
-        curator.releases,
-        table.bounds_origin,
-        _record(account, label, curator.run, head),
-        told_of_clients(table.attendance, len(curator.releases)),
-    )
     n_clusters = len(model.cluster_centers_)
+    statement = Statement(
+        "profile",
+        type(model).__name__,
+        n_clusters,
+        tuple(column.name for column in domain.columns),
+        run_of(curator, "profile", unit, record_in(account, label, head)),
+        lines_of(curator.releases, noiseless=False),
+        table.bounds_origin,
+        dependencies_of("clusters", model),
+        model.privacy_statement_.public_points,
+        participation_of(table.attendance, len(curator.releases)),
+    )
     return Profile.of(clusters_of(model), domain.columns, n_clusters, curator.releases, statement)
 
 
@@ -190,14 +200,13 @@ def clusters_of(model: Any) -> str:
 
 
 def _budget(model: Any, epsilon: float, delta: float | None) -> Budget:
-    statement: Statement = model.privacy_statement_
-    check_public(model, epsilon, "the model to profile")
-    if float("inf") in (statement.epsilon, epsilon):
+    run: PrivateRun = model.privacy_statement_.run
+    if float("inf") in (run.epsilon, epsilon):
         raise ParameterError(
             "a profile needs a finite epsilon, and a model that was fitted with one: of centres "
             "without noise nothing is private. Fit with a finite epsilon first."
         )
-    wanted = statement.delta if delta is None else delta
+    wanted = run.delta if delta is None else delta
     if wanted == 0:
         raise ParameterError(
             "a profile has Gaussian noise and cannot promise delta=0, as this model does. Type a "
@@ -222,13 +231,14 @@ def _account(model: Any, ledger: str | None, dataset: str | None) -> tuple[objec
     return place, label
 
 
-def _check_account(record: Record | None, account: Ledger | None, label: str) -> None:
+def _check_account(fit: PrivateRun, account: Ledger | None, label: str) -> None:
     """Refuse an account that did not pay for the fit: the rows would have two budgets."""
+    record = fit.record
     if record is None or account is None:
         return
-    if label != record.dataset or record.run not in {run.name for run in account.runs(label)}:
+    if label != record.dataset or fit.name not in {run.name for run in account.runs(label)}:
         raise ParameterError(
-            f"the fit is run {record.run} of data set {shown(record.dataset)}, which this ledger "
+            f"the fit is run {fit.name} of data set {shown(record.dataset)}, which this ledger "
             f"does not have under {shown(label)}. Give the ledger and the data set that paid for "
             "the fit: rows with two accounts would be protected by neither."
         )
@@ -241,26 +251,9 @@ def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str,
         "n_clusters": str(len(model.cluster_centers_)),
         "clusters": clusters_of(model),
         "columns": ", ".join(column.name for column in domain.columns),
-        "epsilon": f"{budget.epsilon:g}",
-        "delta": f"{budget.delta:g}",
+        "epsilon": repr(budget.epsilon),
+        "delta": repr(budget.delta),
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
         "unit": unit,
         "privclust": __version__,
     }
-
-
-def _subject(model: Any, domain: Profiled) -> str:
-    kind, k = type(model).__name__, len(model.cluster_centers_)
-    listed = ", ".join(repr(column.name) for column in domain.columns)
-    numbers = sum(number_of(column) is not None for column in domain.columns)
-    return (
-        f"Profile of the {k} clusters of {kind} by {listed}; each of {len(domain.columns)} "
-        f"tallies and {numbers} means has an equal part of the budget"
-    )
-
-
-def _record(account: Ledger | None, label: str, run: str, head: str) -> Record | None:
-    if account is None:
-        return None
-    budget = account.dataset(label).budget
-    return Record(label, budget.epsilon, budget.delta, run, head)

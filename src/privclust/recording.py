@@ -18,7 +18,7 @@ from privclust.engines.base import Unit
 from privclust.errors import ParameterError, shown
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
-from privclust.release.statement import Record
+from privclust.statements.runs import Record
 from privclust.version import __version__
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
@@ -64,12 +64,9 @@ class Recording:
                 )
             raise
 
-    def record(self, run: str, head: str) -> Record | None:
+    def record(self, head: str) -> Record | None:
         """Return what a statement says about where the fit is recorded."""
-        if self.ledger is None:
-            return None
-        budget = self.ledger.dataset(self.label).budget
-        return Record(self.label, budget.epsilon, budget.delta, run, head)
+        return record_in(self.ledger, self.label, head)
 
 
 def recording(
@@ -100,6 +97,14 @@ def recording(
         "scikit-learn": version("scikit-learn"),
     }
     return Recording(ledger, label, seed, facts, resume if isinstance(resume, str) else None)
+
+
+def record_in(ledger: Ledger | None, label: str, head: str) -> Record | None:
+    """Return where a run is recorded: its data set, the total of that, the ledger's last hash."""
+    if ledger is None:
+        return None
+    budget = ledger.dataset(label).budget
+    return Record(label, budget.epsilon, budget.delta, head)
 
 
 def fact_of_period(period: object) -> dict[str, str]:

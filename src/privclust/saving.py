@@ -1,4 +1,4 @@
-"""Model files: JSON that is safe to publish and safe to load, and comes back exactly as it was."""
+"""Model files: JSON that holds what was released, is safe to load and comes back as it was."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from privclust.fitting import keep_columns
 from privclust.geometry.grid import FloatArray
 from privclust.json_schema import fault
 from privclust.mixed import Column, DateColumn, Mixed
-from privclust.privacy.budget import Budget, Spend
+from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.profiled import labels_of, number_of
 from privclust.profiling import Profile
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball, in_units
-from privclust.release.statement import Record, ReleaseLine, Statement
 from privclust.sphere import Sphere
+from privclust.statements.statement import Statement
+from privclust.stating import lines_of, noise_of
 
-FORMAT, PROFILE_FORMAT = "privclust model 1", "privclust profile 1"
+FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX, DIMENSIONS_MAX = 2**28, 4096, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
@@ -89,9 +90,9 @@ def load(path: str | Path) -> Any:
 def save_profile(profile: Profile, path: str | Path) -> None:
     """Write a profile to a JSON file (profile.schema.json describes it).
 
-    It is a file of its own, because it is a release of its own: with its own promise, price and run
-    in the ledger, and maybe made by somebody else, long after the model was published. The
-    estimators' `profile` shows both.
+    It is a file of its own, because it has a run and a price of its own in the ledger and may be
+    made by somebody else, long after the model was published. Its statement names the model's run,
+    too. The estimators' `profile` shows both.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def to_json(model: Any) -> str:
         **{key: _values(getattr(model, name, None)) for key, name in _ARRAYS.items()},
         "coreset": _coreset_content(getattr(model, "coreset_", None)),
         "releases": [_release_content(release) for release in model.releases_],
-        "statement": json.loads(model.privacy_statement_.to_json()),
+        "statement": model.privacy_statement_.to_dict(),
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
@@ -189,7 +190,7 @@ def profile_to_json(profile: Profile) -> str:
             for column in profile.columns
         ],
         "releases": [_release_content(release) for release in profile.releases],
-        "statement": json.loads(profile.privacy_statement.to_json()),
+        "statement": profile.privacy_statement.to_dict(),
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
@@ -199,8 +200,8 @@ def _profile(content: Mapping[str, Any]) -> Profile:
         raise ValueError("it says of itself what its statement does not")
     columns = tuple(_column(column["declared"]) for column in content["columns"])
     releases = tuple(_release(release) for release in content["releases"])
-    statement = _statement(content["statement"])
-    _check_promise(statement, releases)
+    names = tuple(column.name for column in columns)
+    statement = _statement(content, "profile", content["n_clusters"], names, releases)
     k, numbers = content["n_clusters"], sum(number_of(column) is not None for column in columns)
     sizes = [k * sum(len(labels_of(column)) for column in columns), k * (numbers + 1)]
     if (
@@ -262,8 +263,8 @@ def _from_content(content: Mapping[str, Any]) -> Any:
         model.coreset_ = _coreset(content["coreset"], domain.center.size)
         _check_places(domain, model.coreset_.points)
     model.releases_ = tuple(_release(release) for release in content["releases"])
-    model.privacy_statement_ = _statement(content["statement"])
-    _check_promise(model.privacy_statement_, model.releases_)
+    described = n_columns if names is None else tuple(names)
+    model.privacy_statement_ = _statement(content, "fit", k, described, model.releases_)
     return model
 
 
@@ -287,15 +288,29 @@ def _n_columns(domain: Domain, names: list[str] | None) -> int:
     return len(own)
 
 
-def _check_promise(statement: Statement, releases: tuple[Release, ...]) -> None:
-    """Refuse a statement that its own answers contradict."""
-    if [line.slot for line in statement.releases] != [release.slot for release in releases]:
-        raise ValueError("its statement lists other answers than it holds")
-    if statement.private != ({release.noise for release in releases} == {"OpenDP"}):
+def _statement(
+    content: Mapping[str, Any],
+    kind: str,
+    n_clusters: int,
+    columns: tuple[str, ...] | int,
+    releases: tuple[Release, ...],
+) -> Statement:
+    """Return the statement of a file; refuse one that the file's own content contradicts."""
+    noiseless = content["statement"]["run"]["epsilon"] is None
+    statement = Statement.from_dict(content["statement"], lines_of(releases, noiseless))
+    run = statement.run
+    kinds = ("profile",) if kind == "profile" else ("fit", "refit")
+    described = statement.n_clusters, statement.columns
+    if statement.kind not in kinds or described != (n_clusters, columns):
+        raise ValueError("its statement is about something else")
+    if kind == "fit" and not statement.estimator == run.estimator == content["estimator"]:
+        raise ValueError("its statement is about another estimator")
+    if run.noise != noise_of(releases):
         raise ValueError("it says of its noise what its answers do not")
     spent = sum((release.charge for release in releases), Spend())
-    if statement.private and not Budget(statement.epsilon, statement.delta).admits(spent):
-        raise ValueError("its answers cost more than it promises")
+    if not noiseless and not spent.within(run.reserved):
+        raise ValueError("its answers cost more than it guarantees")
+    return statement
 
 
 def _domain_content(domain: Domain) -> dict[str, Any]:
@@ -353,20 +368,6 @@ def _release(content: Mapping[str, Any]) -> Release:
     answer = np.array(content["answer"], dtype=np.int64)
     answer.setflags(write=False)
     return Release(**{**content, "answer": answer, "charge": Spend(**content["charge"])})
-
-
-def _statement(content: Mapping[str, Any]) -> Statement:
-    record = content["record"]
-    endless = {name: math.inf for name in ("epsilon", "mu") if content[name] is None}
-    return Statement(
-        **{
-            **content,
-            **endless,
-            "record": None if record is None else Record(**record),
-            "releases": tuple(ReleaseLine(**line) for line in content["releases"]),
-            "not_covered": tuple(content["not_covered"]),
-        }
-    )
 
 
 def _fields(record: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privclust.bounds import UNSTATED, bounded_columns, read_bounds
+from privclust.bounds import NOT_NEEDED, SERVER_DATA, UNSTATED, bounded_columns, read_bounds
 from privclust.domain import Ball, Box, Domain, to_unit_grid
 from privclust.engines.arrow import ArrowEngine
 from privclust.engines.base import Engine, Unit, guarded
@@ -211,9 +211,9 @@ def _sphere(given: Parameters, schema: Schema) -> Sphere:
 def _domain(model: Any, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
     given = parameters_of(model)
     if around is not None:
-        return around, "public data of the server"
+        return around, SERVER_DATA
     if _counts_directions(model):
-        return _sphere(given, schema), "none are needed: rows count by their direction alone"
+        return _sphere(given, schema), NOT_NEEDED
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
         raise BoundsError(

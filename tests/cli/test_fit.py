@@ -83,7 +83,8 @@ def test_next_week_starts_from_this_weeks_model_and_has_its_own_share(tmp_path: 
     fitted(*paid, "--period", "2026-W08", "--init", first, "--out", second)
     runs = Ledger.open(place).runs("visits")
     assert [run.facts["period"] for run in runs] == ["2026-W07", "2026-W08"]
-    assert load(second).privacy_statement_.start.startswith(f"a model (run {runs[0].name})")
+    (start,) = load(second).privacy_statement_.dependencies
+    assert (start.role, start.run.name) == ("start", runs[0].name)
     assert fit(*paid, "--period", "2026-W08", "--out", second).exit_code == 8
 
 

@@ -19,12 +19,20 @@ from kinds import EVERY_KIND
 from privclust import BalcanKMeans, FedDPKMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.domain import Box
+from privclust.engines.base import Unit
 from privclust.engines.numpy import NumpyEngine
 from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.privacy.ledger import Ledger
 from privclust.release.clustering import Coreset, Precision
-from privclust.release.statement import Record, ReleaseLine, Statement
+from privclust.statements.runs import PrivateRun, Record
+from privclust.statements.statement import (
+    Dependency,
+    Participation,
+    PublicPoints,
+    ReleaseLine,
+    Statement,
+)
 from privclust.testing import SeededNoise, noise_from
 
 CANARY = 73.19283746501928
@@ -69,7 +77,10 @@ MORE = {
     FedDPKMeans: {"rounds", "server_data"},
 }
 PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
-RECORDS = (Box, Coreset, Precision, Record, Release, ReleaseLine, Spend, Statement)
+RECORDS = (
+    *(Box, Coreset, Precision, Release, Spend, Unit),
+    *(Dependency, Participation, PrivateRun, PublicPoints, Record, ReleaseLine, Statement),
+)
 
 
 @pytest.fixture(scope="module", params=EVERY_KIND)
@@ -117,10 +128,10 @@ def test_no_cell_and_no_exact_count_is_pickled_or_shown(model: Any) -> None:
     assert struct.pack(">d", CANARY) not in pickled
     shown = model._repr_html_() + repr(model)
     words = str(model.privacy_statement_) + model.privacy_statement_.to_json()
-    record = model.privacy_statement_.record
+    run = model.privacy_statement_.run
     for text in (shown, words):
         # Random names may hold any digits.
-        for name in (record.run, record.head, model.ledger):
+        for name in (run.name, run.record.head, model.ledger):
             text = text.replace(name, "")
         assert str(CANARY)[:8] not in text
         assert str(N_ROWS) not in text

@@ -12,11 +12,12 @@ import typer
 
 from privclust.cli.output import replacing
 from privclust.cli.progress import progress
-from privclust.cli.telling import show, told, warnings_told, writing
+from privclust.cli.telling import show, tell_if_weak, told, warnings_told, writing
 from privclust.engines.files import paths_of
 from privclust.errors import BoundsError, ParameterError
 from privclust.release.center_cells import uses_of, written
 from privclust.release.numbers import with_error
+from privclust.rounding import rounded_up
 
 SUMMARY = ("columns", "cluster_centers", "cluster_sizes", "size_stderr", "n_rows", "statement")
 SHOWN_CLUSTERS = 4
@@ -111,11 +112,13 @@ def fit(
             with progress(silent=quiet or as_json), warnings_told():
                 model.fit(table, resume=resume)
             text = to_json(model)
+            tell_if_weak(model.privacy_statement_.composed)
             if file is not None:
                 with writing(out or file):
                     file.write_text(text, encoding="utf-8")
         if as_json:
             content = json.loads(text)
+            content["statement"] = json.loads(model.privacy_statement_.to_json())
             typer.echo(json.dumps({key: content[key] for key in SUMMARY}))
         elif not quiet and out is not None:
             _show(model)
@@ -147,10 +150,15 @@ def _show(model: Any) -> None:
 
 
 def _next_step(model: Any, out: Path) -> str:
-    record = model.privacy_statement_.record
+    statement = model.privacy_statement_
     kept = (
         "No ledger recorded this fit; further fits of the same rows add to epsilon."
-        if record is None
-        else f"Run {record.run} of data set {record.dataset!r}."
+        if statement.record is None
+        else f"Run {statement.run.name} of data set {statement.record.dataset!r}."
     )
+    if statement.dependencies:
+        kept += (
+            f" With the model that it started from: epsilon {rounded_up(statement.epsilon)}, delta "
+            f"{rounded_up(statement.delta)}."
+        )
     return f"{kept} Wrote {out.name}; next: privclust report {shlex.quote(str(out))} -o report.html"

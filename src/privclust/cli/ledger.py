@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from privclust.cli.output import replacing
-from privclust.cli.telling import needing, show, told, writing
+from privclust.cli.telling import complain, needing, show, told, writing
 from privclust.engines.base import ROW
 from privclust.errors import ModelFileError
 from privclust.privacy.accounts import Answer, Run
 from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
+from privclust.statements.composition import WEAK, best_power, describe_strength
 
 ROUNDING = 1e-6
 """By how much less than was given to it a budget of whole quanta is worth, at most."""
@@ -50,6 +51,8 @@ def create(
                 f"period has epsilon {_at_most(each):g}."
             )
         typer.echo(text)
+        if epsilon > WEAK:
+            complain(describe_strength(epsilon, best_power(ledger.remaining(label)), unit))
 
 
 @ledger_app.command()
@@ -115,7 +118,7 @@ def verify(
     with told():
         content = None if model is None else _content(model)
         ledger = Ledger.open(place)
-        found = ledger.verify(None if content is None else _record(content)["head"])
+        found = ledger.verify(None if content is None else _run(content)["record"]["head"])
         if content is not None and not found:
             found = _contradictions(ledger, content)
         for problem in found:
@@ -158,7 +161,7 @@ def _content(model: Path) -> dict[str, Any]:
     try:
         content = json.loads(model.read_text(encoding="utf-8"))
         content = content if "statement" in content else {"statement": content}
-        head = _record(content)["head"]
+        head = _run(content)["record"]["head"]
     except OSError as error:
         raise ModelFileError(f"{model.name} cannot be read: {error.strerror}.") from None
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -171,22 +174,23 @@ def _content(model: Path) -> dict[str, Any]:
     return content
 
 
-def _record(content: dict[str, Any]) -> dict[str, Any]:
-    record: dict[str, Any] = content["statement"]["record"]
-    return record
+def _run(content: dict[str, Any]) -> dict[str, Any]:
+    run: dict[str, Any] = content["statement"]["run"]
+    return run
 
 
 def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     """Return what a model says of itself that the ledger does not."""
-    statement, record = content["statement"], _record(content)
+    said = _run(content)
     try:
-        run = ledger.run(record["run"])
+        run = ledger.run(said["name"])
         budget = ledger.dataset(run.label).budget
-        said = (record["dataset"], record["epsilon"], record["delta"])
-        found = [] if said == (run.label, budget.epsilon, budget.delta) else ["its budget"]
+        record = said["record"]
+        total = (record["dataset"], record["epsilon"], record["delta"])
+        found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
         facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
-        if (statement["epsilon"], statement["delta"]) != facts:
-            found.append("its promise")
+        if (said["epsilon"], said["delta"]) != facts or Spend(**said["reserved"]) != run.reserved:
+            found.append("its guarantee")
         answers = content.get("releases")  # a statement alone has none
         given = {
             answer["slot"]: (

@@ -10,9 +10,10 @@ import typer
 from privclust.cli.models import Model
 from privclust.cli.output import replacing
 from privclust.cli.progress import progress
-from privclust.cli.telling import show, told, warnings_told, writing
+from privclust.cli.telling import show, tell_if_weak, told, warnings_told, writing
 from privclust.engines.files import paths_of
 from privclust.errors import ParameterError
+from privclust.rounding import rounded_up
 
 SHOWN_CLUSTERS = 4
 """A terminal of 80 columns has room for so many."""
@@ -28,7 +29,7 @@ def profile(
     ],
     bounds: Annotated[Path, typer.Option(help="Bounds file that declares these columns.")],
     epsilon: Annotated[
-        float, typer.Option(help="Strength of the promise, which adds to that of the fit.")
+        float, typer.Option(help="Of the profile alone; what it costs adds to the fit.")
     ],
     delta: Annotated[float | None, typer.Option(help="By default that of the fit.")] = None,
     ledger: Annotated[str | None, typer.Option(help="Ledger that pays for it.")] = None,
@@ -69,6 +70,8 @@ def profile(
                 )
             with writing(out):
                 file.write_text(profile_to_json(found), encoding="utf-8")
+        together = found.privacy_statement
+        tell_if_weak(together.composed)
         if quiet:
             return
         shown = range(min(SHOWN_CLUSTERS, len(found.sizes.values)))
@@ -78,6 +81,8 @@ def profile(
         ]
         show(["", *(f"cluster {cluster}" for cluster in shown)], rows)
         typer.echo(
-            f"Means, or the most frequent level, with 95 % intervals. Wrote {out.name}; next: "
+            "Means, or the most frequent level, with 95 % intervals. The profile and the model it "
+            f"is grouped by together: epsilon {rounded_up(together.epsilon)}, delta "
+            f"{rounded_up(together.delta)}. Wrote {out.name}; next: "
             f"privclust report {model.name} --profile {out.name}"
         )

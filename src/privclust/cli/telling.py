@@ -26,6 +26,7 @@ from privclust.errors import (
 )
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import BudgetExceededError
+from privclust.statements.composition import Composition
 
 EXIT_CODES: dict[type[BaseException], int] = {
     TooManyClustersError: 11,
@@ -126,6 +127,12 @@ def needing(extra: str) -> Iterator[None]:
 def complain(message: str) -> None:
     """Write a message to standard error."""
     typer.echo(clean(f"privclust: {message}"), err=True)
+
+
+def tell_if_weak(composed: Composition) -> None:
+    """Say how little a guarantee means, where it means little."""
+    if composed.private and composed.weak:
+        complain(composed.strength)
 
 
 def show(header: Sequence[str], rows: Iterable[Sequence[str]], whole: str = "") -> None:

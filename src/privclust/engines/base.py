@@ -52,6 +52,11 @@ class Unit:
         return "row" if self.column is None else self.column
 
     @property
+    def quoted(self) -> str:
+        """What sentences call one of them: a column's name is quoted, whatever it holds."""
+        return "row" if self.column is None else repr(self.column)
+
+    @property
     def ledger_name(self) -> str:
         """What ledgers call it: charges for units of different names add up to no promise.
 

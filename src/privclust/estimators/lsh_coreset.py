@@ -34,8 +34,8 @@ class LSHCoreset(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         e = 2.7 times as likely, but for `delta`. Infinity adds no noise: NOT PRIVATE, for teaching
         on public rows.
     delta : float
-        Probability with which the promise may fail. Required: type a value well below one over
-        the number of rows, such as 1e-6.
+        The remainder that the guarantee allows beside epsilon. Required: type a value well below
+        one over the number of rows, such as 1e-6.
     bounds : mapping, pair of arrays, or path
         Lower and upper bound of each column: ``{"age": (0, 120)}``, ``([0], [120])``, or the path
         of a bounds file (docs/bounds.md). From knowledge of the field, not from the rows.

@@ -77,9 +77,9 @@ def profile(
         What these columns may hold: a bounds file, or a mapping from a name to (lower, upper) or
         to what a bounds file says of a column. From knowledge of the field, not from the rows.
     epsilon : float
-        Strength of the profile's own promise, which adds to that of the fit.
+        Strength of the profile's own guarantee; the statement has that of profile and fit together.
     delta : float, optional
-        Probability with which it may fail; by default that of the fit.
+        The remainder that it allows beside epsilon; by default that of the fit.
     ledger, dataset : str, optional
         Which account pays; that of the fit, whose place a model file does not say.
     period : str, optional

@@ -10,7 +10,7 @@ from privclust.algorithms.seeded_kmeans import Start, start_from
 from privclust.algorithms.splitting import into_ball
 from privclust.errors import ParameterError, shown
 from privclust.release.places import in_ball
-from privclust.stating import check_public
+from privclust.stating import check_dependency
 from privclust.tables import OpenTable
 
 
@@ -18,7 +18,7 @@ def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
     """Return where a fit may start in the unit ball of a table, with `most` points at most."""
     centers = init
     if hasattr(init, "privacy_statement_"):
-        check_public(init, epsilon, "the model given as init")
+        check_dependency(init, table.engine.unit, epsilon, "the model given as init")
         centers = init.cluster_centers_
     if not isinstance(centers, np.ndarray):
         raise ParameterError(

@@ -223,6 +223,20 @@ def epsilon_of(mu: float, delta: float) -> float:
     return high
 
 
+def epsilon_of_spend(spend: Spend, delta: float) -> float:
+    """Return the smallest epsilon at which what cost `spend` is (epsilon, delta)-DP, rounded up.
+
+    Examples
+    --------
+    >>> one = Budget(1.0, 1e-6).capacity
+    >>> round(epsilon_of_spend(one, 1e-6), 6), round(epsilon_of_spend(one + one, 1e-6), 2)
+    (1.0, 1.45)
+    """
+    rest = (delta - spend.tail) * math.exp(-spend.slack)
+    gaussian = epsilon_of(spend.mu, rest) + 2 * spend.slack if rest > 0 else math.inf
+    return min(gaussian, spend.epsilon)
+
+
 def gaussian_spend(quanta: int, changed: int) -> Spend:
     """Price a discrete-Gaussian release of mu² = `quanta` and its lemma slack.
 

@@ -15,10 +15,13 @@ from privclust.canvas import plain_texts
 from privclust.domain import Box
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
 from privclust.profiling import Profile
-from privclust.release.statement import Statement
 from privclust.reporting import pictures
 from privclust.reporting import profiles as profile_parts
+from privclust.rounding import percent_up, rounded_down, rounded_up
 from privclust.sphere import Sphere
+from privclust.statements import words
+from privclust.statements.composition import compose, describe_run
+from privclust.statements.statement import Statement
 
 SHOWN_COLUMNS = 12
 """Columns in the table of centres and the heat map: those that tell clusters apart most."""
@@ -41,7 +44,9 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
     True
     """
     statement: Statement = model.privacy_statement_
+    composed = compose(model, *profiles)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
     template = environment.from_string(
         files("privclust.reporting").joinpath("report.html.j2").read_text(encoding="utf-8")
     )
@@ -59,13 +64,17 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
         embedded=_embedded,
         title=f"{len(table.sizes)} clusters, by {type(model).__name__}",
         statement=statement,
-        factor=f"{math.exp(statement.epsilon):.3g}" if statement.private else "any number of",
+        composed=composed,
+        factor=rounded_up(math.exp(composed.epsilon), 3) if composed.private else "",
+        n_rows_note=words.n_rows(statement),
+        describe_run=describe_run,
+        roles=words.ROLES,
         estimator=type(model).__name__,
         table=table,
         path=path,
         other_k=_other_k(path, len(table.sizes)),
         n_rows=f"{model.n_rows_:,}",
-        too_large=statement.delta * model.n_rows_ > 1,
+        too_large=composed.delta * model.n_rows_ > 1,
         bounds=_bounds(model),
         pictures={name: _embedded(png) for name, png in shown.items() if png is not None},
     )

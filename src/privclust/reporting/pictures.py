@@ -19,7 +19,7 @@ from privclust.postprocessing.withholding import min_sizes
 from privclust.release.center_cells import all_written, uses_of, written
 from privclust.release.numbers import with_error
 from privclust.release.places import in_ball
-from privclust.release.statement import Statement
+from privclust.statements.statement import Statement
 
 BLUE, ORANGE, GREY = "#33638d", "#c2570c", "#6b7280"
 WRITTEN_CLUSTERS = 10

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from privclust.algorithms.profile import ColumnProfile
 from privclust.errors import ModelFileError
 from privclust.profiling import Profile, clusters_of, said
-from privclust.release.statement import Statement
 from privclust.reporting.pictures import BLUE, ORANGE, panels, short
+from privclust.statements.statement import Statement
 
 SHOWN_PLACES = 12
 """Levels of a category that are shown: the most frequent ones."""
