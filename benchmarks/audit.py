@@ -29,7 +29,7 @@ from privclust.audit.canaries import (
     sightings,
 )
 from privclust.audit.epsilon import Scores, refuted
-from privclust.audit.mutations import CATALOGUE, attack, caught_by, plant
+from privclust.audit.mutations import CATALOGUE, plant, try_out
 from privclust.geometry.grid import FloatArray
 from privclust.privacy.budget import Budget
 
@@ -136,14 +136,13 @@ def mutations() -> list[Piece]:
 
 
 def notice(piece: Piece) -> Caught:
-    """Plant a mutation and run the tests that attack it."""
+    """Plant a mutation and run the test meant for it."""
     mutation = next(mutation for mutation in CATALOGUE if mutation.name == piece.method)
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        plant(mutation, PACKAGE, Path(folder))
-        done = attack(mutation, TESTS, Path(folder))
-    test = caught_by(done.stdout) if done.returncode == 1 else None
-    return Caught(test, time.monotonic() - start, code_of_tests(piece.method))
+    trial = try_out(mutation, PACKAGE, TESTS)
+    return Caught(
+        trial.test if trial.meant else None, time.monotonic() - start, code_of_tests(piece.method)
+    )
 
 
 def code_of_tests(mutation: str) -> str:
