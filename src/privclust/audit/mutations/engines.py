@@ -1,4 +1,4 @@
-"""Bugs of engines: sums that are not exact, rows that count twice or show."""
+"""Bugs of engines and of what listens to them: sums, rows that count twice, rows that show."""
 
 from __future__ import annotations
 
@@ -42,5 +42,41 @@ ENGINES = (
         "and named is None and unit.column is None and whole.looks_like_a_row:",
         "and False:",
         "tests/engines/test_files.py::test_a_first_row_is_not_published_as_names",
+    ),
+    Mutation(
+        "no last word on length",
+        "engines/base.py",
+        'kept &= np.einsum("nqw,nqw->n", values, values) <= bounds.l2_squared\n',
+        "kept &= True\n",
+        "tests/engines/test_base.py::test_a_row_that_breaks_a_bound_is_left_out",
+    ),
+    Mutation(
+        "a row that takes votes away",
+        "engines/base.py",
+        "if bounds.monotone:\n",
+        "if False:\n",
+        "tests/engines/test_base.py::test_a_negative_value_is_left_out_of_a_monotone_query_only",
+    ),
+    Mutation(
+        "a guard that lets warnings through",
+        "engines/base.py",
+        'warnings.simplefilter("ignore")',
+        "pass",
+        "tests/engines/test_base.py::test_warnings_are_silenced_and_filters_restored",
+    ),
+    Mutation(
+        "replay blind to signs",
+        "audit/replay.py",
+        "if a.bounds.monotone",
+        "if False",
+        "tests/audit/test_replay.py::test_a_monotone_answer_that_falls_where_others_rise_is_found",
+    ),
+    Mutation(
+        "a unit clipped at twice its rows",
+        "engines/units.py",
+        "clipped = _clipped(values, of_unit, unit.bounds(query))",
+        "twice = Unit(unit.column, 2 * unit.rows, unit.silos, unit.whole)\n"
+        "    clipped = _clipped(values, of_unit, twice.bounds(query))",
+        "tests/engines/test_units.py::test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not",
     ),
 )

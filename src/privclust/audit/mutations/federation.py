@@ -33,4 +33,11 @@ FEDERATION = (
         "failed = False",
         "tests/engines/test_federated.py::test_that_a_client_failed_is_believed_of_this_question_only",
     ),
+    Mutation(
+        "a client's answer taken as it is",
+        "engines/federated.py",
+        "    if not unit.whole:\n        return True\n",
+        "    if unit.whole or not unit.whole:\n        return True\n",
+        "tests/engines/test_federated.py::test_the_server_checks_what_a_whole_client_may_add",
+    ),
 )

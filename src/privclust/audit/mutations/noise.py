@@ -52,4 +52,18 @@ NOISE = (
         "        return exact + (votes * 2**26).astype(np.int64)",
         "tests/privacy/test_noise.py::test_low_bits_of_the_noise_vary",
     ),
+    Mutation(
+        "a choice without noise",
+        "privacy/noise.py",
+        "return int(mechanism(scores))",
+        "return int(np.argmax(scores))",
+        "tests/privacy/test_noise.py::test_selection_is_random",
+    ),
+    Mutation(
+        "half the noise for a choice among sums that fall",
+        "privacy/curator.py",
+        "moves = 1 if bounds.monotone else 2",
+        "moves = 1",
+        "tests/privacy/test_curator.py::test_no_row_makes_a_choice_likelier_than_it_was_charged_for",
+    ),
 )

@@ -62,4 +62,25 @@ QUERIES = (
         "l2_squared=UNIT**2,",
         "tests/test_profile_queries.py::test_declared_bounds_are_the_proved_ones_and_are_reached",
     ),
+    Mutation(
+        "all rows divided by the longest",
+        "sphere.py",
+        "unit: FloatArray = values / np.where(length > 0, length, 1.0)[:, None]",
+        "unit: FloatArray = values / (length.max(initial=0.0) or 1.0)",
+        "tests/test_sphere.py::test_a_direction_follows_from_its_row_alone",
+    ),
+    Mutation(
+        "one vote for the histograms of all columns",
+        "column_queries.py",
+        "l2_squared=columns * UNIT**2,",
+        "l2_squared=UNIT**2,",
+        "tests/test_column_queries.py::test_a_row_votes_in_every_column_and_its_bounds_say_so",
+    ),
+    Mutation(
+        "floored, not truncated",
+        "geometry/grid.py",
+        "np.trunc(points * (shrink * units)[:, None])",
+        "np.floor(points * (shrink * units)[:, None])",
+        "tests/geometry/test_grid.py::test_negative_coordinates_are_truncated_and_not_floored",
+    ),
 )

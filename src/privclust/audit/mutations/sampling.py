@@ -41,4 +41,11 @@ SAMPLING = (
         "if not file.exists():",
         "tests/engines/test_keeping.py::test_a_key_tosses_coins_once",
     ),
+    Mutation(
+        "a key in the ledger",
+        "privacy/curator.py",
+        'question += f" of one row in {2**self.halvings}".encode()',
+        'question += f" of one row in {2**self.halvings}".encode() + self._key',
+        "tests/privacy/test_curator_sample.py::test_a_key_is_in_no_release_and_not_in_the_ledger",
+    ),
 )
