@@ -2,13 +2,13 @@
 
 Empirical epsilon: every algorithm is fitted with and without a canary, with real noise, and two
 attackers guess which it was: one sees the model, one all releases. What they refute must stay below
-the promise; of a plain count they must refute nearly all, or the attack has no teeth. Mutations:
-planted bugs, most of them of published implementations, each of which a test must notice.
+the promise; of a plain count they must refute nearly all, or the attack has no teeth. The same of
+calls as people make them (`audit_histories`). Mutations (`audit_mutations`): planted bugs, most of
+them of published implementations, each of which the test meant for it must catch.
 """
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import time
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import federated, methods
+from benchmarks import audit_histories, audit_mutations, federated, methods
+from benchmarks.audit_histories import Cell
 from benchmarks.digest import PACKAGE, code_digest
 from benchmarks.pieces import Piece, load, run
 from privclust.audit.canaries import (
@@ -29,11 +30,10 @@ from privclust.audit.canaries import (
     sightings,
 )
 from privclust.audit.epsilon import Scores, refuted
-from privclust.audit.mutations import CATALOGUE, attack, caught_by, plant
+from privclust.audit.mutations import CATALOGUE, plant
 from privclust.geometry.grid import FloatArray
 from privclust.privacy.budget import Budget
 
-TESTS = Path(__file__).parents[1] / "tests"
 PICTURE = Path(__file__).parents[1] / "docs" / "figures" / "audit.png"
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 FITS, BATCH = 500, 50
@@ -58,33 +58,14 @@ class Seen:
     code: str
 
 
-@dataclass(frozen=True)
-class Caught:
-    """The first test that noticed a mutation, if any, and a digest of all code and tests."""
-
-    test: str | None
-    cpu_seconds: float
-    code: str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What was refuted of one promise by one attacker, after so many fits on either side."""
-
-    method: str
-    attacker: str
-    promise: float
-    measured: float
-    fits: int
-
-
 def main(quick: bool) -> None:
     """Make the fits and plant the mutations that are missing; `quick` does a few of each."""
     if quick:
         _try_out()
         return
     run("audit", pieces(), measure, code_of, kind=Seen)
-    run("mutations", mutations(), notice, code_of_tests, workers=1, kind=Caught)
+    audit_histories.watch_missing()
+    audit_mutations.plant_missing()
     report()
 
 
@@ -130,49 +111,30 @@ def code_of(method: str) -> str:
     return federated.code_of(method)
 
 
-def mutations() -> list[Piece]:
-    """Return the catalogue as pieces."""
-    return [Piece(mutation.name, mutation.file, 0.0, 0) for mutation in CATALOGUE]
-
-
-def notice(piece: Piece) -> Caught:
-    """Plant a mutation and run the tests that attack it."""
-    mutation = next(mutation for mutation in CATALOGUE if mutation.name == piece.method)
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        plant(mutation, PACKAGE, Path(folder))
-        done = attack(mutation, TESTS, Path(folder))
-    test = caught_by(done.stdout) if done.returncode == 1 else None
-    return Caught(test, time.monotonic() - start, code_of_tests(piece.method))
-
-
-def code_of_tests(mutation: str) -> str:
-    """Return one digest of the package and its tests for all mutations."""
-    files = sorted([*PACKAGE.rglob("*.py"), *TESTS.rglob("*.py")])
-    content = b"\0".join(file.read_bytes() for file in files)
-    return hashlib.sha256(content).hexdigest()[:12]
-
-
 def report() -> bool:
     """Print what is kept, draw it, and return whether all of it is there."""
     from benchmarks.audit_picture import draw
 
     cells = refutations()
     _print_cells(cells)
-    draw(cells, PICTURE)
-    caught = load("mutations", Caught)
-    _print_mutations(caught)
+    whole = audit_histories.refutations()
+    audit_histories.print_table(whole)
+    audit_mutations.print_table()
+    draw(cells, whole, PICTURE)
+    caught = audit_mutations.current().values()
     below = sum(cell.measured <= cell.promise for cell in cells)
+    held = sum(cell.measured <= cell.promise for cell in whole)
     sharp = sum(c.measured >= TEETH * c.promise for c in cells if c.method in COUNTS)
-    noticed = sum(caught[piece].test is not None for piece in mutations() if piece in caught)
-    wanted = len(pieces())
+    wanted, watched = len(pieces()), len(audit_histories.pieces())
     promises = len(ATTACKERS) * len(exported()) * len(EPSILONS) + len(COUNTS)
     kept = sum(seen.code == code_of(piece.method) for piece, seen in load("audit", Seen).items())
     for name, value, bar in (
         ("fits", kept, wanted),
         ("promises", below, promises),
         ("teeth", sharp, len(COUNTS)),
-        ("mutations", noticed, len(CATALOGUE)),
+        ("histories", audit_histories.kept(), watched),
+        ("promises of histories", held, len(whole)),
+        ("mutations", sum(one.test is not None for one in caught), len(CATALOGUE)),
     ):
         print(f"audit {name} {value} {bar} {'PASS' if value == bar else 'MISS'}")
     return bool(kept == wanted)
@@ -221,15 +183,6 @@ def _print_cells(cells: list[Cell]) -> None:
             fits = min(cell.fits for cell in line)
             print(f"| {method} | {attacker} | {fits:,} | {figures} |")
     print()
-
-
-def _print_mutations(caught: dict[Piece, Caught]) -> None:
-    print("| mutation | planted in | noticed by |\n|---|---|---|")
-    for piece in mutations():
-        test = caught[piece].test or "nobody" if piece in caught else "not tried yet"
-        print(f"| {piece.method} | {piece.dataset} | {test} |")
-    stale = sum(found.code != code_of_tests("") for found in caught.values())
-    print(f"\n{len(caught)} of {len(CATALOGUE)} mutations tried, {stale} of them with older code\n")
 
 
 def _try_out() -> None:

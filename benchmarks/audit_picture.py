@@ -11,51 +11,78 @@ from matplotlib.figure import Figure
 from privclust.drawing import PALETTE
 
 if TYPE_CHECKING:
-    from benchmarks.audit import Cell
+    from matplotlib.axes import Axes
+
+    from benchmarks.audit_histories import Cell
 
 LOWEST = 0.02
 """Where less is drawn; on a log scale nothing has no place."""
 
 
-def draw(cells: list[Cell], picture: Path) -> None:
-    """Draw promise against measurement, one panel an attacker, one line an algorithm."""
-    figure = Figure(figsize=(10, 5), layout="constrained")
+def draw(cells: list[Cell], whole: list[Cell], picture: Path) -> None:
+    """Draw promise against measurement, one panel an attacker, and one for calls of estimators.
+
+    `cells` are those of algorithms, a line each; `whole` those of calls as people make them.
+    """
+    figure = Figure(figsize=(13, 6.2), layout="constrained")
     FigureCanvasAgg(figure)
     attackers = list(dict.fromkeys(cell.attacker for cell in cells))
-    methods = sorted({cell.method for cell in cells})
-    for axes, attacker in zip(
-        figure.subplots(1, len(attackers), sharey=True), attackers, strict=True
-    ):
-        axes.plot([0.2, 10], [0.2, 10], color="black", linewidth=1)
-        axes.fill_between([0.2, 10], [0.2, 10], 10, color="#f6dddd", zorder=0)
-        axes.text(0.23, 5, "the promise would be broken", fontsize=9)
-        for number, method in enumerate(methods):
-            line = sorted(
-                (cell.promise, max(cell.measured, LOWEST))
-                for cell in cells
-                if (cell.method, cell.attacker) == (method, attacker)
-            )
-            marker = "o" if len(line) > 1 else "*"  # a plain count, at one epsilon
-            style = {"marker": marker, "markersize": 5 if marker == "o" else 11}
-            color = PALETTE[number % len(PALETTE)]
-            axes.plot(*zip(*line, strict=True), label=method, color=color, **style)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlim(0.2, 10)
-        axes.set_ylim(LOWEST * 0.9, 10)
-        ticks = sorted({cell.promise for cell in cells})
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
-        axes.minorticks_off()
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_xlabel("promised epsilon")
-        axes.set_title(f"attacker sees the {attacker}", loc="left", fontsize=11)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel(f"refuted with 95 % confidence (at most {LOWEST:g}: nothing)")
-    handles, labels = figure.axes[-1].get_legend_handles_labels()
-    fits = [cell.fits for cell in cells]
+    panels = figure.subplots(1, len(attackers) + 1, sharey=True)
+    ticks = sorted({cell.promise for cell in (*cells, *whole)})
+    for axes, attacker in zip(panels, attackers, strict=False):
+        _lines(axes, [cell for cell in cells if cell.attacker == attacker])
+        _dressed(axes, ticks, f"algorithms; attacker sees the {attacker}")
+    worst: dict[tuple[str, float], Cell] = {}
+    for cell in whole:
+        key = (cell.method, cell.promise)
+        if key not in worst or worst[key].measured < cell.measured:
+            worst[key] = cell
+    _lines(panels[-1], list(worst.values()))
+    _dressed(panels[-1], ticks, "whole calls; the best attacker")
+    panels[0].set_ylabel(f"refuted with 95 % confidence (at most {LOWEST:g}: nothing)")
+    fits = [cell.fits for cell in (*cells, *whole)]
     figure.suptitle(
         f"Refuted of promises, after {min(fits):,} to {max(fits):,} fits of either table",
         fontsize=11,
     )
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9)
+    named = [panels[0], panels[-1]] if whole else [panels[0]]
+    for axes, place in zip(named, ("outside lower left", "outside lower right"), strict=False):
+        handles, labels = axes.get_legend_handles_labels()
+        columns = 3 if axes is panels[0] else 2
+        figure.legend(handles, labels, loc=place, ncols=columns, fontsize=8)
     figure.savefig(picture, format="png", dpi=150)
+
+
+def _lines(axes: Axes, cells: list[Cell]) -> None:
+    """Draw a line for each method; a single epsilon is a star."""
+    for number, method in enumerate(sorted({cell.method for cell in cells})):
+        line = sorted(
+            (cell.promise, max(cell.measured, LOWEST)) for cell in cells if cell.method == method
+        )
+        marker, size = ("o", 5) if len(line) > 1 else ("*", 11)
+        color = PALETTE[number % len(PALETTE)]
+        style = "-" if number < len(PALETTE) else "--"
+        axes.plot(
+            *zip(*line, strict=True),
+            label=method,
+            color=color,
+            linestyle=style,
+            marker=marker,
+            markersize=size,
+        )
+
+
+def _dressed(axes: Axes, ticks: list[float], title: str) -> None:
+    axes.plot([0.2, 10], [0.2, 10], color="black", linewidth=1)
+    axes.fill_between([0.2, 10], [0.2, 10], 10, color="#f6dddd", zorder=0)
+    axes.text(0.23, 5, "the promise would be broken", fontsize=9)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(0.2, 10)
+    axes.set_ylim(LOWEST * 0.9, 10)
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel("promised epsilon")
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.spines[["top", "right"]].set_visible(False)

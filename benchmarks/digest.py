@@ -35,19 +35,23 @@ Definition = tuple[str, str]
 
 
 @cache
-def code_digest(*algorithms: str, package: Path = PACKAGE) -> str:
+def code_digest(
+    *algorithms: str, package: Path = PACKAGE, more: tuple[Definition, ...] = ()
+) -> str:
     """Return a hash of the algorithms' code and of all it uses, blind to comments and texts.
 
-    Texts are docstrings and what errors say.
+    Texts are docstrings and what errors say. `more` are definitions to begin with, whose modules
+    then count as well.
     """
     seen: dict[Definition, str] = {}
-    waiting = [("privclust.domain", "to_unit_grid"), ("privclust.domain", "Ball")]
+    rooms = (*ROOMS, *(module for module, _ in more))
+    waiting = [("privclust.domain", "to_unit_grid"), ("privclust.domain", "Ball"), *more]
     for algorithm in algorithms:
         module = f"privclust.algorithms.{algorithm}"
         waiting += [(module, name) for name in _definitions(package, module)]
     while waiting:
         module, name = waiting.pop()
-        if (module, name) in seen or not module.startswith(ROOMS):
+        if (module, name) in seen or not module.startswith(rooms):
             continue
         node = _definitions(package, module).get(name)
         if node is None:
@@ -58,6 +62,11 @@ def code_digest(*algorithms: str, package: Path = PACKAGE) -> str:
             waiting.append(imports.get(used, (module, used)))
     content = "\n".join(f"{key}: {code}" for key, code in sorted(seen.items()))
     return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def definitions_of(module: str) -> tuple[Definition, ...]:
+    """Return all that a module of the package defines at its top level."""
+    return tuple((module, name) for name in _definitions(PACKAGE, module))
 
 
 @cache

@@ -40,6 +40,16 @@ def test_any_row_votes_once_in_each_column_and_alone_as_among_others(row: list[f
     assert (QUERY.bounds.l2_squared, QUERY.bounds.changed) == (3 * UNIT**2, 3)
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("n_columns", [1, 2, 7])
+def test_a_row_votes_in_every_column_and_its_bounds_say_so(n_columns: int) -> None:
+    query = ColumnHistograms(np.full(n_columns, 0.5), 4)
+    values = query.contribute(to_grid(np.full((1, n_columns), 0.1))).values
+    assert (values**2).sum() == query.bounds.l2_squared
+    assert values.sum() == query.bounds.l1
+    assert np.count_nonzero(values) == query.bounds.changed
+
+
 @pytest.mark.parametrize(("reach", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])
 def test_what_is_no_range_is_refused(reach: list[float], bins: int) -> None:
     with pytest.raises(ValueError, match="column histograms need"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from interruptions import Interrupted
 from postgres import cut, execute
@@ -275,6 +276,19 @@ def test_a_run_is_not_resumed_with_something_else(
     with noise_from(RepeatableNoise(0)), pytest.raises(LedgerError, match=message):
         other.fit(two_groups().view(Unreadable), resume=run)
     assert Ledger.open(place).export() == before
+
+
+@pytest.mark.attack
+def test_a_run_is_not_resumed_with_more_rows_of_a_unit(place: str) -> None:
+    """Noise drawn for one row of a person would be stated as that for two."""
+    Ledger.create(place, "people", epsilon=4.0, delta=1e-6, unit="who")
+    frame = pd.DataFrame(two_groups(), columns=["x", "y"]).assign(who=np.arange(400) // 2)
+    given: dict[str, Any] = {"dataset": "people", "unit": "who"}
+    with noise_from(Interrupted(2)), pytest.raises(KeyboardInterrupt):
+        model_of(place, **given, unit_rows=1).fit(frame)
+    (run,) = Ledger.open(place).runs("people")
+    with pytest.raises(LedgerError, match="unit_rows was 1, is 2"):
+        model_of(place, **given, unit_rows=2).fit(frame, resume=run.name)
 
 
 @pytest.mark.parametrize("package", ["privclust", "numpy", "scikit-learn"])

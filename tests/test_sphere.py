@@ -60,6 +60,14 @@ def test_a_row_has_length_one_or_none_and_is_mapped_alone_in_any_layout(rows: Fl
     assert np.array_equal(grid, to_unit_grid(Sphere(D), directions(np.asfortranarray(rows))))
 
 
+@pytest.mark.attack
+def test_a_direction_follows_from_its_row_alone() -> None:
+    rows = np.vstack([on_sphere(20), 1e9 * np.eye(D)[:1], np.zeros((1, D))])
+    alone = np.vstack([directions(row[None]) for row in rows])
+    assert np.array_equal(directions(rows), alone)
+    assert np.linalg.norm(alone[:-1], axis=1) == pytest.approx(1.0)
+
+
 def test_the_length_of_a_row_does_not_matter() -> None:
     rows = on_sphere(50)
     assert np.array_equal(directions(rows), directions(rows * 2.0**40))

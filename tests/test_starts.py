@@ -143,6 +143,7 @@ def test_a_model_of_other_names_is_refused() -> None:
         fit_of(other, 3, bounds={"height": (0, 100), "weight": (0, 100)}, init=model)
 
 
+@pytest.mark.attack
 def test_a_resumed_fit_must_start_where_it_started(last: Any, tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "table", epsilon=4.0, delta=1e-6)

@@ -83,6 +83,7 @@ def test_every_subcube_of_a_level_has_noise_with_and_without_rows() -> None:
         assert np.count_nonzero(first.answer % UNIT) == 16
 
 
+@pytest.mark.attack
 def test_shares_are_the_published_ones_and_sum_to_one() -> None:
     for constants, expected in {
         "improved": [0.7, 0.01, 0.04, 0.2, 0.05],

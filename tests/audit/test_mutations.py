@@ -1,42 +1,87 @@
-"""Planted bugs, most of them of published implementations: each must turn a test red."""
+"""Planted bugs, most of them of published implementations: each turns the test meant for it red."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import privclust
-from privclust.audit.mutations import CATALOGUE, Mutation, attack, caught_by, plant
+from privclust.audit.mutations import (
+    CATALOGUE,
+    Mutation,
+    attack,
+    attack_files,
+    caught_by,
+    plant,
+    try_out,
+)
 
 PACKAGE = Path(privclust.__file__).parent
 TESTS = Path(__file__).parents[1]
-NOTHING = Mutation("nothing", "domain.py", "class Box:", "class Box:")
-
-
-def attacked(mutation: Mutation, copy: Path) -> tuple[int, str]:
-    """Return exit code and output of the attack subset with a bug planted in a copy."""
-    plant(mutation, PACKAGE, copy)
-    done = attack(mutation, TESTS, copy)
-    return done.returncode, done.stdout
-
-
-def test_the_attack_subset_is_green_without_a_mutation(tmp_path: Path) -> None:
-    code, output = attacked(NOTHING, tmp_path)
-    assert code == 0, output
-    assert caught_by(output) is None
+QUIET = "tests/test_domain.py::test_columns_are_clipped_before_the_norm"
+NAN = next(mutation for mutation in CATALOGUE if mutation.name == "NaN past the clip")
 
 
 @pytest.mark.parametrize("mutation", CATALOGUE, ids=lambda mutation: mutation.name)
-def test_the_attack_subset_catches(mutation: Mutation, tmp_path: Path) -> None:
-    code, output = attacked(mutation, tmp_path)
-    assert code == 1, f"{mutation.name} was not caught:\n{output}"
-    assert caught_by(output), output
+def test_the_test_meant_for_a_bug_catches_it(mutation: Mutation) -> None:
+    trial = try_out(mutation, PACKAGE, TESTS)
+    assert trial.meant, f"{mutation.name} was noticed by {trial.test or 'nobody'}:\n{trial.output}"
+
+
+def test_the_attack_subset_is_green_without_a_mutation() -> None:
+    done = attack(attack_files(TESTS), TESTS, PACKAGE.parent)
+    assert done.returncode == 0, done.stdout
+    assert caught_by(done.stdout) is None
+
+
+def test_names_are_unique() -> None:
+    assert max(Counter(mutation.name for mutation in CATALOGUE).values()) == 1
+
+
+@pytest.mark.parametrize("test", sorted({mutation.test for mutation in CATALOGUE}))
+def test_the_test_meant_is_there_once(test: str) -> None:
+    file, _, function = test.partition("::")
+    name = function.partition("[")[0]
+    text = (TESTS.parent / file).read_text()
+    assert len(re.findall(rf"^def {name}\(", text, re.MULTILINE)) == 1
+
+
+def test_the_tests_meant_are_attacks() -> None:
+    """What is not marked is not collected, and pytest then knows no such test."""
+    wanted = sorted({mutation.test for mutation in CATALOGUE})
+    done = attack([*wanted, "--collect-only"], TESTS, PACKAGE.parent)
+    assert done.returncode == 0, done.stdout
+    found = {line.partition("[")[0] for line in done.stdout.splitlines() if "::" in line}
+    assert {test.partition("[")[0] for test in wanted} == found
+
+
+def moved_to(test: str) -> Mutation:
+    return Mutation(NAN.name, NAN.file, NAN.before, NAN.after, test)
+
+
+def test_a_bug_noticed_by_another_test_is_noticed_by_luck() -> None:
+    trial = try_out(moved_to(QUIET), PACKAGE, TESTS)
+    assert not trial.meant
+    assert trial.test is not None
+    assert trial.test.startswith("tests/test_domain.py::test_missing_becomes_the_centre")
+
+
+@pytest.mark.parametrize(
+    ("after", "test"),
+    [("values = unheard_of", NAN.test), ("(", NAN.test), ("pass", "tests/test_domain.py::test_no")],
+)
+def test_a_bug_that_breaks_the_code_or_names_no_test_is_an_error(after: str, test: str) -> None:
+    broken = Mutation(NAN.name, NAN.file, NAN.before, after, test)
+    with pytest.raises(RuntimeError, match="broke the tests"):
+        try_out(broken, PACKAGE, TESTS)
 
 
 def test_a_mutation_that_no_longer_fits_the_source_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="occurs 0 times"):
-        plant(Mutation("stale", "domain.py", "no such text", ""), PACKAGE, tmp_path)
+        plant(Mutation("stale", "domain.py", "no such text", "", QUIET), PACKAGE, tmp_path)
 
 
 def test_the_first_test_that_failed_is_named() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from privclust.audit.replay import Transcript, replay_on_neighbour
+from privclust.column_queries import ColumnHistograms
 from privclust.domain import Ball
 from privclust.engines.base import ROW, Engine
 from privclust.engines.numpy import NumpyEngine
@@ -99,6 +100,59 @@ def test_an_engine_that_counts_rows_twice_is_found() -> None:
     table, neighbour = Doubled(over(rows)), Doubled(over(rows[1:]))
     found = replay_on_neighbour(honest, table, neighbour, SeededNoise(0))
     assert found == [f"question {n} moved by more than it declared" for n in (1, 2, 3)]
+
+
+class Taking:
+    """An engine that takes a vote away for some row, of all answers from a question on."""
+
+    n_columns = 2
+    unit = ROW
+
+    def __init__(self, engine: Engine, first: int) -> None:
+        self._engine, self._left = engine, first
+
+    def aggregate(self, query: Query) -> list[int]:
+        self._left -= 1
+        sign = 1 if self._left >= 0 else -1
+        return [sign * value for value in self._engine.aggregate(query)]
+
+    def expect_sample(self, key: bytes) -> None:
+        self._engine.expect_sample(key)
+
+    def sample(self, halvings: int, key: bytes) -> Engine:
+        return self._engine.sample(halvings, key)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("first", [1, 2])
+def test_a_monotone_answer_that_falls_where_others_rise_is_found(first: int) -> None:
+    """A selection has half the noise because all scores move one way."""
+    rows = np.full((4, 2), 0.2)
+    for table, neighbour in ((rows, rows[1:]), (rows[1:], rows)):
+        one, other = Taking(over(table), first), Taking(over(neighbour), first)
+        found = replay_on_neighbour(honest, one, other, SeededNoise(0))
+        assert f"question {first + 1} is declared monotone, and a row took from it" in found
+
+
+def spread(engine: Engine) -> None:
+    plan = make_plan(Budget(1.0, 1e-6), [Slot("tallies", 1.0, changed=2)])
+    query = ColumnHistograms(np.array([0.5, 0.5]), 2)
+    Curator.open(engine, plan).measure("tallies", query)
+
+
+class Seesaw(Taking):
+    """An engine whose every second sum has the wrong sign."""
+
+    def aggregate(self, query: Query) -> list[int]:
+        exact = self._engine.aggregate(query)
+        return [(-1) ** (place // 2) * value for place, value in enumerate(exact)]
+
+
+def test_one_answer_that_rises_here_and_falls_there_is_found() -> None:
+    rows = np.full((4, 2), 0.2)
+    table, neighbour = Seesaw(over(rows), 0), Seesaw(over(rows[1:]), 0)
+    found = replay_on_neighbour(spread, table, neighbour, SeededNoise(0))
+    assert found == ["question 1 is declared monotone, and a row took from it"]
 
 
 # Samples -----------------------------------------------------------------------------------------

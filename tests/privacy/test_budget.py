@@ -213,6 +213,7 @@ def test_gaussian_spend_carries_the_slack_and_tail_of_the_lemma(mu: float, chang
     assert spend.slack * (1 + 1e-12) >= lemma_slack(3 * UNIT / mu, mu, changed)
 
 
+@pytest.mark.attack
 def test_spends_add_part_by_part_and_quanta_exactly() -> None:
     parts = [Spend(QUANTA * 4096 + 1, 0.5, 0.25, 1), Spend(1, 0.25, 0.5, 2), Spend(2)]
     total = Spend(QUANTA * 4096 + 4, 0.75, 0.75, 3)
@@ -298,6 +299,7 @@ def test_pure_budget_admits_pure_spends_only() -> None:
     assert not budget.admits(gaussian_spend(1, 1))
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("epsilon", [1e-3, 0.05, 0.25, 1.0, 2.5, 8.0, 30.0, 64.0])
 def test_pure_charge_is_the_least_mu_whose_trade_off_curve_lies_below(epsilon: float) -> None:
     charged = mp.sqrt(mp.mpf(pure(epsilon).quanta) / QUANTA)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from privclust.audit.witness import log_chances
 from privclust.domain import Ball
 from privclust.engines.base import ROW, EngineError
 from privclust.engines.numpy import NumpyEngine
@@ -18,7 +19,7 @@ from privclust.privacy.journal import Entry, LedgerError, MemoryJournal
 from privclust.privacy.ledger import BudgetExceededError, Ledger
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import ClusterSums, Count, NearestVotes
+from privclust.queries import Bounds, ClusterSums, Contribution, Count, NearestVotes
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
@@ -73,6 +74,40 @@ def test_the_noise_that_was_added_pays_for_every_release() -> None:
         assert UNIT / release.scale <= release.charge.epsilon
         assert UNIT / release.scale == pytest.approx(release.charge.epsilon, rel=1e-9)
     assert BUDGET.admits(sum((release.charge for release in releases), Spend()))
+
+
+class Seesaw:
+    """A row votes for one option and against the other; `monotone` is what it says of itself."""
+
+    size = 2
+
+    def __init__(self, monotone: bool) -> None:
+        self.bounds = Bounds(2 * UNIT, 2 * UNIT**2, UNIT, 2, monotone)
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        values = np.tile(np.array([UNIT, 0 if self.bounds.monotone else -UNIT]), (len(rows), 1, 1))
+        return Contribution(np.zeros((len(rows), 1), dtype=np.int64), values)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_no_row_makes_a_choice_likelier_than_it_was_charged_for(
+    monotone: bool, epsilon: float
+) -> None:
+    """By the chances themselves, over all leads that one option may have of the other."""
+    plan = make_plan(Budget(epsilon, 0.0), [Slot("choice", 1.0, 2, mechanism="select")])
+    query = Seesaw(monotone)
+    engine = NumpyEngine(np.zeros((3, 2)), Ball([0.0, 0.0], 1.0))
+    with noise_from(NoNoise()):
+        release = Curator.open(engine, plan).select("choice", query)
+    moved = query.contribute(np.zeros((1, 2))).values[0, 0]
+    changes = []
+    for lead in range(-40, 41):
+        before = np.array([lead * UNIT // 4, 0])
+        chances = [log_chances(scores, release.scale) for scores in (before, before + moved)]
+        changes.append(np.abs(chances[1] - chances[0]).max())
+    assert 0.9 * epsilon <= max(changes) <= release.charge.epsilon * (1 + 1e-9)
 
 
 @pytest.mark.attack

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -306,7 +307,17 @@ def test_test_noise_repeats_its_keys() -> None:
 
 
 @pytest.mark.attack
-def test_a_key_is_in_no_release_and_not_in_the_ledger() -> None:
+def test_a_key_is_in_no_release_and_not_in_the_ledger(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    questions: list[bytes] = []
+    claim = Ledger.claim
+
+    def overheard(ledger: Ledger, run: str, slot: str, charge: Spend, question: bytes) -> Any:
+        questions.append(question)
+        return claim(ledger, run, slot, charge, question)
+
+    monkeypatch.setattr(Ledger, "claim", overheard)
     ledger = own_ledger()
     listening = Listening(ledger)
     curator = Curator.open(listening, PLAN, ledger, "table")
@@ -320,6 +331,8 @@ def test_a_key_is_in_no_release_and_not_in_the_ledger() -> None:
         assert key not in pickle.dumps(release)
     told = repr(releases) + repr(vars(ledger)) + repr(curator.plan) + repr((curator, sample))
     assert not any(form in told for form in (repr(key)[2:-1], key.hex(), str(list(key))))
+    assert len(questions) == len(releases)
+    assert not any(form in question for question in questions for form in (key, key.hex().encode()))
 
 
 def test_a_stored_answer_of_a_sample_is_not_taken_for_one_of_all_rows() -> None:

@@ -97,6 +97,17 @@ def test_the_widest_answer_is_within_what_one_unit_may_do() -> None:
         assert releases[2].answer.sum() <= releases[2].scale * releases[2].charge.epsilon
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("other", [ROW, Unit("who", 2), Unit("household")])
+def test_another_scale_protects_the_same_unit(other: Unit) -> None:
+    curator = open_curator(over(people(60)))
+    frame = people(60).rename(columns={"who": other.column or "z"})
+    engine = NumpyEngine(frame if other.column else frame[["x", "y"]], BALL, unit=other)
+    with pytest.raises(ValueError, match="of the same units"):
+        curator.over(engine)
+    assert curator.over(over(people(60))).measure("count", Count()).slot == "count"
+
+
 def test_charges_have_the_slack_of_all_coordinates_and_cost_no_accuracy() -> None:
     with noise_from(NoNoise()):
         by_user, by_row = (

@@ -138,6 +138,7 @@ def test_refined_may_be_refined_again_within_the_first_reserve() -> None:
         plan.refined(["count", "votes"], [Slot("sums", 0.80)])
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize(
     "slots",
     [

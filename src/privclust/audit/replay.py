@@ -3,7 +3,8 @@
 An algorithm is run on one table and its noisy answers are written down. It is then run on a
 neighbouring table, but handed the same noisy answers. Whatever it asks the second time must be
 what it asked the first time, since all it may depend on is equal; and each pair of exact answers
-must lie within the declared sensitivity.
+must lie within the declared sensitivity. Answers declared to be monotone all move one way: a row
+that comes takes nothing away.
 """
 
 from __future__ import annotations
@@ -51,6 +52,11 @@ class Question:
             and max(moved) <= self.bounds.linf
             and sum(m > 0 for m in moved) <= self.bounds.changed
         )
+
+    def directions(self, other: Question) -> set[int]:
+        """Return how coordinates of the exact answer moved: 1 up, -1 down."""
+        pairs = zip(self.exact, other.exact, strict=True)
+        return {1 if after > before else -1 for before, after in pairs if after != before}
 
 
 class Transcript:
@@ -188,6 +194,7 @@ def replay_on_neighbour(
     with noise_from(second):
         algorithm(second)
     findings = []
+    went: set[int] = set()
     if len(first.questions) != len(second.questions):
         findings.append(
             f"asked {len(first.questions)} questions of one table, "
@@ -198,4 +205,9 @@ def replay_on_neighbour(
             findings.append(f"question {number} differs between neighbouring tables")
         elif not a.within_bounds(b):
             findings.append(f"question {number} moved by more than it declared")
+        if a.bounds.monotone and len(a.exact) == len(b.exact):
+            went |= a.directions(b)
+            if len(went) > 1:
+                findings.append(f"question {number} is declared monotone, and a row took from it")
+                went = set()
     return findings

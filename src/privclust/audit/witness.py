@@ -69,7 +69,11 @@ class Witness:
     def sample(self, halvings: int, key: bytes) -> Engine:
         """Return a sample by the same coins of both tables: this witness knows the key, too."""
         absent, present = (table.sample(halvings, key) for table in self._tables)
-        return _Sample(self, absent, present)
+        return self.hears(absent, present)
+
+    def hears(self, absent: Engine, present: Engine) -> Heard:
+        """Return an engine over two other tables: samples, or the same rows on another scale."""
+        return Heard(self, absent, present)
 
     def key(self) -> bytes:
         """Return a key as the fit would draw it."""
@@ -103,28 +107,31 @@ class Witness:
         return asked
 
 
-class _Sample:
-    """Samples of both tables, whose answers pass through the witness."""
+class Heard:
+    """Engines over both tables, whose answers pass through the witness."""
 
     def __init__(self, witness: Witness, absent: Engine, present: Engine) -> None:
-        self.n_columns = witness.n_columns
-        self.unit = witness.unit
+        self.n_columns = absent.n_columns
+        self.unit = absent.unit
         self._witness = witness
         self._tables = (absent, present)
 
     def aggregate(self, query: Query) -> list[int]:
-        """Ask both samples and answer from one."""
+        """Ask both and answer from one."""
         return self._witness.listen(*self._tables, query)
 
     def expect_sample(self, key: bytes) -> None:
-        """Tell both samples."""
+        """Tell both."""
         for table in self._tables:
             table.expect_sample(key)
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return a sample of the samples."""
+        """Return a sample of both by the same coins."""
         absent, present = (table.sample(halvings, key) for table in self._tables)
-        return _Sample(self._witness, absent, present)
+        return self._witness.hears(absent, present)
+
+    def close(self) -> None:
+        """Nothing to end: these tables are made up."""
 
 
 def log_chances(scores: IntArray, scale: float) -> FloatArray:

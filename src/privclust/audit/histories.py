@@ -1,0 +1,242 @@
+"""Calls as people make them: whole estimators, with a start, a scale, units, profiles, federations.
+
+`privclust.audit.canaries` attacks bare algorithms. Here the canary goes the way of real rows: into
+a table, through an estimator's `fit` and what follows from it. What a history promises is the
+guarantee of all its releases together.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from privclust import estimators, tables
+from privclust.audit.canaries import CANARY, CROWD, DELTA, N_CLUSTERS
+from privclust.audit.few_rows import FewRows
+from privclust.audit.witness import Heard, Witness
+from privclust.domain import Domain
+from privclust.engines.base import ROW, Unit
+from privclust.engines.federated import Federation
+from privclust.engines.numpy import NumpyEngine
+from privclust.geometry.grid import FloatArray
+from privclust.privacy.budget import epsilon_of, mu_of
+from privclust.privacy.noise import OpenDPNoise
+from privclust.profiling import Profile
+from privclust.testing import SeededNoise, noise_from
+
+Shown = dict[str, list[float]]
+"""What each kind of attacker looks at, of one history."""
+BOUNDS = {"x": (-1.0, 1.0)}
+UNIT_ROWS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Calls on one of two neighbouring tables.
+
+    Attributes
+    ----------
+    absent, present : table or Federation
+        Without the canary, and with it: a row, or all rows of a unit.
+    act : callable
+        Makes the calls on a table, at an epsilon, with a seed of public choices, and returns what
+        is shown. All its releases together have the guarantee of that epsilon at `DELTA`.
+    """
+
+    absent: Any
+    present: Any
+    act: Callable[[Any, float, int], Shown]
+
+
+def together(*epsilons: float) -> float:
+    """Return the guarantee of several releases of the same rows, each with its own at `DELTA`.
+
+    Examples
+    --------
+    >>> round(together(0.5, 0.25), 2)
+    0.62
+    """
+    return epsilon_of(math.hypot(*(mu_of(epsilon, DELTA) for epsilon in epsilons)), DELTA)
+
+
+def half_of(epsilon: float) -> float:
+    """Return the epsilon of which two make one, together.
+
+    Examples
+    --------
+    >>> round(together(half_of(1.0), half_of(1.0)), 9)
+    1.0
+    """
+    return epsilon_of(mu_of(epsilon, DELTA) / math.sqrt(2), DELTA)
+
+
+def estimator(name: str, epsilon: float, seed: int, **given: Any) -> Any:
+    """Return an estimator of the audit's tables."""
+    kind = getattr(estimators, name)
+    return kind(N_CLUSTERS, epsilon=epsilon, delta=DELTA, bounds=BOUNDS, random_state=seed, **given)
+
+
+def histories() -> dict[str, History]:
+    """Return all that are attacked, by name: every estimator alone, then what goes with it.
+
+    Examples
+    --------
+    >>> [name for name in histories() if "federation" in name]
+    ['PrivateKMeans of a federation', 'PrivateKMeans of a federation by client']
+    """
+    crowd, more = (pa.table({"x": rows[:, 0]}) for rows in (CROWD, np.vstack([CROWD, CANARY])))
+    alone = {name: History(crowd, more, partial(_fit, name)) for name in estimators.__all__}
+    many = np.repeat(CANARY[:, 0], UNIT_ROWS)
+    owned = pa.table({"x": CROWD[:, 0], "who": [f"person {place}" for place in range(len(CROWD))]})
+    owner = pa.table({"x": many, "who": ["somebody"] * UNIT_ROWS})
+    by_unit = partial(_fit, "PrivateKMeans", unit="who", unit_rows=UNIT_ROWS)
+    by_client = partial(_fit, "PrivateKMeans", unit="client", unit_rows=UNIT_ROWS)
+    halves = {"north": crowd.slice(0, len(CROWD) // 2), "south": crowd.slice(len(CROWD) // 2)}
+    nobody = crowd.slice(0, 0)
+    return {
+        **alone,
+        "PrivateKMeans from a start": History(
+            crowd, more, partial(_fit, "PrivateKMeans", init=_last_week())
+        ),
+        "PrivateKMeans and its start": History(crowd, more, _fit_twice),
+        "PrivateKMeans, scale measured": History(
+            crowd, more, partial(_fit, "PrivateKMeans", scale="private")
+        ),
+        "PrivateKMeans by person": History(owned, pa.concat_tables([owned, owner]), by_unit),
+        "FedDPKMeans and its profile": History(crowd, more, _fit_and_profile),
+        "PrivateKMeans of a federation": History(
+            Federation.in_process({**halves, "west": nobody}),
+            Federation.in_process({**halves, "west": pa.table({"x": CANARY[:, 0]})}),
+            partial(_fit, "PrivateKMeans"),
+        ),
+        "PrivateKMeans of a federation by client": History(
+            Federation.in_process({**halves, "west": nobody}),
+            Federation.in_process({**halves, "west": owner.select(["x"])}),
+            by_client,
+        ),
+    }
+
+
+def watch(
+    history: History, epsilon: float, present: bool, seeds: Iterable[int]
+) -> dict[str, FloatArray]:
+    """Return what attackers see of a history, a line for each seed, with real noise.
+
+    All see what is shown to them; the one called "releases" sees every noisy answer, and has the
+    logarithm of their likelihood ratio.
+
+    Examples
+    --------
+    >>> seen = watch(histories()["DPLloyd"], 1.0, present=True, seeds=range(2))
+    >>> {attacker: numbers.shape for attacker, numbers in seen.items()}
+    {'model': (2, 6), 'releases': (2,)}
+    """
+    lines: dict[str, list[Any]] = {}
+    for seed in seeds:
+        absent, with_canary = FewRows(CROWD), FewRows(np.vstack([CROWD, CANARY]))
+        answers_from = with_canary if present else absent
+        witness = Witness(absent, with_canary, answers_from, OpenDPNoise())
+        with (
+            noise_from(witness),
+            _overheard(witness, history) as table,
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")  # that noise hides so small clusters
+            shown = history.act(table, epsilon, seed)
+        for attacker, numbers in shown.items():
+            lines.setdefault(attacker, []).append(numbers)
+        lines.setdefault("releases", []).append(witness.log_ratio)
+    return {attacker: np.array(numbers) for attacker, numbers in lines.items()}
+
+
+def model_numbers(model: Any) -> list[float]:
+    """Return what may tell of the canary: numbers of rows, and what lies where it does."""
+    distances = np.linalg.norm(model.cluster_centers_ - CANARY, axis=1)
+    nearest = int(np.argmin(distances))
+    sizes = model.cluster_sizes_
+    return [
+        float(model.n_rows_),
+        float(sizes.sum()),
+        float(sizes.max()),
+        float(sizes[nearest]),
+        float(distances[nearest]),
+        float(sizes @ (model.cluster_centers_ @ CANARY[0])),
+    ]
+
+
+def profile_numbers(profile: Profile) -> list[float]:
+    """Return what a profile alone tells: how large clusters are, and who is where the canary is."""
+    sizes = np.sort(profile.sizes.values)
+    tallies = profile.releases[0].values.reshape(len(sizes), -1)
+    highest = profile.columns[0].shares.values.shape[1] - 2  # the last place is for missing cells
+    return [
+        *map(float, sizes),
+        float(tallies.sum()),
+        float(tallies[:, highest].sum()),
+        float(profile.releases[1].values.sum()),
+    ]
+
+
+def _fit(name: str, table: Any, epsilon: float, seed: int, **given: Any) -> Shown:
+    return {"model": model_numbers(estimator(name, epsilon, seed, **given).fit(table))}
+
+
+@cache
+def _last_week() -> Any:
+    """Return a model of other rows, which is public, and the same for all histories."""
+    rows = np.random.default_rng(0).normal([[-0.5], [0.5]], 0.05, (2, 400)).ravel()
+    with noise_from(SeededNoise(0)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that delta is large
+        return estimator("PrivateKMeans", 4.0, 0).fit(pa.table({"x": rows}))
+
+
+def _fit_twice(table: Any, epsilon: float, seed: int) -> Shown:
+    first = estimator("PrivateKMeans", half_of(epsilon), seed).fit(table)
+    second = estimator("PrivateKMeans", half_of(epsilon), seed, init=first).fit(table)
+    return {"model": model_numbers(first) + model_numbers(second)}
+
+
+def _fit_and_profile(table: Any, epsilon: float, seed: int) -> Shown:
+    model = estimator("FedDPKMeans", half_of(epsilon), seed).fit(table)
+    profile = model.profile(table, ["x"], bounds=BOUNDS, epsilon=half_of(epsilon))
+    alone = profile_numbers(profile)
+    return {"profile": alone, "model": model_numbers(model) + alone}
+
+
+class _Overheard(Federation):
+    """Two federations of the same clients, heard by a witness."""
+
+    def __init__(self, witness: Witness, absent: Federation, present: Federation) -> None:
+        super().__init__(absent.exchange, absent.roster, absent.columns)
+        object.__setattr__(self, "_heard", (witness, absent, present))
+
+    def engine(self, domain: Domain, unit: Unit) -> Any:
+        witness, absent, present = self._heard  # type: ignore[attr-defined]
+        return witness.hears(absent.engine(domain, unit), present.engine(domain, unit))
+
+
+@contextmanager
+def _overheard(witness: Witness, history: History) -> Iterator[Any]:
+    """Give a table for estimators to read, from which a witness hears every exact answer."""
+    if isinstance(history.absent, Federation):
+        yield _Overheard(witness, history.absent, history.present)
+        return
+
+    def engine(table: Any, domain: Domain, threads: int | None = None, unit: Unit = ROW) -> Heard:
+        pair = (NumpyEngine(one, domain, 1, unit) for one in (history.absent, history.present))
+        return witness.hears(*pair)
+
+    # No estimator takes an engine: what opens tables is told to open both.
+    vars(tables)["NumpyEngine"] = engine
+    try:
+        yield history.present
+    finally:
+        vars(tables)["NumpyEngine"] = NumpyEngine
