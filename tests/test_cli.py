@@ -85,15 +85,19 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
         "the ledger is intact.\n"
     )
     content = json.loads(statement.read_text())
-    content["record"]["head"] = "0" * 64
+    content["run"]["record"]["head"] = "0" * 64
     statement.write_text(json.dumps(content))
     missing = privclust("ledger", "verify", place, "--model", statement)
     assert missing.exit_code == 1
     assert "not in this ledger" in missing.stderr
-    content["record"] = None
+    content["run"]["record"] = None
     statement.write_text(json.dumps(content))
     unrecorded = privclust("ledger", "verify", place, "--model", statement)
     assert "no statement of a fit that a ledger recorded" in unrecorded.stderr
+
+
+def run_of(content: Any) -> Any:
+    return content["statement"]["run"]
 
 
 def test_verify_tells_a_model_that_was_changed(
@@ -104,9 +108,11 @@ def test_verify_tells_a_model_that_was_changed(
     assert privclust("ledger", "verify", place, "--model", file).exit_code == 0
     honest = file.read_text()
     changes: list[tuple[Callable[[Any], object], str]] = [
-        (lambda content: content["statement"].update(epsilon=0.01), "its promise"),
-        (lambda content: content["statement"]["record"].update(epsilon=0.1), "its budget"),
-        (lambda content: content["statement"]["record"].update(run="feed"), "its run"),
+        (lambda content: content["statement"].update(epsilon=0.01), "its statement does not add"),
+        (lambda content: content["statement"]["run"].update(delta=1e-9), "its statement does not"),
+        (lambda content: run_of(content)["reserved"].update(quanta=1), "its guarantee"),
+        (lambda content: run_of(content)["record"].update(epsilon=0.1), "its budget"),
+        (lambda content: run_of(content).update(name="feed"), "its run"),
         (lambda content: content["releases"].pop(), "its answers"),
         (lambda content: content["releases"][0]["answer"].reverse(), "its answers"),
         (lambda content: content["releases"][-1].update(noise="none"), "its answers"),

@@ -26,7 +26,7 @@ def test_no_figure_in_words_is_on_the_wrong_side(value: float, digits: int) -> N
 @given(st.decimals("0.001", 1000, places=3))
 def test_typed_figure_stays_as_it_was_typed(value: object) -> None:
     typed = float(str(value))
-    assert float(rounded_up(typed)) == float(rounded_down(typed)) == typed
+    assert float(rounded_up(typed, 6)) == float(rounded_down(typed, 6)) == typed
 
 
 @pytest.mark.attack

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
-def rounded_up(value: float, digits: int = 6) -> str:
+def rounded_up(value: float, digits: int = 4) -> str:
     """Return `value` with so many significant digits, none of them too small.
 
     Examples
@@ -21,7 +21,7 @@ def rounded_up(value: float, digits: int = 6) -> str:
     return _rounded(value, digits, ROUND_CEILING)
 
 
-def rounded_down(value: float, digits: int = 6) -> str:
+def rounded_down(value: float, digits: int = 4) -> str:
     """Return `value` with so many significant digits, none of them too large.
 
     Examples

@@ -298,7 +298,7 @@ def test_the_ledger_and_the_statement_name_the_unit(kind: Any, place: str) -> No
     statement = model.privacy_statement_
     assert statement.unit == "who"
     assert "has all rows of one 'who' more, however many" in statement.adjacency
-    words = str(replace(statement, private=True))
+    words = str(replace(statement, run=replace(statement.run, noise="OpenDP")))
     assert "adding or removing any one 'who'" in words
     assert "people with several values of 'who'" in words
     assert model.n_features_in_ == 3

@@ -128,7 +128,7 @@ def test_profile_states_its_own_run_and_the_fit_it_is_grouped_by() -> None:
     assert statement.epsilon > 1.0
     words = str(statement)
     assert "all else follows from these alone" not in words
-    assert "epsilon = 1.03" in words
+    assert "epsilon = 1.04" in words
     assert (
         f"grouped by the clusters of PrivateKMeans, run {model.privacy_statement_.run.name}"
         in words

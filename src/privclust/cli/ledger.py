@@ -18,6 +18,8 @@ from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
 from privclust.statements.composition import WEAK, best_power, describe_strength
+from privclust.statements.runs import PrivateRun
+from privclust.statements.statement import Statement
 
 ROUNDING = 1e-6
 """By how much less than was given to it a budget of whole quanta is worth, at most."""
@@ -181,16 +183,16 @@ def _run(content: dict[str, Any]) -> dict[str, Any]:
 
 def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     """Return what a model says of itself that the ledger does not."""
-    said = _run(content)
     try:
-        run = ledger.run(said["name"])
-        budget = ledger.dataset(run.label).budget
-        record = said["record"]
-        total = (record["dataset"], record["epsilon"], record["delta"])
-        found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
-        facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
-        if (said["epsilon"], said["delta"]) != facts or Spend(**said["reserved"]) != run.reserved:
-            found.append("its guarantee")
+        said = Statement.from_dict(content["statement"], ())
+    except (LookupError, TypeError, ValueError):
+        return ["the model was changed after its fit: its statement does not add up"]
+    try:
+        run = ledger.run(said.run.name)
+        found = _misstated(ledger, said.run)
+        for one in said.dependencies:
+            if one.run.record is not None and one.run.record.dataset == run.label:
+                found += [f"{what} of run {one.run.name}" for what in _misstated(ledger, one.run)]
         answers = content.get("releases")  # a statement alone has none
         given = {
             answer["slot"]: (
@@ -206,6 +208,19 @@ def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     return [
         f"the model was changed after its fit: {what} is not what is recorded" for what in found
     ]
+
+
+def _misstated(ledger: Ledger, said: PrivateRun) -> list[str]:
+    """Return what a statement says of a run that the ledger does not."""
+    run, record = ledger.run(said.name), said.record
+    assert record is not None
+    budget = ledger.dataset(run.label).budget
+    total = (record.dataset, record.epsilon, record.delta)
+    found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
+    facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
+    if (said.epsilon, said.delta) != facts or said.reserved != run.reserved:
+        found.append("its guarantee")
+    return found
 
 
 def _answers(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, Answer | None]]:

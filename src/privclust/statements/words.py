@@ -82,7 +82,7 @@ def n_rows(statement: Statement) -> str:
     )
     if replacing is None:
         return f"{said}."
-    return f"{said}, at epsilon = {rounded_up(replacing, 4)} and the same delta."
+    return f"{said}, at epsilon = {rounded_up(replacing)} and the same delta."
 
 
 def adjacency(unit: Unit) -> str:
@@ -137,7 +137,7 @@ def _guarantee(statement: Statement) -> list[str]:
         f"Guarantee: adding or removing any one {_one(statement.run.unit)} makes no outcome more "
         f"than {rounded_up(math.exp(composed.epsilon), 3)} times as likely, up to a remainder of "
         f"delta: epsilon = {rounded_up(composed.epsilon)}, delta = {rounded_up(composed.delta)} "
-        f"(accounted as {rounded_up(statement.mu, 4)}-Gaussian DP). {composed.strength}"
+        f"(accounted as {rounded_up(statement.mu)}-Gaussian DP). {composed.strength}"
     ]
     if statement.dependencies:
         lines += [
@@ -184,8 +184,8 @@ def _line(release: ReleaseLine, unit: Unit) -> str:
         return f"{asked}, no noise"
     return (
         f"{asked}, {release.mechanism} noise of standard deviation "
-        f"{rounded_down(release.sigma, 4)} where one {one} adds at most "
-        f"{rounded_up(release.sensitivity, 4)}, {percent_up(release.share)} of this run"
+        f"{rounded_down(release.sigma)} where one {one} adds at most "
+        f"{rounded_up(release.sensitivity)}, {percent_up(release.share)} of this run"
     )
 
 

@@ -1,0 +1,88 @@
+"""Bugs in what is stated: a run left out, units mixed, figures on the wrong side."""
+
+from __future__ import annotations
+
+from privclust.audit.mutations.base import Mutation
+
+_COMPOSITION = "tests/statements/test_composition.py"
+
+STATEMENTS = (
+    Mutation(
+        "a profile that states its own epsilon alone",
+        "profiling.py",
+        'dependencies_of("clusters", model),',
+        "(),",
+        f"{_COMPOSITION}::test_profile_states_its_own_run_and_the_fit_it_is_grouped_by",
+    ),
+    Mutation(
+        "a start that the statement leaves out",
+        "stating.py",
+        'runs += dependencies_of("start", given)',
+        "pass",
+        f"{_COMPOSITION}::test_fit_states_the_run_it_started_from_and_what_that_started_from",
+    ),
+    Mutation(
+        "only the last run of a series is stated",
+        "stating.py",
+        "return (Dependency(role, statement.run), *statement.dependencies)",
+        "return (Dependency(role, statement.run),)",
+        f"{_COMPOSITION}::test_fit_states_the_run_it_started_from_and_what_that_started_from",
+    ),
+    Mutation(
+        "a guarantee for one unit built on that for another",
+        "stating.py",
+        "if protected != wanted:",
+        "if False:",
+        f"{_COMPOSITION}::test_model_of_another_unit_is_refused_before_anything_is_charged",
+    ),
+    Mutation(
+        "epsilons that are read off the largest run",
+        "statements/composition.py",
+        "return epsilon_of_spend(self.cost, self.delta)",
+        "return max(run.epsilon for run in self.runs)",
+        f"{_COMPOSITION}::test_profile_states_its_own_run_and_the_fit_it_is_grouped_by",
+    ),
+    Mutation(
+        "power of a test without its mu",
+        "statements/composition.py",
+        "float(ndtr(ndtri(FALSE_ALARMS) + cost.mu))",
+        "float(ndtr(ndtri(FALSE_ALARMS) + cost.mu / 2))",
+        f"{_COMPOSITION}::test_power_is_that_of_the_best_test_and_never_below",
+    ),
+    Mutation(
+        "losses rounded to nearest",
+        "rounding.py",
+        "return _rounded(value, digits, ROUND_CEILING)",
+        'return _rounded(value, digits, "ROUND_HALF_EVEN")',
+        "tests/test_rounding.py::test_findings_of_the_attackers_are_rounded_up",
+    ),
+    Mutation(
+        "preprocessing that nobody mentions",
+        "statements/words.py",
+        "    listed += ALWAYS_NOT_COVERED\n",
+        "    listed += ALWAYS_NOT_COVERED[:3]\n",
+        "tests/statements/test_statement.py::"
+        "test_preprocessing_and_unstated_bounds_are_listed_as_not_covered",
+    ),
+    Mutation(
+        "a weak guarantee that says nothing of it",
+        "statements/composition.py",
+        "WEAK = 8.0",
+        "WEAK = 80.0",
+        "tests/statements/test_statement.py::test_weak_guarantee_says_how_little_it_means",
+    ),
+    Mutation(
+        "a file whose noise is believed",
+        "saving.py",
+        "if run.noise != noise_of(releases):",
+        "if False:",
+        "tests/test_saving_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+    ),
+    Mutation(
+        "a file whose epsilon is believed",
+        "statements/statement.py",
+        "if said != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
+        "if said != true:",
+        "tests/test_saving_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+    ),
+)
