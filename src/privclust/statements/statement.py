@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -127,7 +127,7 @@ class Statement:
     dependencies: tuple[Dependency, ...] = ()
     public_points: tuple[PublicPoints, ...] = ()
     participation: Participation | None = None
-    version: str = __version__
+    version: str = field(default_factory=lambda: __version__)
 
     @cached_property
     def composed(self) -> Composition:
@@ -203,7 +203,10 @@ class Statement:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], releases: tuple[ReleaseLine, ...]) -> Statement:
-        """Return the statement that `to_dict` described; refuse one that is not true of itself."""
+        """Return the statement that `to_dict` described; refuse one that is not true of itself.
+
+        `content` is what `to_dict` gave, `releases` what is listed of the answers beside it.
+        """
         kept = {name: content[name] for name in ("kind", "estimator", "n_clusters", "version")}
         check_printable(kept["version"])
         if content["bounds_origin"] not in KNOWN_ORIGINS:
