@@ -120,7 +120,7 @@ def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, In
     places = places[order]
     first = np.flatnonzero(np.diff(places, prepend=-1))
     touched = places[first]
-    flat = values.astype(np.int64, copy=False).reshape(-1, width)
+    flat = values.reshape(-1, width)
     sums_of_blocks = np.add.reduceat(flat[order], first, axis=0) if len(first) else flat[:0]
     return touched % n_blocks, sums_of_blocks, touched // n_blocks
 
