@@ -34,7 +34,7 @@ from privclust.sphere import Sphere
 
 FORMAT, PROFILE_FORMAT = "privclust model 1", "privclust profile 1"
 SHOWN_FAULT = 200
-BYTES_MAX, POINTS_MAX, DIMENSIONS_MAX = 2**28, 4096, 2**20
+BYTES_MAX, POINTS_MAX = 2**28, 4096
 """What a model file may hold, so that nobody's file keeps a machine busy."""
 ROUNDING = 1e-3
 """Logarithms are read off a ruler one way, and are exact the other."""
@@ -312,8 +312,6 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
 
 def _domain(content: Mapping[str, Any]) -> Box | Ball | Mixed | Sphere:
     if "sphere" in content:
-        if content["sphere"]["n_columns"] > DIMENSIONS_MAX:
-            raise ValueError(f"it has more than {DIMENSIONS_MAX} dimensions")
         return Sphere(**content["sphere"])
     if "columns" in content:
         return Mixed(tuple(_column(column) for column in content["columns"]))
