@@ -117,7 +117,9 @@ def test_a_row_that_names_a_block_twice_is_left_out() -> None:
         pytest.param(np.full((1, 1, 6), np.nan), id="not a number"),
         pytest.param(np.ones((1, 1, 6), dtype=object), id="objects"),
         pytest.param(np.ones((1, 1, 6), dtype=">i8"), id="bytes in another order"),
-        pytest.param(np.ma.masked_all((1, 1, 6), dtype=np.int64), id="masked: not in the maximum"),
+        pytest.param(
+            np.ma.array(np.ones((1, 1, 6), np.int64), mask=True), id="masked: not in the maximum"
+        ),
     ],
 )
 def test_values_of_another_dtype_are_refused(values: Any) -> None:

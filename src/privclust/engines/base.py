@@ -20,6 +20,8 @@ Result = TypeVar("Result")
 
 _LARGEST_EXACT_SQUARE = 2.0**62
 
+UNIT_ROWS_MAX = 1024
+"""Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
 COORDINATES_MAX = 2**20
 """Coordinates of an answer, all of which a unit with many rows may change."""
 
@@ -45,6 +47,14 @@ class Unit:
     rows: int = 1
     silos: int = 0
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        alone = self.column is None and not self.whole
+        if not 1 <= self.rows <= (1 if alone else UNIT_ROWS_MAX) or self.silos < 0:
+            raise ValueError(
+                f"a unit counts as 1 to {UNIT_ROWS_MAX} rows, a row as one, in 0 or more silos; "
+                f"got rows={self.rows!r}, silos={self.silos!r}."
+            )
 
     @property
     def name(self) -> str:
