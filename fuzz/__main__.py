@@ -17,6 +17,7 @@ TARGETS = (
     "ledger_entries",
     "ledger_files",
     "model_files",
+    "questions",
     "table_files",
 )
 FINDINGS = Path("fuzz-findings")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from privclust.declared import LEVELS_MAX, declaration, declared_column
+from privclust.declared import declaration, declared_column
 from privclust.errors import BoundsError
-from privclust.mixed import CategoryColumn, Column, DateColumn, NumberColumn
+from privclust.mixed import LEVELS_MAX, CategoryColumn, Column, DateColumn, NumberColumn
 
 NUMBER = {"type": "number", "lower": 1, "upper": 120}
 CATEGORY = {"type": "category", "levels": ["A", "B"]}

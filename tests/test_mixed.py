@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 
 import numpy as np
@@ -9,9 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domain import to_unit_grid
+from privclust.domain import Box, to_unit_grid
 from privclust.geometry.grid import GRID, FloatArray
-from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed, NumberColumn
+from privclust.mixed import (
+    LEVELS_MAX,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    Mixed,
+    NumberColumn,
+    _ruler,
+)
+from privclust.profiled import Profiled
+from privclust.sphere import Sphere
 
 AGE = NumberColumn("age", 0, 120, weight=2.0)
 INCOME = NumberColumn("income", 1e3, 1e6, transform="log")
@@ -99,3 +110,48 @@ def test_noisy_shares_become_shares() -> None:
     shares = WARD.units(np.array([[0.5, -0.2, 0.7], [-1.0, -1.0, -0.5]]))
     assert shares.min() >= 0
     assert shares.sum(axis=1) == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: NumberColumn("a", 1, 1),
+        lambda: NumberColumn("a", 2, 1),
+        lambda: NumberColumn("a", float("nan"), 1),
+        lambda: NumberColumn("a", 0, float("inf")),
+        lambda: NumberColumn("a", -1e151, 1),
+        lambda: NumberColumn("a", 0, 1e-151),
+        lambda: NumberColumn("a", 0, 1, transform="log"),
+        lambda: NumberColumn("a", -1, 1, transform="log1p"),
+        lambda: NumberColumn("a", 1e8, np.nextafter(1e8, 2e8), transform="log"),
+        lambda: NumberColumn("a", 0, 1, weight=0.0),
+        lambda: DateColumn("a", date(2020, 1, 1), date(2020, 1, 1)),
+        lambda: DateColumn("a", date(2020, 1, 1), date(2021, 1, 1), weight=float("nan")),
+        lambda: CategoryColumn("a", ("x",)),
+        lambda: CategoryColumn("a", ("x", "x")),
+        lambda: CategoryColumn("a", tuple(map(str, range(LEVELS_MAX + 1)))),
+        lambda: CategoryColumn("a", ("x", "y"), weight=1e7),
+        lambda: Mixed(()),
+        lambda: Mixed((AGE, AGE)),
+        lambda: Sphere(0),
+        lambda: Sphere(2**20 + 1),
+        lambda: Profiled(Box([0], [1]), ("a",), ()),
+        lambda: Profiled(Box([0], [1]), ("a",), (AGE, AGE)),
+        lambda: Profiled(Box([0], [1]), ("a", "b"), (AGE,)),
+        lambda: Profiled(Profiled(Box([0], [1]), ("a",), (AGE,)), ("a",), (AGE,)),
+    ],
+)
+def test_domain_that_no_row_fits_is_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match=r"needs?|must|have|has"):
+        make()
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("width", [1e-15, 1e-14, 1e-13, 1e-12])
+@pytest.mark.parametrize("lower", [7e-5, 3.3, 1e8])
+def test_marks_between_close_bounds_do_not_decrease(lower: float, width: float) -> None:
+    """A search among marks that do would depend on the number searched for before."""
+    marks, logs = _ruler(lower, lower * (1 + width), 0.0)
+    assert (np.diff(marks) >= 0).all()
+    assert (np.diff(logs) >= 0).all()

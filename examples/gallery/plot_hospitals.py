@@ -24,7 +24,7 @@ import numpy as np
 from house_style import BLUE, GREEN, GREY, RED, WIDTH, use_house_style
 
 from privclust import Federation, PrivateKMeans
-from privclust.engines.client import NONCE_BYTES
+from privclust.engines.question import NONCE_BYTES
 from privclust.geometry.grid import UNIT
 
 BOUNDS = ([0, 10], [120, 60])  # age in years, body mass index

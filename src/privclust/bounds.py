@@ -137,7 +137,8 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
 def _declared(name: str, given: object) -> Column:
     if isinstance(given, Mapping):
         return declared_column(name, given)
-    return NumberColumn(name, *pair_of(name, given))
+    lower, upper = pair_of(name, given)
+    return declared_column(name, {"type": "number", "lower": lower, "upper": upper})
 
 
 def _content(file: Path) -> dict[str, Any]:

@@ -60,7 +60,8 @@ class SignCells:
 
     def __post_init__(self) -> None:
         normals = np.asarray(self.normals, dtype=np.float64)
-        usable = normals.ndim == 2 and len(normals) <= DEPTH_MAX and np.isfinite(normals).all()
+        usable = normals.ndim == 2 and len(normals) <= DEPTH_MAX and normals.shape[1] > 0
+        usable = usable and bool(np.isfinite(normals).all())
         named = len(self.names) > 0 and all(
             len(name) <= len(normals) and set(name) <= {"0", "1"} for name in self.names
         )
@@ -158,6 +159,11 @@ class CellSums:
     weight: float
 
     def __post_init__(self) -> None:
+        width = self.cells.normals.shape[1] if isinstance(self.cells, SignCells) else self.n_columns
+        if not 1 <= self.n_columns == width:
+            raise ValueError(
+                f"cells of {width} columns need rows of as many, got n_columns={self.n_columns!r}."
+            )
         if not 2**-10 <= self.weight <= 16:
             raise ValueError(f"weight must lie between 2^-10 and 16, got {self.weight!r}.")
 

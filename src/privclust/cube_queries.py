@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from privclust.geometry.grid import GRID, UNIT, FloatArray, IntArray, norms_squared, to_grid
-from privclust.geometry.projection import Projection
+from privclust.geometry.projection import Projection, check_widths
 from privclust.queries import ONE_HOT, Bounds, Contribution
 
 CUBE_BITS = 27
@@ -77,12 +77,17 @@ class SubcubeCounts:
                 f"{self.corner.shape} and level {self.level!r}."
             )
         inside = bool(((self.cubes >= 0) & (self.cubes < 2**self.level)).all())
+        near = bool(((self.corner >= -(2**CUBE_BITS)) & (self.corner <= 2**CUBE_BITS)).all())
         small = self.corner.size * self.level <= _KEY_BITS
-        if not (inside and small and len(np.unique(self.cubes, axis=0)) == len(self.cubes)):
+        if not (
+            inside and near and small and len(np.unique(self.cubes, axis=0)) == len(self.cubes)
+        ):
             raise ValueError(
-                "cubes must differ and lie between 0 and 2^level - 1, and axes times level must "
-                f"be at most {_KEY_BITS}; got {self.corner.size} axes and level {self.level}."
+                "cubes must differ and lie between 0 and 2^level - 1, the corner within "
+                f"2^{CUBE_BITS} of 0, and axes times level must be at most {_KEY_BITS}; got "
+                f"{self.corner.size} axes and level {self.level}."
             )
+        check_widths(self.corner, self.projection)
 
     @property
     def size(self) -> int:
@@ -153,6 +158,10 @@ class SwapSavings:
         object.__setattr__(self, "centers", _frozen_points(self.centers, 2))
         object.__setattr__(self, "joining", _frozen_points(self.joining, 2))
         object.__setattr__(self, "leaving", _frozen(np.array(self.leaving, dtype=np.int64)))
+        for points in (self.centers, self.joining):
+            check_widths(
+                points, self.projection, None if self.projection else self.centers.shape[1]
+            )
         known = bool(((self.leaving >= 0) & (self.leaving < len(self.centers))).all())
         if not (known and self.leaving.shape == (len(self.joining),)):
             raise ValueError(
@@ -210,6 +219,7 @@ class SetSavings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sets", _frozen_points(self.sets, 3))
+        check_widths(self.sets, self.projection)
         _check_choices(len(self.sets))
 
     @property

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 
 from privclust.errors import BoundsError, shown
-from privclust.mixed import CategoryColumn, Column, DateColumn, NumberColumn, Transform
+from privclust.mixed import (
+    LEVELS_MAX,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    NumberColumn,
+    Transform,
+)
 
-LEVELS_MAX = 1000
 _TRANSFORMS: tuple[Transform, ...] = ("none", "log", "log1p")
 
 
@@ -31,7 +39,11 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
             f"one of {', '.join(map(repr, _KINDS))}, or leave the column out of the file, and of a "
             "table in memory."
         )
-    return declare(name, content)
+    try:
+        return declare(name, content)
+    except ValueError as error:
+        cause = str(error)
+    raise BoundsError(cause)
 
 
 def declaration(column: Column) -> dict[str, Any]:
@@ -117,7 +129,7 @@ _KINDS: dict[str, Callable[[str, Mapping[str, Any]], Column]] = {
 
 def _weight(name: str, content: Mapping[str, Any]) -> float:
     weight = _number(name, "weight", content.get("weight", 1.0))
-    if not 1e-6 <= weight <= 1e6:
+    if not WEIGHT_MIN <= weight <= WEIGHT_MAX:
         raise BoundsError(
             f"the weight of column {name!r} must lie between 1e-6 and 1e6, got {weight:g}. "
             "1 counts a column as much as others; leave it out if it should not count."

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import lru_cache
 from itertools import accumulate
 from typing import ClassVar, Literal, TypeAlias
 
@@ -27,6 +27,11 @@ OTHER = "other"
 _LEVEL_WIDTH = 2**-0.5
 """So scaled, two levels are half as far apart as the bounds of a number."""
 _MARKS = 2**12
+_RULERS = 4096
+"""So many are remembered: a server may declare as many columns as it likes."""
+LEVELS_MAX = 1000
+WEIGHT_MIN, WEIGHT_MAX = 1e-6, 1e6
+BOUND_MAX, WIDTH_MIN = 1e150, 1e-150
 _DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
 
 
@@ -49,6 +54,17 @@ class NumberColumn:
     upper: float
     weight: float = 1.0
     transform: Transform = "none"
+
+    def __post_init__(self) -> None:
+        _check_weight(self.name, self.weight)
+        lowest = {"none": -BOUND_MAX, "log": 0.0, "log1p": -1.0}[self.transform]
+        inside = lowest <= self.lower and (self.transform == "none" or lowest < self.lower)
+        if not (inside and self.lower < self.upper <= BOUND_MAX and self.reach[0] >= WIDTH_MIN):
+            raise ValueError(
+                f"column {self.name!r} needs a lower bound below its upper one, apart on its "
+                f"scale, at most {BOUND_MAX:g} in size, and where it has a logarithm; got "
+                f"{self.lower:g} and {self.upper:g}."
+            )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -120,6 +136,11 @@ class DateColumn:
     upper: date
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        _check_weight(self.name, self.weight)
+        if not self.lower < self.upper:
+            raise ValueError(f"the first day of column {self.name!r} must lie before its last.")
+
     @property
     def as_number(self) -> NumberColumn:
         """The same column of numbers of days."""
@@ -182,6 +203,14 @@ class CategoryColumn:
     levels: tuple[str, ...]
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        _check_weight(self.name, self.weight)
+        if not 2 <= len(set(self.levels)) == len(self.levels) <= LEVELS_MAX:
+            raise ValueError(
+                f"column {self.name!r} needs 2 to {LEVELS_MAX:,} levels that differ, got "
+                f"{len(self.levels)}."
+            )
+
     @property
     def feature_names(self) -> tuple[str, ...]:
         """What the features are called."""
@@ -242,6 +271,10 @@ class Mixed:
 
     columns: tuple[Column, ...]
 
+    def __post_init__(self) -> None:
+        if not 1 <= len({column.name for column in self.columns}) == len(self.columns):
+            raise ValueError("a table needs at least one column, and names that differ.")
+
     @property
     def uses(self) -> dict[str, Use]:
         """What each column is declared as."""
@@ -292,11 +325,20 @@ class Mixed:
         return list(zip(self.columns, parts, strict=True))
 
 
-@cache
+def _check_weight(name: str, weight: float) -> None:
+    if not WEIGHT_MIN <= weight <= WEIGHT_MAX:
+        raise ValueError(
+            f"the weight of column {name!r} must lie between {WEIGHT_MIN:g} and {WEIGHT_MAX:g}, "
+            f"got {weight!r}."
+        )
+
+
+@lru_cache(_RULERS)
 def _ruler(lower: float, upper: float, shift: float) -> tuple[FloatArray, FloatArray]:
     """Return marks between bounds, equal ratios apart, and their logarithms."""
     logs = np.linspace(np.log10(lower + shift), np.log10(upper + shift), _MARKS)
-    marks = np.maximum.accumulate(10.0**logs - shift)
+    # A search among marks that do not increase would depend on the number searched for before.
+    marks = np.clip(np.maximum.accumulate(10.0**logs - shift), lower, upper)
     marks[0], marks[-1] = lower, upper
     for array in (marks, logs):
         array.setflags(write=False)

@@ -41,6 +41,10 @@ class SecondMoment:
 
     n_columns: int
 
+    def __post_init__(self) -> None:
+        if self.n_columns < 1:
+            raise ValueError(f"rows have at least one column, got {self.n_columns!r}.")
+
     @property
     def size(self) -> int:
         """One coordinate per pair of columns, each column with itself among them."""

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from privclust.bounds import Bounds
-from privclust.engines.base import ROW, Unit
-from privclust.engines.units import UNIT_ROWS_MAX
+from privclust.engines.base import ROW, UNIT_ROWS_MAX, Unit
 from privclust.errors import ParameterError, TooManyClustersError, shown
 from privclust.privacy.budget import Budget
 

@@ -175,7 +175,7 @@ def split_sums(values: FloatArray, n_values: int) -> tuple[FloatArray, FloatArra
 
 
 def _on_grid(centers: FloatArray) -> FloatArray:
-    if np.ndim(centers) != 2 or len(centers) == 0 or not np.isfinite(centers).all():
+    if np.ndim(centers) != 2 or np.size(centers) == 0 or not np.isfinite(centers).all():
         raise ValueError("centres must be a table of at least one finite point of the unit ball.")
     grid = to_grid(centers)
     grid.setflags(write=False)

@@ -52,6 +52,16 @@ class Profiled:
     clustered: tuple[str, ...]
     columns: tuple[Column, ...]
 
+    def __post_init__(self) -> None:
+        declared = {column.name for column in self.columns}
+        if isinstance(self.base, Profiled) or not 1 <= len(declared) == len(self.columns):
+            raise ValueError(
+                "a profile needs the domain of a model, and at least one column, with names that "
+                "differ."
+            )
+        if not fits(self.base, self.clustered):
+            raise ValueError("the domain of a model has other columns than those it clusters.")
+
     @property
     def names(self) -> tuple[str, ...]:
         """All columns that are read, each once."""
@@ -90,6 +100,26 @@ class Profiled:
     def spread(self) -> FloatArray:
         """Ones: rows are on the grid already."""
         return np.ones(self.center.size)
+
+
+def fits(domain: Domain, columns: tuple[str, ...] | int) -> bool:
+    """Tell whether a domain is one of these columns, or of so many without names.
+
+    Examples
+    --------
+    >>> from privclust.domain import Box
+    >>> fits(Box([0], [120]), ("age",)), fits(Box([0], [120]), 2)
+    (True, False)
+    """
+    if isinstance(columns, tuple) and len(set(columns)) < len(columns):
+        return False
+    if isinstance(domain, Profiled):
+        return columns == domain.names
+    if isinstance(domain, Mixed):
+        return isinstance(columns, tuple) and set(columns) == set(domain.uses)
+    if isinstance(domain, Sphere) and domain.vector is not None:
+        return columns == (domain.vector,)
+    return domain.center.size == (columns if isinstance(columns, int) else len(columns))
 
 
 def number_of(column: Column) -> NumberColumn | None:

@@ -23,7 +23,7 @@ from privclust.geometry.grid import (
     to_grid,
 )
 from privclust.geometry.nearest import nearest, squared_distances
-from privclust.geometry.projection import Projection
+from privclust.geometry.projection import Projection, check_widths
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,8 @@ class Moments(NamedTuple):
 
 ONE_HOT = Bounds(l1=UNIT, l2_squared=UNIT**2, linf=UNIT, changed=1, monotone=True)
 """One vote in one place."""
+EDGE_MAX = 2**20
+"""The largest distance between two bins; its square is finite in grid units."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +136,7 @@ class NearestVotes:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "candidates", _frozen_grid(self.candidates))
+        check_widths(self.candidates, self.projection)
 
     @property
     def size(self) -> int:
@@ -185,6 +188,7 @@ class ClusterSums:
                 f"each centre needs its origin, got {len(self.centers)} centres and "
                 f"{len(self.origins)} origins."
             )
+        check_widths(self.centers, self.projection, self.origins.shape[1])
         if not (2**-20 <= self.radius <= 2 and 2**-10 <= self.weight <= 16):
             raise ValueError(
                 "radius must lie between 2^-20 and 2, weight between 2^-10 and 16; "
@@ -262,6 +266,7 @@ class ClusterMoments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centers", _frozen_grid(self.centers))
+        check_widths(self.centers, self.projection)
         radii = np.array(self.radii, dtype=np.float64)
         radii.setflags(write=False)
         object.__setattr__(self, "radii", radii)
@@ -343,9 +348,10 @@ class DistanceHistogram:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centers", _frozen_grid(self.centers))
+        check_widths(self.centers, self.projection)
         edges = np.array(self.edges, dtype=np.float64)
         # A search among unsorted edges would depend on the row searched for before.
-        usable = edges.ndim == 1 and np.isfinite(edges).all() and (edges >= 0).all()
+        usable = edges.ndim == 1 and ((edges >= 0) & (edges <= EDGE_MAX)).all()
         if not (usable and (np.diff(edges) > 0).all()):
             raise ValueError("edges must be one list of finite, increasing distances from 0 up.")
         edges.setflags(write=False)
@@ -374,7 +380,7 @@ def _projected(rows: FloatArray, projection: Projection | None) -> FloatArray:
 
 
 def _frozen_grid(points: FloatArray) -> FloatArray:
-    if np.ndim(points) != 2 or len(points) == 0 or not np.isfinite(points).all():
+    if np.ndim(points) != 2 or np.size(points) == 0 or not np.isfinite(points).all():
         raise ValueError(
             "candidates, centres and origins must be a table of at least one finite point of the "
             "unit ball."

@@ -35,7 +35,7 @@ from privclust.stating import lines_of, noise_of
 
 FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200
-BYTES_MAX, POINTS_MAX, DIMENSIONS_MAX = 2**28, 4096, 2**20
+BYTES_MAX, POINTS_MAX = 2**28, 4096
 """What a model file may hold, so that nobody's file keeps a machine busy."""
 ROUNDING = 1e-3
 """Logarithms are read off a ruler one way, and are exact the other."""
@@ -327,8 +327,6 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
 
 def _domain(content: Mapping[str, Any]) -> Box | Ball | Mixed | Sphere:
     if "sphere" in content:
-        if content["sphere"]["n_columns"] > DIMENSIONS_MAX:
-            raise ValueError(f"it has more than {DIMENSIONS_MAX} dimensions")
         return Sphere(**content["sphere"])
     if "columns" in content:
         return Mixed(tuple(_column(column) for column in content["columns"]))

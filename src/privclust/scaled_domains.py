@@ -9,9 +9,7 @@ import numpy as np
 
 from privclust.domain import Box
 from privclust.geometry.grid import FloatArray
-from privclust.mixed import Mixed
-
-WEIGHT_MIN, WEIGHT_MAX = 1e-6, 1e6
+from privclust.mixed import WEIGHT_MAX, WEIGHT_MIN, Mixed
 
 
 def by_spread(domain: Box | Mixed, variances: FloatArray) -> Box | Mixed:

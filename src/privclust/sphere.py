@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privclust.geometry.grid import FloatArray, norms
 
+DIMENSIONS_MAX = 2**20
 _LARGEST = 1e150
 
 
@@ -32,6 +33,12 @@ class Sphere:
 
     n_columns: int
     vector: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_columns <= DIMENSIONS_MAX:
+            raise ValueError(
+                f"directions have 1 to {DIMENSIONS_MAX:,} dimensions, got {self.n_columns!r}."
+            )
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -6,13 +6,14 @@ import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from privclust.engines.base import EngineError, bounded_sum, guarded
+from privclust.engines.base import EngineError, Unit, bounded_sum, guarded
+from privclust.engines.units import Parcel, parcel_sum
 from privclust.geometry.grid import UNIT, FloatArray
 from privclust.queries import Bounds, Contribution
 
@@ -107,11 +108,49 @@ def test_a_row_that_names_a_block_twice_is_left_out() -> None:
 
 
 @pytest.mark.attack
-def test_narrow_integers_do_not_wrap_when_squared() -> None:
-    bounds = Bounds(l1=2**40, l2_squared=UNIT**2, linf=UNIT, changed=4, monotone=True)
-    values = np.full((1, 1, 4), UNIT, dtype=np.int32)
-    found = bounded_sum(Declared(bounds, 4), Contribution(np.zeros((1, 1), np.int64), values))  # type: ignore[arg-type]
-    assert found.tolist() == [0] * 4
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(np.full((1, 1, 6), 2**64 - 1, dtype=np.uint64), id="-1 once it is cast"),
+        pytest.param(np.ones((1, 1, 6), dtype=np.int32), id="squares wrap"),
+        pytest.param(np.full((1, 1, 6), 0.5), id="0 once it is cast"),
+        pytest.param(np.full((1, 1, 6), np.nan), id="not a number"),
+        pytest.param(np.ones((1, 1, 6), dtype=object), id="objects"),
+        pytest.param(np.ones((1, 1, 6), dtype=">i8"), id="bytes in another order"),
+        pytest.param(
+            np.ma.array(np.ones((1, 1, 6), np.int64), mask=True), id="masked: not in the maximum"
+        ),
+    ],
+)
+def test_values_of_another_dtype_are_refused(values: Any) -> None:
+    blocks = np.zeros((1, 1), dtype=np.int64)
+    starts = np.zeros(1, dtype=np.int64)
+
+    @dataclass(frozen=True)
+    class Fixed(Declared):
+        def contribute(self, rows: FloatArray) -> Contribution:
+            return Contribution(blocks, values)
+
+    query = Fixed(Bounds(l1=6, l2_squared=6, linf=1, changed=6, monotone=False))
+    with pytest.raises(TypeError, match="int64"):
+        bounded_sum(query, Contribution(blocks, values))
+    with pytest.raises(TypeError, match="int64"):
+        parcel_sum(query, Unit("id", 2), Parcel(np.zeros((1, 2)), starts))
+    with pytest.raises(TypeError, match="int64"):
+        bounded_sum(SMALL, Contribution(values[..., 0], np.ones((1, 1, 3), dtype=np.int64)))
+
+
+@pytest.mark.attack
+def test_contributions_of_another_shape_are_refused() -> None:
+    for blocks, values in (
+        ([[0]], [[[1], [1]]]),  # more values than blocks
+        ([[0, 1]], [[[1]]]),
+        ([[0]], [[[1, 1, 1, 1]]]),  # of which 6 coordinates are no multiple
+        ([[0]], [[[]]]),
+        ([0], [[[1]]]),
+    ):
+        with pytest.raises(ValueError, match="shape"):
+            bounded_sum(SMALL, contribution(blocks, values))
 
 
 @pytest.mark.attack

@@ -8,16 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conformance import CANARY, COLUMNS, DOMAIN, KEY, people, write_parquet
+from conformance import CANARY, COLUMNS, DOMAIN, people, write_parquet
 from flower_stand_in import Records, Sent, stand_in
 
 from privclust.engines.base import ROW
-from privclust.engines.client import FAILED, NONCE_BYTES, Client, answer_size
+from privclust.engines.client import FAILED, Client, answer_size
 from privclust.engines.flower import ACTION, END, client_app
-from privclust.engines.wire import Question, encode
+from privclust.engines.question import NONCE_BYTES, Question
+from privclust.engines.wire import encode
 from privclust.queries import Count
 
-QUESTION = Question(bytes(NONCE_BYTES), b"fit", tuple(COLUMNS), DOMAIN, ROW, 1, KEY, Count())
+QUESTION = Question(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 1, Count())
 
 
 @pytest.fixture(autouse=True)

@@ -1,29 +1,36 @@
-"""A client's samples: drawn once by a key, whatever happens between two questions of a fit."""
+"""A client's samples: drawn once for a fit, whatever happens between two questions of a fit."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from conformance import COLUMNS, DOMAIN, KEY, TELLING, UNITS, people, write_parquet
+from conformance import COLUMNS, DOMAIN, TELLING, UNITS, people, write_parquet
 
-from privclust.engines.base import ROW
-from privclust.engines.client import FAILED, NONCE_BYTES, Client
+from privclust.domain import Box
+from privclust.engines import client
+from privclust.engines.base import ROW, Unit
+from privclust.engines.client import FAILED, Client
 from privclust.engines.keeping import UNUSED_SECONDS
 from privclust.engines.numpy import NumpyEngine
-from privclust.engines.wire import Question, encode
+from privclust.engines.question import NONCE_BYTES, Question
+from privclust.engines.wire import encode
 from privclust.errors import ParameterError
+from privclust.mixed import NumberColumn
+from privclust.profiled import Profiled
+from privclust.queries import Count, NearestVotes
 
 FIT, OTHER_FIT = bytes(16), bytes([1] * 16)
-OTHER_KEY = KEY[::-1]
-QUESTION = Question(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, KEY, TELLING[0])
-OTHER = encode(replace(QUESTION, fit=OTHER_FIT, key=OTHER_KEY))
+QUESTION = Question(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, TELLING[0])
+OTHER = encode(replace(QUESTION, fit=OTHER_FIT))
 ASKED = encode(QUESTION)
 
 
@@ -37,6 +44,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
+def recorded_keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return a list that will hold all keys that clients draw."""
+    keys: list[bytes] = []
+
+    def token_bytes(length: int) -> bytes:
+        keys.append(secrets.token_bytes(length))
+        return keys[-1]
+
+    monkeypatch.setattr(client, "secrets", SimpleNamespace(token_bytes=token_bytes))
+    return keys
+
+
 def samples(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.sample*"))
 
@@ -46,7 +65,7 @@ def test_a_sample_outlives_its_process_and_not_its_fit(
     table: Path, folder: Path, unit: str
 ) -> None:
     asked = encode(replace(QUESTION, unit=UNITS[unit]))
-    everybody = encode(replace(QUESTION, unit=UNITS[unit], halvings=0, key=b""))
+    everybody = encode(replace(QUESTION, unit=UNITS[unit], halvings=0))
     first = Client(table, folder).answer(asked)
     (kept,) = samples(folder)
     assert (kept.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -56,26 +75,35 @@ def test_a_sample_outlives_its_process_and_not_its_fit(
     assert samples(folder) == []
 
 
-def test_no_name_in_the_folder_shows_a_key(table: Path, folder: Path) -> None:
-    Client(table, folder).answer(ASKED)
-    assert not any(KEY.hex() in file.name for file in folder.iterdir())
+@pytest.mark.attack
+def test_a_key_is_fresh_and_kept_nowhere(
+    table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = recorded_keys(monkeypatch)
+    for fit in (FIT, OTHER_FIT):
+        for halvings in (1, 2):
+            Client(table, folder).answer(encode(replace(QUESTION, fit=fit, halvings=halvings)))
+    assert len(set(keys)) == len(keys) == 4
+    assert {len(key) for key in keys} == {32}
+    for file in folder.iterdir():
+        assert not any(key.hex() in file.name or key in file.read_bytes() for key in keys)
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_key_tosses_coins_once(table: Path, folder: Path, kept: bool) -> None:
-    client = Client(table, folder if kept else None)
-    assert client.answer(ASKED)
-    client.forget(FIT)
+def test_a_sample_is_drawn_once(table: Path, folder: Path, kept: bool) -> None:
+    held = Client(table, folder if kept else None)
+    assert held.answer(ASKED)
+    held.forget(FIT)
     write_parquet(people(201), table)
-    assert client.answer(ASKED) == b""
+    assert held.answer(ASKED) == b""
     if kept:
         assert Client(table, folder).answer(ASKED) == b""
-    assert client.answer(OTHER)
+    assert held.answer(OTHER)
 
 
 @pytest.mark.attack
-def test_a_process_that_died_while_it_drew_has_used_the_key(
+def test_a_process_that_died_while_it_drew_has_drawn(
     table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def died(self: NumpyEngine, file: Path) -> None:
@@ -91,7 +119,7 @@ def test_a_process_that_died_while_it_drew_has_used_the_key(
     assert samples(folder) == []
 
 
-def test_that_a_key_is_used_is_written_before_rows_are_read(
+def test_that_a_sample_is_drawn_is_written_before_rows_are_read(
     table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
@@ -108,12 +136,12 @@ def test_that_a_key_is_used_is_written_before_rows_are_read(
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_fits_at_the_same_time_keep_their_samples(table: Path, folder: Path, kept: bool) -> None:
-    client = Client(table, folder if kept else None)
-    first, other = client.answer(ASKED), client.answer(OTHER)
+    held = Client(table, folder if kept else None)
+    first, other = held.answer(ASKED), held.answer(OTHER)
     assert first != other
-    assert [client.answer(ASKED), client.answer(OTHER)] == [first, other]
-    client.forget(OTHER_FIT)
-    assert [client.answer(ASKED), client.answer(OTHER)] == [first, b""]
+    assert [held.answer(ASKED), held.answer(OTHER)] == [first, other]
+    held.forget(OTHER_FIT)
+    assert [held.answer(ASKED), held.answer(OTHER)] == [first, b""]
 
 
 def test_samples_of_a_fit_that_ended_without_a_word_go_after_a_day(
@@ -164,7 +192,42 @@ def test_nothing_is_written_through_a_link(table: Path, folder: Path, tmp_path: 
     assert not target.exists()
 
 
-def test_the_sample_in_the_folder_is_the_one_that_memory_has(table: Path, folder: Path) -> None:
+def test_the_sample_in_the_folder_is_the_one_that_memory_has(
+    table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "secrets", SimpleNamespace(token_bytes=bytes))
     held, kept = Client(table).answer(ASKED), Client(table, folder).answer(ASKED)
     assert held == kept
     assert np.frombuffer(held[NONCE_BYTES:], dtype="<i8").any()
+
+
+WHOLE = encode(replace(QUESTION, unit=Unit("client", 3, whole=True)))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_whole_client_tosses_once_for_a_fit(table: Path, folder: Path, kept: bool) -> None:
+    held = Client(table, folder if kept else None)
+
+    def asked() -> bytes:
+        return (Client(table, folder) if kept else held).answer(WHOLE)
+
+    first = asked()
+    assert [asked() for _ in range(40)] == [first] * 40  # as likely as not each time, else
+    held.forget(FIT)
+    assert asked() == b""
+    assert samples(folder) == []
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_sample_is_of_one_domain(table: Path, folder: Path, kept: bool) -> None:
+    """Rows on the grid of one domain would leave the unit ball of another."""
+    held = Client(table, folder if kept else None)
+    profiled = Profiled(Box([0], [1]), ("z",), (NumberColumn("x", -50, 50),))
+    flat = replace(QUESTION, columns=("z", "x"), domain=profiled, query=Count())
+    asked = replace(QUESTION, query=NearestVotes(np.eye(3) / 2))
+    assert len(held.answer(encode(flat))) == NONCE_BYTES + 8
+    assert len(held.answer(encode(asked))) == NONCE_BYTES + 24
+    if kept:
+        assert len(samples(folder)) == 2

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privclust.engines import units
-from privclust.engines.base import Unit
+from privclust.engines.base import UNIT_ROWS_MAX, Unit
 from privclust.engines.summing import total
-from privclust.engines.units import UNIT_ROWS_MAX, parcels
+from privclust.engines.units import parcels
 from privclust.geometry.grid import UNIT, FloatArray, IntArray
 from privclust.queries import Bounds, ClusterSums, Contribution, Query
 
@@ -262,3 +262,10 @@ def test_64_parcels_of_the_loudest_units_add_up_exactly() -> None:
         patch.setattr(units, "_clipped", lambda values, *_: values * UNIT_ROWS_MAX)
         found = total(query, Unit("who", UNIT_ROWS_MAX), [one] * 65)
     assert found[0] == 65 * 8192 * UNIT_ROWS_MAX * LARGEST > 2**59
+
+
+@pytest.mark.attack
+def test_unit_that_counts_as_no_or_too_many_rows_is_refused() -> None:
+    for wrong in ((None, 2), ("id", 0), ("id", -1), ("id", UNIT_ROWS_MAX + 1), ("id", 1, -1)):
+        with pytest.raises(ValueError, match="a unit counts as"):
+            Unit(*wrong)

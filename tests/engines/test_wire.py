@@ -8,19 +8,35 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from conformance import DOMAIN, QUERIES, TELLING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuzz.hostile import altered, check, joined, parts_of, questions
+from privclust.cell_queries import CellCounts, SignCells
+from privclust.column_queries import ColumnHistograms
 from privclust.cube_queries import SetSavings, SubcubeCounts, SwapSavings
-from privclust.domain import Ball
+from privclust.domain import Ball, to_unit_grid
 from privclust.engines.base import ROW, Unit
-from privclust.engines.wire import KNOWN, Question, WireError, decode, encode
+from privclust.engines.client import Client
+from privclust.engines.question import Question
+from privclust.engines.wire import KNOWN, WireError, decode, encode
 from privclust.geometry.grid import FloatArray
+from privclust.mixed import CategoryColumn, NumberColumn
+from privclust.moment_queries import SecondMoment
 from privclust.privacy.digest import written_out
 from privclust.profile_queries import ProfileSums, ProfileTallies
-from privclust.queries import ClusterSums, Contribution, Query
+from privclust.profiled import Profiled
+from privclust.queries import (
+    ClusterMoments,
+    ClusterSums,
+    Contribution,
+    DistanceHistogram,
+    NearestVotes,
+    Query,
+)
 from privclust.relative_queries import NearbySums
 
 POINTS = np.random.default_rng(0).uniform(-0.5, 0.5, (4, 3))
@@ -29,25 +45,44 @@ OTHERS: list[Query] = [
     SubcubeCounts(np.array([[0, 0, 0], [1, 1, 1]]), 1, np.full(3, -(2**26))),
     SwapSavings(POINTS, POINTS[:2], np.array([0, 1])),
     SetSavings(POINTS.reshape(2, 2, 3)),
-    ProfileSums(POINTS, 2, 3),
+    ProfileSums(POINTS, 2, 1),
     ProfileTallies(POINTS, (3, 11)),
 ]
+NOTED = Profiled(
+    DOMAIN, ("z", "x", "y"), (CategoryColumn("w", ("A", "B")), NumberColumn("n", 0, 1))
+)
+
+
+def spaces(query: Query) -> dict[str, Any]:
+    """Return a domain that a query fits, and its columns."""
+    if isinstance(query, ProfileSums | ProfileTallies):
+        return {"domain": NOTED, "columns": NOTED.names}
+    return {"domain": Ball([0.1, 0.2, 0.3], 7.0)}
 
 
 def question(query: Query, **changed: Any) -> Question:
-    given = {"domain": DOMAIN, "unit": ROW, "halvings": 0, "key": b"", "columns": ("z", "x", "y")}
+    given = {"domain": DOMAIN, "unit": ROW, "halvings": 0, "columns": ("z", "x", "y")}
     return Question(nonce=b"n" * 16, fit=b"f" * 16, query=query, **{**given, **changed})
 
 
 @pytest.mark.parametrize("query", [*QUERIES, *OTHERS], ids=lambda query: type(query).__name__)
 def test_a_query_arrives_as_it_left(query: Query) -> None:
-    sent = question(query, unit=Unit("id", 3), domain=Ball([0.1, 0.2, 0.3], 7.0), key=b"secret")
+    sent = question(query, unit=Unit("id", 3), **spaces(query))
     arrived = decode(encode(sent), Question)
     assert written_out(arrived.query) == written_out(query)
     assert written_out(arrived.domain) == written_out(sent.domain)
-    assert (arrived.unit, arrived.key, arrived.columns) == (sent.unit, b"secret", ("z", "x", "y"))
+    assert (arrived.unit, arrived.columns) == (sent.unit, sent.columns)
     assert arrived.query.bounds == query.bounds
-    assert "secret" not in repr(arrived)
+
+
+def test_points_at_the_rim_arrive_as_they_left() -> None:
+    """A class that is called with such points once more would shrink them."""
+    rim = NearestVotes(np.eye(3))
+    for row in (2.0**25, 2.0**25 - 1):
+        object.__setattr__(rim, "candidates", np.array([[row, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+        arrived = decode(encode(rim), NearestVotes)
+        assert arrived.candidates.tobytes() == rim.candidates.tobytes()
+    assert not arrived.candidates.flags.writeable
 
 
 def test_every_query_there_is_may_travel() -> None:
@@ -108,6 +143,100 @@ def test_other_bytes_are_refused_with_a_fixed_text(data: bytes) -> None:
     with pytest.raises(WireError, match="not a Question of this version") as failed:
         decode(data, Question)
     assert failed.value.__cause__ is failed.value.__context__ is None
+
+
+# A hostile server -------------------------------------------------------------------------------
+
+ROWS = pa.table({name: [0.0, 0.9] for name in "zxy"})
+
+
+def changed(query: Query, field: str, value: Any, blobs: bytes | None = None) -> bytes:
+    """Return a question with something else in one field of its query."""
+    content, before = parts_of(encode(question(query)))
+    content["fields"]["query"]["fields"][field] = value
+    return joined((content, before if blobs is None else blobs))
+
+
+@pytest.mark.attack
+def test_question_that_fails_with_one_row_only_is_refused() -> None:
+    """The second centre, which has no radius, is nearest to the row asked for and to no other."""
+    target = to_unit_grid(DOMAIN, np.array([[0.9, 0.9, 0.9]]))
+    centers = np.vstack([np.zeros((1, 3)), target])
+    sent = centers.tobytes() + np.ones(1).tobytes()
+    honest = ClusterMoments(np.zeros((2, 3)), np.ones(2), 1.0, 1.0)
+    blobs = parts_of(encode(question(honest)))[1]
+    message = changed(
+        honest, "radii", {"array": "<f8", "shape": [1]}, blobs.replace(blobs[-64:], sent)
+    )
+    assert message.endswith(sent)
+    with pytest.raises(WireError):
+        decode(message, Question)
+    assert {Client(ROWS[:n]).answer(message) for n in (0, 1, 2)} == {b""}
+
+
+@pytest.mark.attack
+def test_points_off_the_grid_are_refused() -> None:
+    honest = NearestVotes(np.eye(3) / 2)
+    content, blobs = parts_of(encode(question(honest)))
+    for wrong in (0.5, 2.0**25 + 1, -(2.0**25)):  # the last is no point of the ball with others
+        points = np.full((3, 3), wrong)
+        with pytest.raises(WireError):
+            decode(joined((content, blobs[:-72] + points.tobytes())), Question)
+    assert isinstance(decode(joined((content, blobs)), Question), Question)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("query", "field", "value"),
+    [
+        (ClusterSums(POINTS, POINTS, 0.5, 0.7), "weight", True),
+        (ClusterSums(POINTS, POINTS, 0.5, 0.7), "radius", "0.5"),
+        (ClusterSums(POINTS, POINTS, 0.5, 0.7), "projection", {"tuple": []}),
+        (ColumnHistograms(np.ones(3), 8), "bins", {"float": "0x1p+3"}),
+        (ColumnHistograms(np.ones(3), 8), "bins", 10**9),
+        (SecondMoment(3), "n_columns", 10**9),
+        (SecondMoment(3), "n_columns", True),
+        (SecondMoment(3), "n_columns", 10**400),
+        (
+            SubcubeCounts(np.array([[0, 0, 0]]), 1, np.array([0, 0, 0])),
+            "level",
+            {"float": "0x1p+0"},
+        ),
+        (ProfileTallies(POINTS, (3, 11)), "n_places", {"tuple": [3, 10**12]}),
+        (CellCounts(SignCells(POINTS, ("0", "1"))), "cells", None),
+        (NearbySums(ClusterSums(POINTS, POINTS, 0.5, 0.7)), "sums", None),
+        (DistanceHistogram(POINTS, np.array([0.1])), "edges", {"array": "<i8", "shape": [1]}),
+    ],
+)
+def test_field_of_another_type_or_size_is_refused(query: Query, field: str, value: Any) -> None:
+    content, blobs = parts_of(encode(question(query, **spaces(query))))
+    fields = content["fields"]["query"]["fields"]
+    assert field in fields
+    fields[field] = value
+    with pytest.raises(WireError):
+        decode(joined((content, blobs)), Question)
+
+
+@pytest.mark.attack
+def test_long_messages_are_refused_before_they_are_read() -> None:
+    assert decode(encode((b"x" * 2**20,)), tuple)
+    for data in (bytes(2**28 + 1), framed([[0]] * 2**22)):
+        with pytest.raises(WireError):
+            decode(data, Question)
+
+
+@settings(deadline=None, derandomize=True, database=None, max_examples=300)
+@given(st.integers(0, len(questions()) - 1), st.lists(st.integers(0, 2**16), max_size=24))
+def test_hostile_question_is_refused_or_counts_each_row_alone(
+    number: int, choices: list[int]
+) -> None:
+    remaining = iter(choices)
+    check(altered(questions()[number], lambda most: next(remaining, 0) % most))
+
+
+@pytest.mark.parametrize("message", questions())
+def test_honest_question_is_answered(message: bytes) -> None:
+    assert check(message)
 
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=150)

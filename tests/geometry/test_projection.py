@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from privclust.cube_queries import SetSavings, SubcubeCounts, SwapSavings
 from privclust.geometry.grid import GRID, FloatArray, clip_to_ball, to_grid
 from privclust.geometry.projection import Projection, gaussian_projection
+from privclust.queries import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 
 
 def rows_of(n_columns: int, n_rows: int = 300) -> FloatArray:
@@ -92,3 +96,30 @@ def test_directions_off_the_grid_are_snapped_to_it() -> None:
     directions = Projection(np.full((2, 3), 0.3), 1.0).directions
     assert (directions == np.trunc(directions)).all()
     assert not directions.flags.writeable
+
+
+@pytest.mark.attack
+def test_points_of_another_width_are_refused() -> None:
+    project = gaussian_projection(4, 2, np.random.default_rng(0))
+    wide, flat, three = np.zeros((2, 4)), np.zeros((2, 2)), np.zeros((2, 3))
+    refused: list[Callable[[], object]] = [
+        lambda: NearestVotes(wide, project),
+        lambda: ClusterSums(wide, wide, 0.5, 1.0, project),
+        lambda: ClusterSums(flat, three, 0.5, 1.0, project),
+        lambda: ClusterSums(wide, flat, 0.5, 1.0),
+        lambda: ClusterMoments(wide, np.ones(2), 0.5, 1.0, project),
+        lambda: DistanceHistogram(wide, np.ones(1), project),
+        lambda: SubcubeCounts(np.zeros((1, 3), np.int64), 1, np.zeros(3, np.int64), project),
+        lambda: SwapSavings(wide, flat, np.array([0, 0])),
+        lambda: SwapSavings(flat, wide, np.array([0, 0]), project),
+        lambda: SetSavings(wide[None], project),
+    ]
+    for make in refused:
+        with pytest.raises(ValueError, match="as many coordinates as rows"):
+            make()
+    for gain in (0.0, -1.0, np.inf, np.nan, 2.0**41):
+        with pytest.raises(ValueError, match="gain must lie above 0"):
+            Projection(flat, gain)
+    for directions in (np.zeros(2), np.zeros((0, 2)), np.full((1, 2), np.nan)):
+        with pytest.raises(ValueError, match="finite direction"):
+            Projection(directions, 1.0)

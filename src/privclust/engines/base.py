@@ -20,6 +20,8 @@ Result = TypeVar("Result")
 
 _LARGEST_EXACT_SQUARE = 2.0**62
 
+UNIT_ROWS_MAX = 1024
+"""Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
 COORDINATES_MAX = 2**20
 """Coordinates of an answer, all of which a unit with many rows may change."""
 
@@ -45,6 +47,14 @@ class Unit:
     rows: int = 1
     silos: int = 0
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        alone = self.column is None and not self.whole
+        if not 1 <= self.rows <= (1 if alone else UNIT_ROWS_MAX) or self.silos < 0:
+            raise ValueError(
+                f"a unit counts as 1 to {UNIT_ROWS_MAX} rows, a row as one, in 0 or more silos; "
+                f"got rows={self.rows!r}, silos={self.silos!r}."
+            )
 
     @property
     def name(self) -> str:
@@ -236,9 +246,12 @@ def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
 
 
 def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
-    """Tell for each row whether it keeps the bounds that the query declares."""
-    bounds, blocks = query.bounds, contribution.blocks
-    values = contribution.values.astype(np.int64, copy=False)
+    """Tell for each row whether it keeps the bounds that the query declares.
+
+    What is checked is what is added up: no number is converted in between.
+    """
+    bounds, blocks, values = query.bounds, contribution.blocks, contribution.values
+    _check_form(query.size, blocks, values)
     n_blocks = query.size // values.shape[2]
     sizes = np.abs(values)
     lengths = sizes.astype(np.float64)
@@ -254,3 +267,16 @@ def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
     if blocks.shape[1] > 1:
         kept &= (np.diff(np.sort(blocks, axis=1), axis=1) > 0).all(axis=1)
     return kept
+
+
+def _check_form(size: int, blocks: IntArray, values: IntArray) -> None:
+    for array in (blocks, values):
+        # A subclass, such as a masked array, may leave numbers out of a maximum and not of a sum.
+        if type(array) is not np.ndarray or array.dtype != np.int64:
+            raise TypeError("blocks and values of a contribution must be NumPy arrays of int64.")
+    shaped = values.ndim == 3 and blocks.shape == values.shape[:2]
+    if not shaped or values.shape[2] == 0 or size % values.shape[2]:
+        raise ValueError(
+            "blocks of shape (n, q) need values of shape (n, q, width), and the size of a query "
+            f"must be a multiple of the width; got {blocks.shape}, {values.shape}, size {size}."
+        )

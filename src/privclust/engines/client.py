@@ -3,13 +3,16 @@
 The same code runs beside the server, for tests and notebooks, and in a silo. An answer is the
 question's nonce and one whole number of 64 bits per coordinate; its length follows from the
 question. Whatever fails while rows are read, the answer is the nonce and a fixed word. It is empty
-where no rows had a part in it: the question is not understood, or a sample of a process that ended.
+where no rows had a part in it: the question is refused, which follows from its bytes alone, or it
+is about a sample of a process that ended.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +26,23 @@ from privclust.engines.files import FORMATS, is_path, paths_of
 from privclust.engines.frames import schema_of
 from privclust.engines.keeping import Samples
 from privclust.engines.numpy import NumpyEngine
-from privclust.engines.sampling import heads, unit_words
+from privclust.engines.question import NONCE_BYTES, Question
+from privclust.engines.rehearsal import rehearse
 from privclust.engines.schema import Schema
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.units import clipped_whole
-from privclust.engines.wire import Question, WireError, decode, encode
+from privclust.engines.wire import decode, encode
 from privclust.errors import ParameterError, UnreadableFileError
-from privclust.mixed import Mixed
+from privclust.mixed import Mixed, Use
 from privclust.profiled import Profiled
 from privclust.queries import Count, Query
+from privclust.sphere import Sphere
 from privclust.version import __version__
 
 CLIENT = "client"
 """The unit of which all rows of one client are protected together."""
-NONCE_BYTES = 16
+KEY_BYTES = 32
 FAILED = b"failed"
 """What a client answers, after the nonce, that could not read or sum its rows."""
 LARGEST = 2**62
@@ -58,7 +63,7 @@ class Client:
     folder : path, optional
         Where a sample is kept from one process to the next, which it must be if each question
         starts a process of its own. Only this user may enter it. A sample is deleted when its fit
-        has ended, or when it was not asked for a day; that its key is used stays written down.
+        has ended, or when it was not asked for a day; that it was drawn stays written down.
 
     Examples
     --------
@@ -107,10 +112,13 @@ class Client:
 
     def answer(self, message: bytes) -> bytes:
         """Return the answer to `message`, an encoded question, or nothing if there is none."""
+        question = understood(message)
+        if question is None:
+            return b""
         try:
-            return self._answered(message)
+            return self._answered(question)
         except EngineError:
-            return failure(message)
+            return question.nonce + FAILED
 
     @guarded
     def forget(self, fit: bytes) -> None:
@@ -118,9 +126,8 @@ class Client:
         self._samples.forget(fit)
 
     @guarded
-    def _answered(self, message: bytes) -> bytes:
-        question = decode(message, Question)
-        sums = self._sums(question) if question.version == __version__ else None
+    def _answered(self, question: Question) -> bytes:
+        sums = self._sums(question)
         if sums is None:
             return b""
         clamped = np.array([max(-LARGEST, min(LARGEST, value)) for value in sums], dtype="<i8")
@@ -131,16 +138,19 @@ class Client:
         if not unit.whole:
             engine = self._engine(question, unit)
             return None if engine is None else engine.aggregate(query)
-        if question.halvings and not _client_is_in(question):
-            return [0] * query.size
+        if question.halvings:
+            is_in = self._samples.coin(question.fit, _sample_name(question), question.halvings)
+            if not is_in:
+                return None if is_in is None else [0] * query.size
         return clipped_whole(query, unit, self._opened_engine(question, ROW).aggregate(query))
 
     def _engine(self, question: Question, unit: Unit) -> ClientEngine | None:
         engine = self._opened_engine(question, unit)
         if question.halvings == 0:
             return engine
-        draw = partial(engine.sample, question.halvings, question.key)
-        return self._samples.sample(question.fit, question.key, draw)
+        # The key is nowhere but here: who knows it could tell a row by whom else it leaves out.
+        draw = partial(engine.sample, question.halvings, secrets.token_bytes(KEY_BYTES))
+        return self._samples.sample(question.fit, _sample_name(question), draw)
 
     def _opened_engine(self, question: Question, unit: Unit) -> ClientEngine:
         name = encode((question.columns, question.domain, unit))
@@ -161,8 +171,8 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
     if isinstance(domain, Profiled):
         schema.noted(unit.column, domain)
     else:
-        uses = domain.uses if isinstance(domain, Mixed) else None
-        schema.features(unit.column, None if isinstance(columns, int) else columns, uses)
+        names = None if isinstance(columns, int) else columns
+        schema.features(unit.column, names, _uses(domain)).check_lengths(domain)
     if source is None:
         if isinstance(columns, int):
             return NumpyEngine(table, domain, unit=unit)
@@ -174,6 +184,20 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
     if unit.column is None:
         return ArrowEngine(source, columns, domain)
     return SpilledEngine(source, columns, domain, unit)
+
+
+def understood(message: bytes) -> Question | None:
+    """Return the question that a message holds, or None if it is refused, by its bytes alone.
+
+    Examples
+    --------
+    >>> understood(b"no question") is None
+    True
+    """
+    try:
+        return _rehearsed(message)
+    except EngineError:
+        return None
 
 
 def answer_size(query: Query) -> int:
@@ -189,10 +213,29 @@ def failure(message: bytes) -> bytes:
     >>> failure(b"no question")
     b''
     """
-    try:
-        return decode(message, Question).nonce + FAILED
-    except (TypeError, WireError):
-        return b""
+    question = understood(message)
+    return b"" if question is None else question.nonce + FAILED
+
+
+@guarded
+def _rehearsed(message: bytes) -> Question:
+    question = decode(message, Question)
+    if question.version != __version__:
+        raise ValueError
+    rehearse(question)
+    return question
+
+
+def _sample_name(question: Question) -> str:
+    """Return a name that questions share if they mean the same sample, brought to one grid."""
+    about = (question.halvings, question.columns, question.domain, question.unit)
+    return blake2b(encode(about), digest_size=16).hexdigest()
+
+
+def _uses(domain: Domain) -> dict[str, Use] | None:
+    if isinstance(domain, Sphere) and domain.vector is not None:
+        return {domain.vector: "vector"}
+    return domain.uses if isinstance(domain, Mixed) else None
 
 
 def _check_format(table: Any) -> None:
@@ -205,10 +248,3 @@ def _check_format(table: Any) -> None:
                 "learn that a client of the federation failed. Convert it to Parquet, for instance "
                 "with pyarrow.csv.read_csv and pyarrow.parquet.write_table."
             )
-
-
-def _client_is_in(question: Question) -> bool:
-    """Toss the coin of a client that is one unit: a function of its own secret key."""
-    import pyarrow as pa
-
-    return bool(heads(unit_words(question.key, pa.array([b"client"])), question.halvings)[0])

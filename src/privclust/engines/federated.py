@@ -10,7 +10,6 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -29,13 +28,13 @@ from privclust.engines.client import (
     CLIENT,
     FAILED,
     LARGEST,
-    NONCE_BYTES,
     Client,
     Columns,
     answer_size,
 )
+from privclust.engines.question import NONCE_BYTES, Question
 from privclust.engines.schema import Schema
-from privclust.engines.wire import Question, encode
+from privclust.engines.wire import encode
 from privclust.errors import ColumnError, ParameterError, shown
 from privclust.queries import Query
 
@@ -194,7 +193,7 @@ class FederatedEngine:
         self._federation = federation
         self._domain = domain
         self._fit = secrets.token_bytes(NONCE_BYTES)
-        self._halvings, self._key = 0, b""
+        self._halvings = 0
         self._samples: list[int] = []
 
     @guarded
@@ -202,7 +201,7 @@ class FederatedEngine:
         """Return the sum of what all units of those clients contribute that answer."""
         federation = self._federation
         nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in federation.roster}
-        questions = {name: self._question(query, name, nonce) for name, nonce in nonces.items()}
+        questions = {name: self._question(query, nonce) for name, nonce in nonces.items()}
         answers = accepted(query, self._of_client, nonces, federation.exchange(questions))
         self.attendance.append(Attendance(len(answers), len(nonces)))
         if len(answers) < federation.minimum:
@@ -216,14 +215,14 @@ class FederatedEngine:
         """Nothing to prepare: each client draws its own sample when it is first asked of it."""
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return an engine over some of the units, each in or out by a coin that `key` decides.
+        """Return an engine over some of the units, each in or out by a coin of its client's.
 
-        Each client is told a key of its own, from which neither this one nor another client's
-        follows (docs/proofs/sampling.md).
+        Each client draws by a key of its own, which nobody else knows: `key` stays unused
+        (docs/proofs/federation.md).
         """
         some = FederatedEngine(self._federation, self._domain, self.unit)
         some.attendance = self.attendance
-        some._fit, some._halvings, some._key = self._fit, halvings, key
+        some._fit, some._halvings = self._fit, halvings
         self._samples.append(halvings)
         return some
 
@@ -239,25 +238,11 @@ class FederatedEngine:
         """What counts as one among the rows of one client."""
         return replace(self.unit, silos=0)
 
-    def _question(self, query: Query, name: str, nonce: bytes) -> bytes:
-        key = client_key(self._key, name, self._halvings) if self._halvings else b""
+    def _question(self, query: Query, nonce: bytes) -> bytes:
         columns, unit = self._federation.columns, self._of_client
         return encode(
-            Question(nonce, self._fit, columns, self._domain, unit, self._halvings, key, query)
+            Question(nonce, self._fit, columns, self._domain, unit, self._halvings, query)
         )
-
-
-def client_key(key: bytes, name: str, halvings: int) -> bytes:
-    """Return one client's secret key for one sample.
-
-    Examples
-    --------
-    >>> client_key(bytes(32), "north", 1) == client_key(bytes(32), "south", 1)
-    False
-    """
-    # The halvings are part of it: read anew for another sample, rows may have other addresses.
-    told = halvings.to_bytes(8, "little") + name.encode()
-    return blake2b(told, digest_size=32, key=key, person=b"client").digest()
 
 
 def accepted(

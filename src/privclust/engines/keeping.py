@@ -1,15 +1,16 @@
 """Samples of one client of a federation: each is drawn once, and kept until its fit has ended.
 
-A key tosses coins once (docs/proofs/sampling.md). So it is written down that a key is used before
-rows are read with it, and nothing takes that back: a sample that is gone is not drawn again.
+A client draws a sample by a key that it forgets at once, and a fit asks one sample for each number
+of halvings (docs/proofs/federation.md). So it is written down that a sample is drawn before rows
+are read for it, and nothing takes that back: a sample that is gone is not drawn again.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Callable
-from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 
@@ -31,43 +32,54 @@ class Samples:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._held: dict[tuple[bytes, bytes], NumpyEngine] = {}
-        self._used: set[bytes] = set()
+        self._held: dict[tuple[bytes, str], NumpyEngine] = {}
+        self._coins: dict[tuple[bytes, str], bool] = {}
+        self._used: set[tuple[bytes, str]] = set()
         self._lock = Lock()
         if folder is not None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_owner(folder)
             _delete_unused(folder)
 
-    def sample(self, fit: bytes, key: bytes, draw: Callable[[], NumpyEngine]) -> NumpyEngine | None:
-        """Return the sample that a key decides, or None if it was drawn before and is gone.
+    def sample(self, fit: bytes, name: str, draw: Callable[[], NumpyEngine]) -> NumpyEngine | None:
+        """Return a fit's sample of some name, or None if it was drawn before and is gone.
 
-        `draw` returns an engine that has read nothing yet.
+        `draw` returns an engine that has read nothing yet. From the name nothing about rows
+        follows.
         """
         with self._lock:
-            if (fit, key) not in self._held:
-                found = self._drawn(fit, key, draw())
+            if (fit, name) not in self._held:
+                found = self._drawn(fit, name, draw())
                 if found is None:
                     return None
-                self._held[fit, key] = found
-            return self._held[fit, key]
+                self._held[fit, name] = found
+            return self._held[fit, name]
+
+    def coin(self, fit: bytes, name: str, halvings: int) -> bool | None:
+        """Tell whether a client that is one unit is in a fit's sample; None if that is gone."""
+        with self._lock:
+            if self._folder is not None:
+                return self._kept_coin(self._folder / f"{fit.hex()}-{name}.sample", halvings)
+            if (fit, name) not in self._used:
+                self._used.add((fit, name))
+                self._coins[fit, name] = secrets.randbits(halvings) == 0
+            return self._coins.get((fit, name))
 
     def forget(self, fit: bytes) -> None:
         """Forget the samples of a fit, and never draw them again."""
         with self._lock:
             self._held = {name: held for name, held in self._held.items() if name[0] != fit}
+            self._coins = {name: coin for name, coin in self._coins.items() if name[0] != fit}
             if self._folder is not None:
                 for file in self._folder.glob(f"{fit.hex()}-*.sample*"):
                     file.unlink(missing_ok=True)
 
-    def _drawn(self, fit: bytes, key: bytes, engine: NumpyEngine) -> NumpyEngine | None:
-        # From this name neither the key follows nor anything about rows.
-        name = blake2b(key, digest_size=16).hexdigest()
+    def _drawn(self, fit: bytes, name: str, engine: NumpyEngine) -> NumpyEngine | None:
         if self._folder is None:
-            first, self._used = key not in self._used, self._used | {key}
+            first, self._used = (fit, name) not in self._used, self._used | {(fit, name)}
             return engine if first else None
         file = self._folder / f"{fit.hex()}-{name}.sample"
-        if _is_first(self._folder / f"{name}.used"):
+        if _is_first(file.with_suffix(".used")):
             engine.write(file)
         try:
             os.utime(file)
@@ -75,9 +87,23 @@ class Samples:
             return None
         return engine.read_from(file)
 
+    def _kept_coin(self, file: Path, halvings: int) -> bool | None:
+        if _is_first(file.with_suffix(".used")):
+            drawn = b"in" if secrets.randbits(halvings) == 0 else b"out"
+            unfinished = file.with_name(f"{file.name}.part")
+            opened = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.write(opened, drawn)
+            os.close(opened)
+            unfinished.replace(file)
+        try:
+            os.utime(file)
+            return file.read_bytes() == b"in"
+        except FileNotFoundError:
+            return None
+
 
 def _is_first(marker: Path) -> bool:
-    """Write down that a key is used, and tell whether it was not; lasts before rows are read."""
+    """Write down that a sample is drawn, and tell whether it was not; before rows are read."""
     try:
         opened = os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:

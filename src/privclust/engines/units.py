@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.engines.base import ROW, Unit, bounded_sum, kept_rows
+from privclust.engines.base import ROW, UNIT_ROWS_MAX, Unit, bounded_sum, kept_rows
 from privclust.geometry.grid import FloatArray, IntArray
 from privclust.queries import Bounds, Query
 
@@ -21,8 +21,6 @@ GridRows = NDArray[np.int32] | NDArray[np.float64]
 PARCEL_ROWS = 8192
 _CELLS_AT_ONCE = 2**23
 """What the rows of a parcel add, in numbers, so that wide questions fit in memory."""
-UNIT_ROWS_MAX = 1024
-"""Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
 _HALF = 20
 _CLAMP = 2**62
 _MARGIN = 1 - 2.0**-38
@@ -66,7 +64,7 @@ def parcels(rows: GridRows, starts: IntArray | None, most: int | None = None) ->
 
 def parcel_sum(query: Query, unit: Unit, parcel: Parcel) -> IntArray:
     """Add up what the units of a parcel contribute, each within its bounds."""
-    most = _rows_at_once(query)
+    most = rows_at_once(query)
     if len(parcel.rows) > most and (parcel.starts is None or len(parcel.starts) > 1):
         smaller = parcels(parcel.rows, parcel.starts, most)
         added: IntArray = np.sum([parcel_sum(query, unit, piece) for piece in smaller], axis=0)
@@ -94,14 +92,15 @@ def clipped_whole(query: Query, unit: Unit, sums: list[int]) -> list[int]:
     return _clipped(whole[None, :], one, unit.bounds(query))[0].tolist()  # type: ignore[no-any-return]
 
 
-def _rows_at_once(query: Query) -> int:
+def rows_at_once(query: Query) -> int:
+    """Return how many rows may add up at once, by what each may change."""
     return max(1, _CELLS_AT_ONCE // query.bounds.changed)
 
 
 def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, IntArray]:
     """Return blocks, values and unit of each block that a unit touches, sorted by unit."""
     assert parcel.starts is not None
-    if len(parcel.rows) > min(PARCEL_ROWS, _rows_at_once(query)):
+    if len(parcel.rows) > min(PARCEL_ROWS, rows_at_once(query)):
         sums = np.zeros(query.size, dtype=object)
         for piece in parcels(parcel.rows, None):
             sums += parcel_sum(query, ROW, piece)
@@ -120,7 +119,7 @@ def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, In
     places = places[order]
     first = np.flatnonzero(np.diff(places, prepend=-1))
     touched = places[first]
-    flat = values.astype(np.int64, copy=False).reshape(-1, width)
+    flat = values.reshape(-1, width)
     sums_of_blocks = np.add.reduceat(flat[order], first, axis=0) if len(first) else flat[:0]
     return touched % n_blocks, sums_of_blocks, touched // n_blocks
 

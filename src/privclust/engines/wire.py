@@ -1,25 +1,29 @@
 """Questions to a client as bytes: names, numbers and arrays, and nothing that could run.
 
-A value is written field by field under the name of its class, and only classes listed here are made
-again, without calling them. Arrays travel as they are, so a client's query equals the server's bit
-for bit.
+A value is written field by field under the name of its class. Only classes listed here are made
+again: each field must have its declared type, and then the class is called, which checks the rest.
+Arrays travel as they are, so a client's query equals the server's bit for bit.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from datetime import date
-from typing import Any, TypeVar
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from privclust.cell_queries import CellCounts, CellSums, SignCells
+from privclust.cell_queries import CellCounts, CellSums, Partition, SignCells
 from privclust.column_queries import ColumnHistograms
 from privclust.cube_queries import SetSavings, SubcubeCounts, SwapSavings
 from privclust.domain import Ball, Box, Domain
 from privclust.engines.base import Unit
+from privclust.engines.question import Question
+from privclust.geometry.grid import is_on_grid
 from privclust.geometry.projection import Projection
 from privclust.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
 from privclust.moment_queries import SecondMoment
@@ -35,50 +39,13 @@ from privclust.queries import (
 )
 from privclust.relative_queries import NearbySums
 from privclust.sphere import Sphere
-from privclust.version import __version__
 
 Kind = TypeVar("Kind")
 
 _HEAD_BYTES = 8
+_HEAD_MAX, _MESSAGE_MAX = 2**22, 2**28
+"""Bytes of a message, and of the part that says what is in it."""
 _DTYPES = ("<f8", "<i8")
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """What one client is asked.
-
-    Attributes
-    ----------
-    nonce : bytes
-        Names the question; the answer begins with it.
-    fit : bytes
-        Names the fit, at whose end its samples are forgotten.
-    columns : tuple of str, or int
-        The columns to cluster, in the order of the domain, or how many there are.
-    domain : Domain
-        What the user promises about the values.
-    unit : Unit
-        Whose rows count as one, among this client's.
-    halvings : int
-        0 to ask all rows; otherwise a sample.
-    key : bytes
-        Secret of this client and sample that decides it; empty if all rows are asked.
-    query : Query
-        What to sum.
-    version : str
-        Of privclust; a client of another gives no answer.
-    """
-
-    nonce: bytes
-    fit: bytes
-    columns: tuple[str, ...] | int
-    domain: Domain
-    unit: Unit
-    halvings: int
-    key: bytes = field(repr=False)
-    query: Query
-    version: str = __version__
-
 
 KNOWN: dict[str, type] = {
     kind.__name__: kind
@@ -91,6 +58,11 @@ KNOWN: dict[str, type] = {
     )
 }
 """Every class that may travel; a new query joins this list."""
+_PROTOCOLS: dict[object, tuple[type, ...]] = {
+    Domain: (Box, Ball, Mixed, Profiled, Sphere),
+    Partition: (SignCells,),
+    Query: tuple(kind for kind in KNOWN.values() if hasattr(kind, "contribute")),
+}
 
 
 class WireError(ValueError):
@@ -120,10 +92,12 @@ def decode(data: bytes, expected: type[Kind]) -> Kind:
     """
     try:
         start = _HEAD_BYTES + int.from_bytes(data[:_HEAD_BYTES], "little")
+        if len(data) > _MESSAGE_MAX or start > _HEAD_BYTES + _HEAD_MAX:
+            raise WireError
         blobs = _Blobs(data, start)
         value = _made(json.loads(data[_HEAD_BYTES:start]), blobs)
         blobs.check_end()
-    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
+    except Exception:  # of any kind, since it follows from the bytes alone
         value = None
     if not isinstance(value, expected):
         raise WireError(
@@ -183,11 +157,55 @@ def _made(described: Any, blobs: _Blobs) -> Any:
     kind, given = KNOWN[described["name"]], described["fields"]
     if [item.name for item in fields(kind)] != list(given):
         raise WireError
-    made: Any = object.__new__(kind)
-    for name, item in given.items():
-        # Not by calling the class: constructors put points on the grid, where these are already.
-        object.__setattr__(made, name, _made(item, blobs))
+    return _built(kind, {name: _made(item, blobs) for name, item in given.items()})
+
+
+def _built(kind: type, sent: dict[str, Any]) -> Any:
+    """Call a class, which checks what it is given, with fields of the types that it declares."""
+    declared = _types(kind)
+    if not all(_is_a(value, declared[name]) for name, value in sent.items()):
+        raise WireError
+    made = kind(**sent)
+    for name, value in sent.items():
+        if isinstance(value, np.ndarray) and getattr(made, name).tobytes() != value.tobytes():
+            # The class takes points of the unit ball and puts them on the grid, where these are.
+            if not is_on_grid(value):
+                raise WireError
+            object.__setattr__(made, name, value)
     return made
+
+
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _is_a(value: object, declared: Any) -> bool:
+    """Tell whether a value has a declared type, and nothing that only converts to it.
+
+    Examples
+    --------
+    >>> _is_a(True, int), _is_a(3, float), _is_a(("a", 1), tuple[str, ...])
+    (False, True, False)
+    """
+    if declared in _PROTOCOLS:
+        return type(value) in _PROTOCOLS[declared]
+    origin, parts = get_origin(declared), get_args(declared)
+    if origin in (Union, UnionType):
+        return any(_is_a(value, part) for part in parts)
+    if origin is Literal:
+        return isinstance(value, str) and value in parts
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_is_a(item, parts[0]) for item in value)
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and value.dtype.type in get_args(parts[1])
+    if declared is float and type(value) is float:
+        return True
+    if declared in (int, float):
+        return type(value) is int and abs(value) < 2**63
+    if declared is str and isinstance(value, str):
+        return value == value.encode("utf-8", "ignore").decode()  # no half of a character
+    return type(value) is declared
 
 
 def _array(dtype: str, shape: list[int], blobs: _Blobs) -> Any:

@@ -63,6 +63,20 @@ def norms_squared(whole: FloatArray) -> FloatArray:
     return squared
 
 
+def is_on_grid(points: FloatArray) -> bool:
+    """Tell whether points are what `to_grid` returns: whole numbers, at most 2^25 in norm.
+
+    Examples
+    --------
+    >>> is_on_grid(np.array([[3.0, -4.0]])), is_on_grid(np.array([[0.5, 0.0]]))
+    (True, False)
+    """
+    if not (np.abs(points) <= GRID).all() or (points != np.trunc(points)).any():
+        return False
+    flat = points.reshape(-1, points.shape[-1])
+    return bool((norms_squared(flat) <= float(GRID) ** 2).all())
+
+
 def to_grid(points: FloatArray) -> FloatArray:
     """Snap public points (candidates, centres, directions) to the grid of the unit ball.
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.geometry.grid import GRID, FloatArray, clip_to_ball, to_grid
+from privclust.geometry.grid import GRID, FloatArray, IntArray, clip_to_ball, to_grid
+
+GAIN_MAX = 2**40
+"""Products of rows and directions, at most 1, stay finite by far when they are multiplied by it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,12 @@ class Projection:
     gain: float
 
     def __post_init__(self) -> None:
-        directions = to_grid(self.directions)
+        given = np.asarray(self.directions)
+        if given.ndim != 2 or given.size == 0 or not np.isfinite(given).all():
+            raise ValueError("directions must be a table of at least one finite direction.")
+        if not 0 < self.gain <= GAIN_MAX:
+            raise ValueError(f"gain must lie above 0, up to {GAIN_MAX}, got {self.gain!r}.")
+        directions = to_grid(given)
         directions.setflags(write=False)
         object.__setattr__(self, "directions", directions)
 
@@ -33,6 +41,23 @@ class Projection:
         """Project grid rows to grid rows: exact products, then a rule for each row alone."""
         products = rows @ self.directions.T
         return clip_to_ball(products * (self.gain / GRID**2), GRID)
+
+
+def check_widths(
+    points: FloatArray | IntArray, projection: Projection | None, n_columns: int | None = None
+) -> None:
+    """Refuse points that projected rows, of `n_columns` before, cannot be compared with."""
+    width = points.shape[-1]
+    if projection is None:
+        fits = n_columns in (None, width)
+    else:
+        n_components, n_before = projection.directions.shape
+        fits = width == n_components and n_columns in (None, n_before)
+    if not fits:
+        raise ValueError(
+            "points must have as many coordinates as rows, projected if there is a projection; "
+            f"got {width}."
+        )
 
 
 def gaussian_projection(n_columns: int, n_components: int, rng: np.random.Generator) -> Projection:

@@ -14,6 +14,7 @@ from privclust.audit.mutations.queries import QUERIES
 from privclust.audit.mutations.sampling import SAMPLING
 from privclust.audit.mutations.statements import STATEMENTS
 from privclust.audit.mutations.trial import Trial, attack, attack_files, caught_by, try_out
+from privclust.audit.mutations.wire import WIRE
 
 __all__ = [
     "CATALOGUE",
@@ -35,4 +36,5 @@ CATALOGUE = (
     *FEDERATION,
     *ALGORITHMS,
     *STATEMENTS,
+    *WIRE,
 )

@@ -6,13 +6,6 @@ from privclust.audit.mutations.base import Mutation
 
 FEDERATION = (
     Mutation(
-        "one key for all clients",
-        "engines/federated.py",
-        'key = client_key(self._key, name, self._halvings) if self._halvings else b""',
-        'key = self._key if self._halvings else b""',
-        "tests/engines/test_federated.py::test_no_client_is_told_the_fits_key_or_another_clients",
-    ),
-    Mutation(
         "late answers count",
         "engines/federated.py",
         "if not secrets.compare_digest(answer[:NONCE_BYTES], nonces[name]):",

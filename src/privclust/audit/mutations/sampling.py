@@ -35,13 +35,6 @@ SAMPLING = (
         "tests/engines/test_reserve.py::test_how_often_it_halves_follows_from_the_number_of_rows_and_not_from_coins",
     ),
     Mutation(
-        "a sample drawn again by its key",
-        "engines/keeping.py",
-        'if _is_first(self._folder / f"{name}.used"):',
-        "if not file.exists():",
-        "tests/engines/test_keeping.py::test_a_key_tosses_coins_once",
-    ),
-    Mutation(
         "a key in the ledger",
         "privacy/curator.py",
         'question += f" of one row in {2**self.halvings}".encode()',
