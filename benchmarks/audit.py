@@ -133,11 +133,11 @@ def report() -> bool:
         ("promises", below, promises),
         ("teeth", sharp, len(COUNTS)),
         ("histories", audit_histories.kept(), watched),
-        ("promises of histories", held, len(whole)),
+        ("promises of histories", held, audit_histories.promises()),
         ("mutations", sum(one.test is not None for one in caught), len(CATALOGUE)),
     ):
         print(f"audit {name} {value} {bar} {'PASS' if value == bar else 'MISS'}")
-    return bool(kept == wanted)
+    return bool(kept == wanted and audit_histories.kept() == watched)
 
 
 def refutations() -> list[Cell]:
