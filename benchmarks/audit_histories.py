@@ -16,7 +16,8 @@ from privclust.audit.epsilon import Scores, linear_scores, refuted
 from privclust.audit.histories import histories, watch
 from privclust.geometry.grid import FloatArray
 
-EPSILONS = (1.0, 4.0)
+EPSILONS = (4.0, 8.0)
+"""With so few fits no attack refutes anything of smaller ones."""
 FITS, BATCH = 200, 25
 """Of each history at each epsilon, on either side."""
 ALONE_EPSILON, ALONE_FITS = 4.0, 100
@@ -24,22 +25,24 @@ ALONE_EPSILON, ALONE_FITS = 4.0, 100
 SIDES = ("absent", "present")
 ATTACKERS = ("profile", "model", "releases")
 
-_ALGORITHMS = {
-    "start": ("seeded_kmeans",),
-    "scale": ("scaling",),
-    "profile": ("profile",),
+KEEP: Definition = ("privclust.fitting", "keep")
+"""Puts what was found on a model. How a fit is recorded and stated decides no figure."""
+AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
+    "start": (("seeded_kmeans",), (("privclust.estimators.starts", "start_of"),)),
+    "scale": (
+        ("scaling",),
+        (("privclust.fitting", "_rescaled"), ("privclust.scaled_domains", "by_spread")),
+    ),
+    "profile": (
+        ("profile",),
+        (
+            ("privclust.profile_queries", "ProfileSums"),
+            ("privclust.profile_queries", "ProfileTallies"),
+            ("privclust.profiled", "Profiled"),
+        ),
+    ),
 }
-"""What words in a history's name add to the algorithms of its estimator."""
-_AROUND: tuple[Definition, ...] = (
-    ("privclust.estimators.starts", "start_of"),
-    ("privclust.fitting", "_rescaled"),
-    ("privclust.fitting", "keep"),
-    ("privclust.profile_queries", "ProfileSums"),
-    ("privclust.profile_queries", "ProfileTallies"),
-    ("privclust.profiled", "Profiled"),
-    ("privclust.scaled_domains", "by_spread"),
-)
-"""What decides a figure around algorithms. How a fit is recorded and stated does not."""
+"""What words in a history's name add to its estimator's code: algorithms, and what is around."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,17 @@ def code_of(name: str) -> str:
     kind = next(kind for kind in estimators.__all__ if name.startswith(kind))
     table = methods.METHODS.get(kind)
     algorithms = federated.METHODS[kind][1] if table is None else table.algorithms
-    added = [one for word, more in _ALGORITHMS.items() if word in name for one in more]
+    added = [more for word, more in AROUND.items() if word in name]
+    algorithms += tuple(one for more, _ in added for one in more)
+    around = tuple(one for _, more in added for one in more)
     own = definitions_of("privclust.audit.histories")
-    return code_digest(*algorithms, *added, more=(*_AROUND, *own))
+    return code_digest(*algorithms, more=(KEEP, *around, *own))
+
+
+def promises() -> int:
+    """Return how many figures there are in all: one for each history, epsilon and attacker."""
+    wanted = {(piece.method, piece.epsilon) for piece in pieces()}
+    return sum(len(ATTACKERS) - ("profile" not in name) for name, _ in wanted)
 
 
 def kept() -> int:

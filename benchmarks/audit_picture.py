@@ -45,11 +45,10 @@ def draw(cells: list[Cell], whole: list[Cell], picture: Path) -> None:
         f"Refuted of promises, after {min(fits):,} to {max(fits):,} fits of either table",
         fontsize=11,
     )
-    named = [panels[0], panels[-1]] if whole else [panels[0]]
-    for axes, place in zip(named, ("outside lower left", "outside lower right"), strict=False):
-        handles, labels = axes.get_legend_handles_labels()
-        columns = 3 if axes is panels[0] else 2
-        figure.legend(handles, labels, loc=place, ncols=columns, fontsize=8)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=8)
+    handles, labels = panels[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=8)
     figure.savefig(picture, format="png", dpi=150)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import audit, pieces
-from benchmarks.audit import Caught, Seen
+from benchmarks import audit, audit_histories, audit_mutations, pieces
+from benchmarks.audit import Seen
+from benchmarks.audit_mutations import Caught
 from benchmarks.pieces import Piece
 from privclust import estimators
 
@@ -59,21 +60,27 @@ def test_stale_fits_and_one_side_alone_are_left_out(measured: dict[Piece, Seen])
 def test_a_report_of_some_says_what_is_missing(
     measured: dict[Piece, Seen], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    first, second = audit.mutations()[:2]
+    first, second, third = audit_mutations.pieces()[:3]
     pieces.save("audit", measured)
-    pieces.save(
-        "mutations", {first: Caught("t.py::test_a", 1.0, "old"), second: Caught(None, 1, "old")}
-    )
+    code = audit_mutations.code_of
+    caught = {
+        first: Caught("t.py::test_a", 1.0, code(first.method)),
+        second: Caught(None, 1.0, code(second.method)),
+        third: Caught("t.py::test_b", 1.0, "old"),
+    }
+    pieces.save("mutations", caught)
     assert audit.report() is False
     shown = capsys.readouterr().out
     assert "| DPLloyd | releases | 8 |" in shown
     assert f"| {first.method} | {first.dataset} | t.py::test_a |" in shown
-    assert f"| {second.method} | {second.dataset} | nobody |" in shown
-    assert "2 of them with older code" in shown
+    assert f"| {second.method} | {second.dataset} | not caught |" in shown
+    assert f"| {third.method} | {third.dataset} | not tried with this code |" in shown
+    assert f"2 of {len(audit_mutations.pieces())} mutations have a current result" in shown
     assert f"audit fits 4 {len(audit.pieces())} MISS" in shown
     promises = len(audit.ATTACKERS) * len(estimators.__all__) * len(audit.EPSILONS)
     assert f"audit promises 2 {promises + len(audit.COUNTS)} MISS" in shown
-    assert f"audit mutations 1 {len(audit.mutations())} MISS" in shown
+    assert f"audit mutations 1 {len(audit_mutations.pieces())} MISS" in shown
+    assert f"audit histories 0 {len(audit_histories.pieces())} MISS" in shown
     assert (tmp_path / "audit.png").read_bytes().startswith(b"\x89PNG")
 
 

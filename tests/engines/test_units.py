@@ -210,6 +210,7 @@ def test_a_thousand_rows_of_weight_sixteen(n_rows: int) -> None:
     assert found[2] == 2**40 if n_rows == 1024 else 2**40 - 2**6 < found[2] < 2**40
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("rows", [1, UNIT_ROWS_MAX])
 def test_a_hundred_thousand_rows_in_one_unit_are_clipped_once(rows: int) -> None:
     """They are summed in pieces; the pieces must not be clipped, nor a row be lost or kept."""

@@ -129,3 +129,12 @@ mutation `no`, `pytest tests/no.py -m attack`, `pytest tests/test_door.py::test_
             *("privclust ledger no", "privclust no"),
         ]
     )
+
+
+def test_the_test_beside_a_mutation_is_the_one_meant_for_it() -> None:
+    """A row of assurance's table says by which test a bug is caught; the catalogue says so too."""
+    text = (ROOT / "docs/assurance.md").read_text()
+    rows = re.findall(r"\| mutation `([^`]+)` \| `([^`]+)` \|$", text, re.MULTILINE)
+    meant = {mutation.name: mutation.test.partition("[")[0] for mutation in CATALOGUE}
+    assert len(rows) > 50
+    assert {name: f"tests/{test}" for name, test in rows} == {name: meant[name] for name, _ in rows}
