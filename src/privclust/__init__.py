@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from privclust.postprocessing.tracking import track
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
+    from privclust.resources import limits
     from privclust.saving import load, load_profile, save, save_profile
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "PrivateKMeans",
     "__version__",
     "compare",
+    "limits",
     "load",
     "load_profile",
     "on_spark",
@@ -65,6 +67,7 @@ _ROOMS = {
     "PEMeans": "estimators",
     "PrivateKMeans": "estimators",
     "compare": "postprocessing.comparing",
+    "limits": "resources",
     "load": "saving",
     "load_profile": "saving",
     "on_spark": "engines.lakes",

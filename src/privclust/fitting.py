@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from privclust.algorithms.choosing import KPath, k_path
 from privclust.algorithms.merging import merge
 from privclust.algorithms.scaling import variances
+from privclust.cost import check_cost, cost_of
 from privclust.domain import Box, Domain
 from privclust.errors import TooManyClustersError
 from privclust.geometry.grid import GRID, FloatArray, norms, to_grid
@@ -69,6 +70,7 @@ def fit(
     n_clusters, n_rows = sizes_of(given)
     seed = seed_of(given.random_state)
     planned = plan(n_clusters, domain.center.size, budget_of(given), n_rows)
+    check_cost(cost_of(planned), unit=table.engine.unit)
     noiseless = given.epsilon == math.inf
     recorded = recording(model, domain, table.engine.unit, seed, resume)
     curator = Curator.open(

@@ -195,7 +195,8 @@ class PrivateKMeans(
             plan = partial(make_plan, max_clusters=cells)
             fitting.fit(self, table, plan, private_kmeans.run, resume)
         else:
-            start = start_of(self.init, table, CELLS_PER_CLUSTER * self.n_clusters, self.epsilon)
+            most = CELLS_PER_CLUSTER * whole_number("n_clusters", self.n_clusters)
+            start = start_of(self.init, table, most, self.epsilon)
             seeded = partial(seeded_kmeans.plan, max_clusters=cells, start=start)
             fitting.fit(self, table, seeded, seeded_kmeans.run, resume)
         return self
