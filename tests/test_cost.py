@@ -13,7 +13,16 @@ import pytest
 from kinds import EVERY_KIND
 
 import privclust
-from privclust import FedDPKMeans, Ledger, PrivateKMeans, fitting, limits, plan, simulate
+from privclust import (
+    FedDPKMeans,
+    Ledger,
+    PrivateKMeans,
+    derived_cost,
+    fitting,
+    limits,
+    plan,
+    simulate,
+)
 from privclust.algorithms import balcan_kmeans, private_kmeans
 from privclust.cost import Cost, beyond_limits, check_cost, cost_of, start_cost
 from privclust.costing import spark_cost
@@ -71,6 +80,7 @@ def test_too_many_clusters_to_compute_are_refused_before_the_charge(
     assert "privclust.limits(minutes=" in said
 
 
+@pytest.mark.attack
 def test_hundred_thousand_clusters_of_ten_rows_are_refused(place: str) -> None:
     assert_refused_at_once(PrivateKMeans(10**5, bounds=(-1, 1)), few_rows(2), place)
     assert_refused_at_once(PrivateKMeans(2, max_clusters=10**7, radius=1.0), few_rows(2), place)
@@ -82,7 +92,7 @@ def test_fifty_thousand_columns_are_forecast_before_the_charge(
     """Noise on four million numbers takes more than a minute, which is said first."""
     monkeypatch.setattr(fitting, "recording", _stop)
     with (
-        pytest.warns(UserWarning, match="about 80 seconds .* 2 GiB"),
+        pytest.warns(UserWarning, match=r"about \d\d seconds .* 2 GiB"),
         pytest.raises(ReachedLedgerError),
     ):
         PrivateKMeans(8, delta=DELTA, radius=1.0, ledger=place, dataset="table").fit(
@@ -103,6 +113,7 @@ def _stop(*given: object) -> None:
     raise ReachedLedgerError
 
 
+@pytest.mark.attack
 def test_wide_results_of_units_are_refused_before_the_charge(place: str) -> None:
     """The Curator refuses them one by one, when others have been paid for."""
     columns = {f"c{number}": few_rows(1)[:, 0] for number in range(1200)}
@@ -218,6 +229,16 @@ def test_no_more_numbers_are_released_than_were_estimated(
     assert cost.memory > 8 * sum(sizes)
 
 
+@pytest.mark.attack
+def test_means_of_cells_in_all_columns_are_part_of_the_estimate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {"n_clusters": 8, "bounds": (-1, 1), "epsilon": 4.0, "rows": few_rows(200, 1000)}
+    cost, releases = released(PrivateKMeans, given, monkeypatch)
+    (cells,) = [release.answer.size for release in releases if release.slot == "cells"]
+    assert 8 * 202 < cells <= cost.largest
+
+
 @pytest.mark.parametrize("d", [4, 40])
 def test_measured_scale_and_start_are_part_of_the_estimate(
     d: int, monkeypatch: pytest.MonkeyPatch
@@ -313,3 +334,34 @@ def test_forecast_says_that_a_fit_is_refused() -> None:
 def test_simulation_of_too_many_rows_is_refused() -> None:
     with pytest.raises(CostError, match="making up so many rows"):
         simulate(10**10, 100, delta=DELTA)
+
+
+# What a model gives beside ----------------------------------------------------------------------
+
+
+def test_derived_things_beyond_the_limits_are_refused() -> None:
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(4, delta=DELTA, radius=1.0, random_state=0).fit(few_rows(2, 2000))
+    with pytest.raises(CostError, match=r"this sample would take about .* years of computing"):
+        model.sample(10**15)
+    with limits(minutes=1e-9):
+        for derive in (model.k_path, model.hierarchy, model.mixture, lambda: model.refit(2)):
+            with pytest.raises(CostError, match="The limit is 1e-09 minutes"):
+                derive()
+    assert len(model.sample(100)) == 100
+    assert model.k_path().choices
+
+
+@pytest.mark.parametrize(
+    ("smaller", "larger"),
+    [
+        (derived_cost.refit_cost(100, 8, 4), derived_cost.refit_cost(100, 16, 4)),
+        (derived_cost.k_path_cost(100, 8, 4), derived_cost.k_path_cost(100, 16, 8)),
+        (derived_cost.hierarchy_cost(8, 4), derived_cost.hierarchy_cost(16, 4)),
+        (derived_cost.mixture_cost(100, 8, 4), derived_cost.mixture_cost(100, 8, 40)),
+        (derived_cost.sample_cost(100, 4), derived_cost.sample_cost(1000, 4)),
+    ],
+)
+def test_derived_costs_grow(smaller: Cost, larger: Cost) -> None:
+    assert smaller.seconds < larger.seconds
+    assert smaller.memory <= larger.memory

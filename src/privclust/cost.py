@@ -36,7 +36,7 @@ from privclust.errors import CostError
 from privclust.geometry.background import POINTS
 from privclust.resources import GIB, MEMORY_VARIABLE, MINUTES_VARIABLE, current_limits
 
-NOISE_SECONDS = 18e-6
+NOISE_SECONDS = 20e-6
 """To draw noise for one number, and to store it."""
 ROW_SECONDS, NUMBER_SECONDS, PRODUCT_SECONDS = 220e-9, 29e-9, 0.06e-9
 """To sum a query: for a row, for each of its numbers, for each of these and each cluster."""
@@ -151,9 +151,14 @@ def spoken_cost(cost: Cost) -> str:
     'about 90 seconds of computing and 1.9 GiB of memory whatever the number of rows (5.0 million \
 numbers get noise), and 2 seconds more for each million rows'
     """
-    return (
+    words = (
         f"about {spoken(cost.seconds)} of computing and {_two_digits(cost.memory / GIB)} GiB of "
-        f"memory whatever the number of rows ({_count(cost.numbers)} numbers get noise), and "
+        "memory"
+    )
+    if not cost.numbers:
+        return words
+    return (
+        f"{words} whatever the number of rows ({_count(cost.numbers)} numbers get noise), and "
         f"{spoken(1e6 * cost.row_seconds)} more for each million rows"
     )
 
@@ -179,7 +184,7 @@ def start_cost(n_points: int, most: int, n_columns: int) -> Cost:
     kept = float(min(n_points, most))
     seconds = 3e-9 * kept**2 * n_columns
     if n_points > most:
-        seconds += _kmeans(n_points, most, n_columns, 10)
+        seconds += kmeans_seconds(n_points, most, n_columns, 10)
     return _total([], seconds, 16 * kept**2 + 48.0 * n_points * n_columns)
 
 
@@ -199,7 +204,9 @@ def _of_private_kmeans(plan: PrivateKMeansPlan) -> Cost:
         measured.append(Measured(cells * (d + 2), cells, d, passes=0))
     if plan.spending.slots[0].name == scaling.SLOT:
         measured.append(Measured(scaling.BINS * d, 1, d))
-    return _total(measured, _kmeans(cells + POINTS, k, p, STARTS), 32 * (cells + POINTS) * (p + d))
+    return _total(
+        measured, kmeans_seconds(cells + POINTS, k, p, STARTS), 32 * (cells + POINTS) * (p + d)
+    )
 
 
 @cost_of.register
@@ -216,7 +223,7 @@ def _of_seeded_kmeans(plan: SeededPlan) -> Cost:
     ]
     coreset = cells + POINTS
     if points != k:
-        return _total(measured, _kmeans(coreset, k, d, STARTS), 32 * coreset * d)
+        return _total(measured, kmeans_seconds(coreset, k, d, STARTS), 32 * coreset * d)
     swap = 3e-9 * coreset * (coreset + k) * d
     # Where rows are as last time few centres are swapped; one in ten is many.
     return _total(measured, (1 + k / 10) * swap, 48 * coreset * max(coreset, k) + 32 * coreset * d)
@@ -237,7 +244,7 @@ def _of_lsh_coreset(plan: LSHCoresetPlan) -> Cost:
     leaves = float(min(lsh_coreset.LEAVES_MAX, lsh_coreset.COORDINATES_MAX // (plan.n_columns + 1)))
     leaves = max(leaves, 1.0)
     depth = lsh_coreset.DEPTH
-    free = _kmeans(leaves + k, k, d, lsh_coreset.STARTS) + _packing(k, d)
+    free = kmeans_seconds(leaves + k, k, d, lsh_coreset.STARTS) + _packing(k, d)
     # Few cells are cut as far as the last levels, unless there are more clusters than rows.
     levels = Measured(leaves, depth, d / depth, depth)
     return _total([levels, Measured(leaves * (d + 1), depth, d)], free, 32 * (leaves + k) * d)
@@ -268,7 +275,7 @@ def _of_pe_means(plan: PEMeansPlan) -> Cost:
     rows = 5 * POPULATION_MAX if plan.n_rows is None else plan.n_rows
     candidates = max(min(rows // 5, POPULATION_MAX), VARIATIONS_MIN * k) + k
     # Noise makes half of all votes negative, which ends their candidacy.
-    free = _packing(candidates, p) + plan.rounds * _kmeans(max(candidates / 2, k), k, p, 10)
+    free = _packing(candidates, p) + plan.rounds * kmeans_seconds(max(candidates / 2, k), k, p, 10)
     measured = [Measured(candidates, candidates, p, plan.rounds)]
     if projects:
         measured.append(Measured(k * (d + 1), k, d))
@@ -285,7 +292,7 @@ def _of_feddp_kmeans(plan: FedDPPlan) -> Cost:
         Measured(candidates, candidates, p),
         Measured(k * (d + 1), k, d, 1 + plan.rounds),
     ]
-    free, arrays = _kmeans(candidates, k, p, 10) + packing, 48 * candidates * p
+    free, arrays = kmeans_seconds(candidates, k, p, 10) + packing, 48 * candidates * p
     if plan.projects:
         pairs = d * (d + 1) / 2
         measured.append(Measured(pairs, 1, pairs / 4))
@@ -330,7 +337,7 @@ def _row_seconds(query: Measured) -> float:
     return passes * (ROW_SECONDS + query.width * per_number)
 
 
-def _kmeans(points: float, k: float, width: float, starts: int) -> float:
+def kmeans_seconds(points: float, k: float, width: float, starts: int) -> float:
     """Return the seconds of weighted k-means, which takes more rounds with more points a centre."""
     points = max(points, k)
     rounds = 1 + math.log2(points / k) / 4

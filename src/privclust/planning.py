@@ -72,9 +72,9 @@ class Forecast:
         How often all rows are read.
     seconds : float
         About how long a fit takes on this machine, with rows in memory or in Parquet.
-    fixed_seconds : float
+    fixed_seconds : float, default=0.0
         How much of that it takes whatever the number of rows.
-    memory : int
+    memory : int, default=0
         Bytes that it takes beside the rows.
     refused : str or None
         Which limits such a fit exceeds, and how to raise them (docs/limits.md).
