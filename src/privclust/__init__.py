@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from privclust.postprocessing.tracking import track
     from privclust.privacy.journal import LedgerError
     from privclust.privacy.ledger import BudgetExceededError, Ledger
+    from privclust.resources import limits
     from privclust.saving import load, load_profile, save, save_profile
     from privclust.statements.composition import compose
 
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "compare",
     "compose",
+    "limits",
     "load",
     "load_profile",
     "on_spark",
@@ -68,6 +70,7 @@ _ROOMS = {
     "PrivateKMeans": "estimators",
     "compare": "postprocessing.comparing",
     "compose": "statements.composition",
+    "limits": "resources",
     "load": "saving",
     "load_profile": "saving",
     "on_spark": "engines.lakes",

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from privclust.algorithms import private_kmeans
+from privclust.cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.engines.spark import MERGERS
 from privclust.planning import Forecast
 from privclust.privacy.budget import Budget
@@ -21,8 +22,6 @@ READ_SECONDS: dict[Kind, float] = {"files": 25e-9, "frame": 170e-9}
 """To bring one number from a Parquet file to the grid, in one pass. All are CPU seconds."""
 DRAWING: dict[Kind, float] = {"files": 0.5, "frame": 1.0}
 """Of reading in a pass, to draw a sample: few rows go to the grid, but all of a frame to Python."""
-ROW_SECONDS, NUMBER_SECONDS, PRODUCT_SECONDS = 220e-9, 29e-9, 0.06e-9
-"""To sum a query: for a row, for each of its numbers, for each of these and each cluster."""
 START_SECONDS = 7.0
 """What a fit costs Spark however small the table is: jobs, tasks, imports."""
 COPIES = 3
@@ -78,13 +77,12 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
     summing = ROW_SECONDS + n_columns * (NUMBER_SECONDS + n_clusters * PRODUCT_SECONDS)
     reads, sums = forecast.passes + DRAWING[kind] * drawing, forecast.passes
     seconds = START_SECONDS + n_rows * (reads * reading + sums * summing)
-    question = _question(n_columns, n_clusters)
     return SparkCost(
         kind,
         forecast.passes + drawing,
         seconds / 3600,
-        len(pickle.dumps(question)),
-        int(COPIES * 4 * n_columns * sample + MERGERS * 16 * question.size),
+        _broadcast_bytes(n_columns, n_clusters),
+        int(COPIES * 4 * n_columns * sample + MERGERS * 16 * n_clusters * (n_columns + 2)),
     )
 
 
@@ -92,7 +90,7 @@ def _two_digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _question(n_columns: int, n_clusters: int) -> ClusterMoments:
-    """Return a question of the size of those that all rows are asked."""
-    centers = np.zeros((n_clusters, n_columns))
-    return ClusterMoments(centers, np.full(n_clusters, 0.5), 1.0, 1.0)
+def _broadcast_bytes(n_columns: int, n_clusters: int) -> int:
+    """Return the size of a query as all rows are asked; its centres and radii are never made."""
+    one = ClusterMoments(np.zeros((1, 1)), np.full(1, 0.5), 1.0, 1.0)
+    return len(pickle.dumps(one)) + 8 * (n_clusters * (n_columns + 1) - 2)

@@ -97,6 +97,21 @@ class TooManyClustersError(ParameterError):
     """
 
 
+class CostError(ParameterError):
+    """What is asked for would take more computing or memory than the limits allow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> try:
+    ...     PrivateKMeans(10**9, delta=1e-6, radius=1.0).fit(np.zeros((9, 2)))
+    ... except CostError:
+    ...     print("ask for fewer, or raise the limit")
+    ask for fewer, or raise the limit
+    """
+
+
 class UnreadableFileError(ValueError):
     """A file is not what the ending of its name says, or has none that is known.
 

@@ -16,6 +16,8 @@ from threadpoolctl import threadpool_limits
 from privclust.algorithms.choosing import KPath, k_path
 from privclust.algorithms.merging import merge
 from privclust.algorithms.scaling import variances
+from privclust.cost import check_cost, cost_of
+from privclust.derived_cost import k_path_cost, refit_cost
 from privclust.domain import Box, Domain
 from privclust.errors import TooManyClustersError
 from privclust.geometry.grid import GRID, FloatArray, norms, to_grid
@@ -69,6 +71,7 @@ def fit(
     n_clusters, n_rows = sizes_of(given)
     seed = seed_of(given.random_state)
     planned = plan(n_clusters, domain.center.size, budget_of(given), n_rows)
+    check_cost(cost_of(planned), unit=table.engine.unit)
     noiseless = given.epsilon == math.inf
     recorded = recording(model, domain, table.engine.unit, seed, resume)
     curator = Curator.open(
@@ -159,7 +162,10 @@ def choices(model: Any) -> KPath:
     """Return what other numbers of clusters would give, from the coreset alone."""
     coreset = replace(model.coreset_, points=in_ball(model.domain_, model.coreset_.points))
     rng = np.random.default_rng(seed_of(model.random_state) or 0)
-    return k_path(coreset, model.max_clusters or max(32, 2 * model.n_clusters), rng)
+    most = model.max_clusters or max(32, 2 * model.n_clusters)
+    n_points, n_columns = coreset.points.shape
+    check_cost(k_path_cost(n_points, most, n_columns), "this k_path")
+    return k_path(coreset, most, rng)
 
 
 def label_parts(model: Any, X: Any, keep: Callable[[NDArray[np.int64]], None]) -> None:
@@ -202,6 +208,7 @@ def refit(model: Any, n_clusters: object) -> Any:
             f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
             "needs rows enough for as many."
         )
+    check_cost(refit_cost(len(coreset.points), wanted, coreset.points.shape[1]), "this refit")
     statement: Statement = model.privacy_statement_
     # Parameters may have been changed since the fit; the statement says what held then.
     other = clone(model).set_params(n_clusters=wanted, epsilon=statement.run.epsilon)

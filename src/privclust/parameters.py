@@ -13,6 +13,9 @@ from privclust.engines.base import ROW, UNIT_ROWS_MAX, Unit
 from privclust.errors import ParameterError, TooManyClustersError, shown
 from privclust.privacy.budget import Budget
 
+WHOLE_MAX = 2**53
+"""No table has as many rows, and arithmetic with larger numbers may fail."""
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -96,6 +99,8 @@ def whole_number(name: str, value: object) -> int:
         raise ParameterError(
             f"{name} must be a whole number of at least 1, got {shown(value)}. Type one such as 8."
         )
+    if value > WHOLE_MAX:
+        raise ParameterError(f"{name} must be at most 2^53. Type the number you mean.")
     return int(value)
 
 

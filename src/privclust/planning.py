@@ -13,10 +13,22 @@ import numpy as np
 
 from privclust.algorithms import private_kmeans
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
-from privclust.errors import ParameterError, TooManyClustersError
+from privclust.cost import (
+    NUMBER_SECONDS,
+    PRODUCT_SECONDS,
+    ROW_SECONDS,
+    Cost,
+    beyond_limits,
+    check_cost,
+    cost_of,
+    spoken,
+)
+from privclust.errors import ParameterError, TooManyClustersError, shown
 from privclust.geometry.grid import FloatArray, to_grid
+from privclust.parameters import WHOLE_MAX
 from privclust.privacy.budget import MU_MAX, Budget, epsilon_of
 from privclust.queries import ClusterMoments
+from privclust.resources import GIB
 from privclust.statements.composition import WEAK, best_power, describe_strength
 
 FOUND = 1.5
@@ -30,6 +42,9 @@ WIDE, HIDDEN_PER_WIDE_COLUMN = 128, 0.11
 """Beyond so many columns clusters get lost earlier than that: fitted to mixtures on the sphere of
 384 columns (`python -m benchmarks embeddings`)."""
 FULL_PASSES, SMALL_PASSES = 4, 30
+TIMED_CENTERS, TIMED_PRODUCTS = 2**18, 2**26
+"""Numbers of centres up to which time is measured and not reckoned, and products to measure."""
+NOTABLE_SECONDS = 10.0
 SLACK = 1e-4
 """How much less a plan grants than its epsilon alone would allow, at most."""
 
@@ -57,7 +72,13 @@ class Forecast:
     passes : int
         How often all rows are read.
     seconds : float
-        About how long that takes on this machine, with rows in memory or in Parquet.
+        About how long a fit takes on this machine, with rows in memory or in Parquet.
+    fixed_seconds : float, default=0.0
+        How much of that it takes whatever the number of rows.
+    memory : int, default=0
+        Bytes that it takes beside the rows.
+    refused : str or None
+        Which limits such a fit exceeds, and how to raise them (docs/limits.md).
 
     Examples
     --------
@@ -76,6 +97,9 @@ class Forecast:
     epsilon_needed: float | None
     passes: int
     seconds: float
+    fixed_seconds: float = 0.0
+    memory: int = 0
+    refused: str | None = None
 
     @property
     def found(self) -> bool:
@@ -93,6 +117,13 @@ class Forecast:
             f"  smallest cluster that will be found: about {self.smallest:,} rows",
             f"  time: {self.passes} passes, about {_spoken(self.seconds)}",
         ]
+        if self.fixed_seconds > NOTABLE_SECONDS or self.memory > GIB:
+            lines.append(
+                f"  whatever the number of rows: {spoken(self.fixed_seconds)} of this, and "
+                f"{self.memory / GIB:,.1f} GiB of memory"
+            )
+        if self.refused is not None:
+            lines.append(f"  such a fit is refused: {self.refused}")
         if not self.found:
             enough = f"{self.rows_needed:,} rows"
             if self.epsilon_needed is not None:
@@ -140,6 +171,7 @@ def plan(
     enough = epsilon_of(mu * needed / signal, delta) * (1 + SLACK)
     sampled = planned.halvings(n_rows) > 0
     passes = FULL_PASSES if sampled else SMALL_PASSES
+    cost = cost_of(planned)
     return Forecast(
         n_rows,
         n_columns,
@@ -152,14 +184,21 @@ def plan(
         rows_needed=int(_rounded_up(math.ceil(needed * n_clusters / mu))),
         epsilon_needed=enough if enough < MU_MAX else None,
         passes=passes,
-        seconds=passes * n_rows * _seconds_per_row(n_columns, n_clusters),
+        seconds=passes * n_rows * _seconds_per_row(n_columns, n_clusters) + cost.seconds,
+        fixed_seconds=cost.seconds,
+        memory=int(cost.memory),
+        refused=beyond_limits(cost),
     )
 
 
 def _check(**numbers: Any) -> None:
     for name, value in numbers.items():
-        if not isinstance(value, Integral) or value < 1:
-            raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        if not isinstance(value, Integral) or int(value) < 1:
+            raise ParameterError(
+                f"{name} must be a whole number of at least 1, got {shown(value)}."
+            )
+        if int(value) > WHOLE_MAX:
+            raise ParameterError(f"{name} must be at most 2^53. Type the number you mean.")
 
 
 def plan_grid(forecast: Forecast) -> list[Forecast]:
@@ -193,9 +232,12 @@ def _planned(n_columns: int, n_clusters: int, budget: Budget) -> PrivateKMeansPl
 
 @cache
 def _seconds_per_row(n_columns: int, n_clusters: int) -> float:
-    """Time the kernel on made-up rows."""
+    """Time the kernel on made-up rows, or reckon where these would be too many numbers."""
+    if n_columns * n_clusters > TIMED_CENTERS:
+        return ROW_SECONDS + n_columns * (NUMBER_SECONDS + n_clusters * PRODUCT_SECONDS)
     rng = np.random.default_rng(0)
-    rows = to_grid(rng.normal(0.0, 0.1, (8192, n_columns)))
+    n_rows = min(8192, TIMED_PRODUCTS // (n_columns * n_clusters))
+    rows = to_grid(rng.normal(0.0, 0.1, (n_rows, n_columns)))
     query = ClusterMoments(
         rng.normal(0.0, 0.1, (n_clusters, n_columns)), np.full(n_clusters, 0.5), 1.0, 1.0
     )
@@ -215,9 +257,7 @@ def _rounded_up(value: float) -> float:
 
 
 def _spoken(seconds: float) -> str:
-    if seconds < 10:
-        return "a few seconds"
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+    return "a few seconds" if seconds < 10 else spoken(seconds)
 
 
 @dataclass(frozen=True)
@@ -282,6 +322,9 @@ def simulate(
     from privclust.estimators import PrivateKMeans
 
     _check(n_rows=n_rows, n_columns=n_columns, n_clusters=n_clusters, repeats=repeats)
+    if public is None:
+        made_up = 32.0 * n_rows * n_columns
+        check_cost(Cost(0.0, 0.0, made_up, 0.0, 0.0), "making up so many rows")
     ratios, start = [], time.perf_counter()
     for seed in range(repeats):
         if public is None:

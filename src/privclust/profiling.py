@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from privclust.algorithms import profile as algorithm
 from privclust.algorithms.profile import ColumnProfile, found_in
 from privclust.bounds import Declarations, declared_columns
+from privclust.cost import check_cost, cost_of
 from privclust.engines.base import COORDINATES_MAX
 from privclust.errors import ColumnError, ParameterError, shown
 from privclust.geometry.grid import to_grid
@@ -168,6 +169,7 @@ def ask(
     account, label = ledger_of(*_account(model, ledger, dataset), unit)
     _check_account(model.privacy_statement_.run, account, label)
     planned = algorithm.plan(in_ball(model.domain_, model.cluster_centers_), domain, budget)
+    check_cost(cost_of(planned), "this profile", unit)
     facts = _facts(model, domain, budget, unit.name)
     facts |= fact_of_period(getattr(model, "period", None) if period is None else period)
     curator = Curator.open(table.engine, planned.spending, account, label, facts)

@@ -29,6 +29,7 @@ from privclust.algorithms.private_kmeans import (
 )
 from privclust.algorithms.splitting import SMALLEST, Cells, measured, split
 from privclust.algorithms.swapping import swapped
+from privclust.geometry.distances import squared_gaps
 from privclust.geometry.grid import FloatArray, to_grid
 from privclust.geometry.nearest import nearest
 from privclust.geometry.shrinkage import sampling_variance
@@ -82,7 +83,7 @@ def start_from(points: FloatArray, most: int, rng: np.random.Generator) -> Start
     squares = ((points - centers[cluster]) ** 2).sum(axis=1)
     rows = np.bincount(cluster, minlength=len(centers))
     radii = np.sqrt(np.bincount(cluster, squares, len(centers)) / np.maximum(rows, 1))
-    gaps = ((centers[:, None] - centers) ** 2).sum(axis=2)
+    gaps = squared_gaps(centers, centers)
     np.fill_diagonal(gaps, np.inf)
     alone = np.sqrt(np.minimum(gaps.min(axis=1), 1.0)) / 2  # a point by itself has no width
     return Start(centers, np.where(radii > 0, radii, alone))

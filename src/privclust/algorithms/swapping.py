@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from privclust.geometry.distances import squared_gaps
 from privclust.geometry.grid import FloatArray, to_grid
 from privclust.geometry.nearest import nearest
 from privclust.release.clustering import Coreset
@@ -47,13 +48,13 @@ def _best_swap(
     points: FloatArray, weights: FloatArray, centers: FloatArray
 ) -> tuple[int, int, float, float]:
     """Return which centre leaves, at which point it joins, what that saves and the loss before."""
-    squares = ((points[:, None] - centers) ** 2).sum(axis=2)
+    squares = squared_gaps(points, centers)
     owner = squares.argmin(axis=1)
     every = np.arange(len(points))
     first = squares[every, owner]
     squares[every, owner] = np.inf
     second = squares.min(axis=1)
-    anew = ((points[:, None] - points) ** 2).sum(axis=2)
+    anew = squared_gaps(points, points)
     kept = np.minimum(first[:, None], anew)
     gains = weights @ (first[:, None] - kept)
     # What rows of the centre that leaves lose, when they have the next one or the new one.

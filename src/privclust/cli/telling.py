@@ -81,14 +81,15 @@ def told() -> Iterator[None]:
 
 @contextmanager
 def warnings_told() -> Iterator[None]:
-    """Show warnings as messages, without the line of code they come from."""
-    with warnings.catch_warnings(record=True) as found:
+    """Show warnings as messages, at once, without the line of code they come from."""
+
+    def tell(message: Warning | str, *details: object, **others: object) -> None:
+        complain(_at_a_prompt(str(message)))
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            for warning in found:
-                complain(_at_a_prompt(str(warning.message)))
+        warnings.showwarning = tell
+        yield
 
 
 @contextmanager

@@ -19,6 +19,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _LARGEST_EXACT_SQUARE = 2.0**62
+_HALF = 16
 
 UNIT_ROWS_MAX = 1024
 """Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
@@ -237,11 +238,11 @@ def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
         added: IntArray = values.sum(axis=(0, 1), dtype=np.int64)
         return added
     total = np.zeros((n_blocks, width), dtype=np.int64)
-    for touched in range(blocks.shape[1]):
-        for column in range(width):
-            # bincount adds in float64: exact, since 2^20 rows of at most 2^31 stay below 2^53.
-            sums = np.bincount(blocks[:, touched], values[:, touched, column], n_blocks)
-            total[:, column] += sums.astype(np.int64)
+    for column in range(width):
+        # bincount adds in float64: exact, since 2^20 rows of at most 2^31, each once in a block,
+        # stay below 2^53.
+        sums = np.bincount(blocks.ravel(), values[:, :, column].ravel(), n_blocks)
+        total[:, column] = sums.astype(np.int64)
     return total.ravel()
 
 
@@ -254,12 +255,9 @@ def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
     _check_form(query.size, blocks, values)
     n_blocks = query.size // values.shape[2]
     sizes = np.abs(values)
-    lengths = sizes.astype(np.float64)
     kept: NDArray[np.bool_] = sizes.max(axis=(1, 2), initial=0) <= min(bounds.linf, 2**31)
     kept &= sizes.sum(axis=(1, 2)) <= bounds.l1
-    # The float sum of squares only rules out that the exact one has wrapped around.
-    kept &= np.einsum("nqw,nqw->n", lengths, lengths) < _LARGEST_EXACT_SQUARE
-    kept &= np.einsum("nqw,nqw->n", values, values) <= bounds.l2_squared
+    kept &= _squares_within(sizes, bounds.l2_squared)
     kept &= np.count_nonzero(values, axis=(1, 2)) <= bounds.changed
     kept &= ((blocks >= 0) & (blocks < n_blocks)).all(axis=1)
     if bounds.monotone:
@@ -280,3 +278,28 @@ def _check_form(size: int, blocks: IntArray, values: IntArray) -> None:
             "blocks of shape (n, q) need values of shape (n, q, width), and the size of a query "
             f"must be a multiple of the width; got {blocks.shape}, {values.shape}, size {size}."
         )
+
+
+def _squares_within(sizes: IntArray, most: int) -> NDArray[np.bool_]:
+    """Tell for each row of absolute values of at most 2^31 whether their squares keep to `most`.
+
+    The lowest integer, whose absolute value is negative, does not.
+    """
+    if most <= _LARGEST_EXACT_SQUARE / 2:
+        lengths = sizes.astype(np.float64)
+        # The float sum of squares only rules out that the exact one has wrapped around.
+        within: NDArray[np.bool_] = (
+            np.einsum("nqw,nqw->n", lengths, lengths) < _LARGEST_EXACT_SQUARE
+        )
+        within &= np.einsum("nqw,nqw->n", sizes, sizes) <= most
+        return within
+    # Squares of wide rows outgrow 64 bits: each is added up in two halves of its root.
+    high, low = sizes >> _HALF, sizes & (2**_HALF - 1)
+    crossed = np.einsum("nqw,nqw->n", high, low)
+    rest = np.einsum("nqw,nqw->n", low, low) + ((crossed & (2 ** (_HALF - 1) - 1)) << (_HALF + 1))
+    upper = np.einsum("nqw,nqw->n", high, high) + (crossed >> (_HALF - 1)) + (rest >> 2 * _HALF)
+    lower = rest & (2 ** (2 * _HALF) - 1)
+    upper_most, lower_most = min(most >> 2 * _HALF, 2**62), most & (2 ** (2 * _HALF) - 1)
+    within = (upper < upper_most) | ((upper == upper_most) & (lower <= lower_most))
+    within &= sizes.min(axis=(1, 2), initial=0) >= 0
+    return within

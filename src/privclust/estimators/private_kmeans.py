@@ -19,6 +19,8 @@ from privclust.algorithms import private_kmeans, scaling, seeded_kmeans
 from privclust.algorithms.choosing import KPath
 from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER
 from privclust.bounds import Bounds
+from privclust.cost import check_cost
+from privclust.derived_cost import hierarchy_cost, mixture_cost, sample_cost
 from privclust.estimators import methods
 from privclust.estimators.starts import start_of
 from privclust.parameters import seed_of, whole_number
@@ -195,7 +197,8 @@ class PrivateKMeans(
             plan = partial(make_plan, max_clusters=cells)
             fitting.fit(self, table, plan, private_kmeans.run, resume)
         else:
-            start = start_of(self.init, table, CELLS_PER_CLUSTER * self.n_clusters, self.epsilon)
+            most = CELLS_PER_CLUSTER * whole_number("n_clusters", self.n_clusters)
+            start = start_of(self.init, table, most, self.epsilon)
             seeded = partial(seeded_kmeans.plan, max_clusters=cells, start=start)
             fitting.fit(self, table, seeded, seeded_kmeans.run, resume)
         return self
@@ -224,6 +227,7 @@ class PrivateKMeans(
         ``privclust.postprocessing.drawing.draw_hierarchy`` draws it as a tree.
         """
         check_is_fitted(self)
+        check_cost(hierarchy_cost(*self.cluster_centers_.shape), "this hierarchy")
         return hierarchy(self)
 
     def mixture(self) -> Mixture:
@@ -233,6 +237,8 @@ class PrivateKMeans(
         cells they are taken to vary alike and alone (docs/postprocessing.md).
         """
         check_is_fitted(self)
+        cost = mixture_cost(len(self.coreset_.points), *self.cluster_centers_.shape)
+        check_cost(cost, "this mixture")
         return mixture(self)
 
     def sample(self, n_rows: int, random_state: int | None = None) -> Any:
@@ -249,8 +255,9 @@ class PrivateKMeans(
             Seed of the draw, which touches nothing private; by default a new one each time.
         """
         check_is_fitted(self)
-        rng = np.random.default_rng(seed_of(random_state))
-        return sample(self, whole_number("n_rows", n_rows), rng)
+        rng, wanted = np.random.default_rng(seed_of(random_state)), whole_number("n_rows", n_rows)
+        check_cost(sample_cost(wanted, self.cluster_centers_.shape[1]), "this sample")
+        return sample(self, wanted, rng)
 
     predict = methods.predict
     transform = methods.transform

@@ -8,6 +8,7 @@ import numpy as np
 
 from privclust.algorithms.seeded_kmeans import Start, start_from
 from privclust.algorithms.splitting import into_ball
+from privclust.cost import check_cost, start_cost
 from privclust.errors import ParameterError, shown
 from privclust.release.places import in_ball
 from privclust.stating import check_dependency
@@ -42,6 +43,7 @@ def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
     within = domain.reach / domain.spread
     inside = into_ball(np.clip(in_ball(domain, points), -within, within))
     if not hasattr(init, "cluster_radii_") or len(points) > most:
+        check_cost(start_cost(len(points), most, domain.center.size), "merging the points of init")
         return start_from(inside, most, np.random.default_rng(0))
     rescaled = float(np.mean(init.domain_.spread / domain.spread))
     return Start(inside, np.asarray(init.cluster_radii_ * rescaled))

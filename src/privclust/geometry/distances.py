@@ -1,4 +1,4 @@
-"""Reading a noisy histogram of distances: quantiles, and how far to clip."""
+"""Distances of public points, and what a noisy histogram of distances says of rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,22 @@ from privclust.geometry.grid import FloatArray
 _RELATIVE_EDGES: FloatArray = np.exp2(np.arange(-1.0, 8.0))
 _CLEAR = 3.0
 """Bins with fewer rows than this many standard deviations are taken to be empty."""
+
+
+def squared_gaps(points: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the squared distance of each point to each of the others, point by point.
+
+    All differences at once would take as many times the memory as there are columns.
+
+    Examples
+    --------
+    >>> squared_gaps(np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([[0.0, 4.0]])).tolist()
+    [[16.0], [25.0]]
+    """
+    found = np.empty((len(points), len(others)))
+    for number, point in enumerate(points):
+        found[number] = ((point - others) ** 2).sum(axis=1)
+    return found
 
 
 def edges_around(radius: float) -> FloatArray:

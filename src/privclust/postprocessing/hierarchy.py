@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from privclust.errors import ParameterError, shown
+from privclust.geometry.distances import squared_gaps
 from privclust.geometry.grid import FloatArray, IntArray
 from privclust.release.places import in_ball, in_units
 
@@ -98,7 +99,7 @@ def hierarchy(model: Any) -> Hierarchy:
 def _cheapest(points: FloatArray, sizes: FloatArray, there: list[int]) -> tuple[int, int, float]:
     """Return the two that raise the summed squares least when merged, and by how much."""
     some, held = points[there], sizes[there]
-    squares = ((some[:, None] - some) ** 2).sum(axis=2)
+    squares = squared_gaps(some, some)
     costs = squares * held[:, None] * held / (held[:, None] + held)
     costs[np.tril_indices(len(there))] = np.inf
     one, other = np.unravel_index(int(costs.argmin()), costs.shape)

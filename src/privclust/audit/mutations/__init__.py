@@ -7,6 +7,7 @@ test must turn red; a test suite that stays green with a bug of this list plante
 from privclust.audit.mutations.accounting import ACCOUNTING
 from privclust.audit.mutations.algorithms import ALGORITHMS
 from privclust.audit.mutations.base import Mutation, plant
+from privclust.audit.mutations.cost import COST
 from privclust.audit.mutations.engines import ENGINES
 from privclust.audit.mutations.federation import FEDERATION
 from privclust.audit.mutations.noise import NOISE
@@ -37,4 +38,5 @@ CATALOGUE = (
     *ALGORITHMS,
     *STATEMENTS,
     *WIRE,
+    *COST,
 )
