@@ -22,6 +22,7 @@ from privclust.engines.schema import Schema
 from privclust.engines.sources import Source, source_of
 from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
+from privclust.engines.types import check_source_types, check_types
 from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import Mixed, Use
@@ -86,6 +87,7 @@ def open_table(
     uses = _vectors(whole) if _counts_directions(model) else named
     schema = whole.features(unit.column, None if source is None else named, uses)
     domain, origin = _domain(model, schema, around)
+    _check_types(X, source, schema, domain, unit)
     opened: Callable[[Domain], Engine] = partial(NumpyEngine, X, unit=unit)
     if source is not None:
         opened = partial(_elsewhere, source, schema, unit=unit)
@@ -101,6 +103,7 @@ def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTabl
         return OpenTable(engine, federation.schema, domain, origin, engine.close)
     source = lake_of(X) or source_of(X)
     schema = (schema_of(X) if source is None else source.schema).noted(unit.column, domain)
+    _check_types(X, source, schema, domain, unit)
     if source is None:
         return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
     return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
@@ -149,6 +152,8 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
             "The feature names should match those that were passed during fit, in the same order."
         )
 
+    _check_types(X, source, schema, domain, Unit(unit))
+
     def parts() -> Iterator[FloatArray]:
         if source is None:
             yield read_rows(X, 0, len(X), domain, unit)
@@ -164,6 +169,16 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
 @guarded
 def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[FloatArray]) -> Any:
     return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
+
+
+def _check_types(
+    X: Any, source: Source | Lake | None, schema: Schema, domain: Domain, unit: Unit
+) -> None:
+    """Refuse types that cannot be read, by a table of no rows; those of a lake are all known."""
+    if source is None:
+        check_types(X, domain, unit)
+    elif isinstance(source, Source):
+        check_source_types(source, schema.names or (), domain, unit)
 
 
 def _elsewhere(source: Source | Lake, schema: Schema, domain: Domain, unit: Unit) -> Engine:
