@@ -29,6 +29,7 @@ from privclust.mixed import Mixed, Use
 from privclust.parameters import Parameters, number, parameters_of, unit_of
 from privclust.profiled import Profiled
 from privclust.sphere import Sphere
+from privclust.tracebacks import clears_frames
 
 MEASURED = "private"
 """The scale that is measured and paid for."""
@@ -54,15 +55,15 @@ class OpenTable:
         return tuple(engine.attendance) if isinstance(engine, FederatedEngine) else None
 
 
+@clears_frames
 def open_table(
     model: Any, X: Any, around: Domain | None = None, *, may_measure_scale: bool = False
 ) -> OpenTable:
     """Put a table behind an engine.
 
     Of a table in memory all columns are clustered but that of ids; of one elsewhere those that
-    bounds name, if they are given by name. The caller then deletes its own reference, so that once
-    parameters are checked no frame of ours shows rows, should a debugger print the variables of a
-    traceback. `around` is a domain that public data give, in place of bounds and radius.
+    bounds name, if they are given by name. `around` is a domain that public data give, in place of
+    bounds and radius.
     """
     given = parameters_of(model)
     unit = unit_of(given)
@@ -94,6 +95,7 @@ def open_table(
     return OpenTable(opened(domain), schema, domain, origin, reopened=opened)
 
 
+@clears_frames
 def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTable:
     """Put a table behind an engine that reads the columns of a profile by their names."""
     unit = unit_of(parameters_of(model))
@@ -123,6 +125,7 @@ def check_can_be_labelled(X: Any) -> None:
         )
 
 
+@clears_frames
 def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
     """Apply `work` to the rows of a table on the grid, part by part, and put results together.
 
