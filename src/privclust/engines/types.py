@@ -35,7 +35,7 @@ def check_types(table: Any, domain: Domain, unit: Unit) -> None:
     >>> from privclust.engines.base import ROW
     >>> check_types(np.zeros((3, 1)), Box([0], [1]), ROW)
     """
-    empty = table[:0]
+    empty = _no_rows(table)
     if _fails(read_table, empty, domain, unit):
         raise ColumnTypeError(f"columns of types that cannot be read: {_listed(empty)}. {_REMEDY}")
 
@@ -51,6 +51,12 @@ def check_source_types(source: Source, columns: Sequence[str], domain: Domain, u
         if _fails(_read_batch, cells, columns, domain, unit):
             listed = ", ".join(f"{field.name!r} ({field.type})" for field in cells.schema)
             raise ColumnTypeError(f"columns of types that cannot be read: {listed}. {_REMEDY}")
+
+
+@guarded
+def _no_rows(table: Any) -> Any:
+    # Guarded, because the table may be of a class that looks at rows all the same.
+    return table[:0]
 
 
 def _read_batch(cells: Any, columns: Sequence[str], domain: Domain, unit: Unit) -> None:
