@@ -1,4 +1,4 @@
-"""What one odd cell costs: passes over a clean CSV file and over ones with an odd cell, by turns."""
+"""What an odd cell costs: passes over a clean CSV file and over ones with one, by turns."""
 
 from __future__ import annotations
 
