@@ -80,6 +80,7 @@ def test_a_command_that_fails_anywhere_shows_no_cell(
     for name in names:
         (out / "labels.parquet").unlink(missing_ok=True)
         (out / "bounds.toml").unlink(missing_ok=True)
+        (out / "model.json").unlink(missing_ok=True)
         with failing(name, SECRET):
             result = privclust(*words)
         assert result.exit_code != 0 or not result.exception, name

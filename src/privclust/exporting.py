@@ -83,9 +83,10 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
 
 
 def _place(table: object, dialect: Dialect) -> str:
-    parts = tuple(table.split(".")) if isinstance(table, str) else table
-    named = isinstance(parts, tuple) and all(isinstance(part, str) and part for part in parts)
-    if not named or not parts or "\0" in "".join(parts):
+    parts: tuple[Any, ...] = table if isinstance(table, tuple) else ()
+    if isinstance(table, str):
+        parts = tuple(table.split("."))
+    if not parts or not all(isinstance(part, str) and part and "\0" not in part for part in parts):
         raise ParameterError(
             "table must be a name such as 'visits' or 'clinic.visits', or a tuple of names such as "
             f"('clinic', 'visits.2026'), none of them empty; got {shown(table)}."

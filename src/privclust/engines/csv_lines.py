@@ -11,7 +11,8 @@ BLOCK_BYTES = 2**23
 """What Arrow reads of a CSV file at a time; a line must not be longer."""
 _PIECE = 2**14
 _END = re.compile(rb"[\r\n]")
-_CELL = re.compile(rb'(?:"(?:[^"]++|"")*+"|(?!")[^,]*+)(,|\Z)')
+_CONTENT = rb'(?:"(?:[^"]++|"")*+"|(?!")[^,]*+)'
+_CELL = re.compile(_CONTENT + rb"(,|\Z)")
 
 
 class WholeLines:
@@ -31,7 +32,8 @@ class WholeLines:
     def __init__(self, stream: Any, n_columns: int) -> None:
         self._stream = stream
         self._no_row = b"," * n_columns  # a cell too many
-        self._n_columns = n_columns
+        others = b"(?:%b,){%d}" % (_CONTENT, n_columns - 1)
+        self._row = re.compile(others + _CONTENT) if n_columns else None
         self._begun = self._ready = b""
 
     def read(self, size: int) -> bytes:
@@ -56,13 +58,19 @@ class WholeLines:
         kept: list[bytes] = []
         copied = 0
         for begin, end in _odd_lines(lines, begun):
-            if not self._is_row(lines[begin:end]):
+            if not self._is_row(lines, begin, end):
                 kept += [lines[copied:begin], self._no_row]
                 copied = end
         return b"".join([*kept, lines[copied:]]) if kept else lines
 
-    def _is_row(self, line: bytes) -> bool:
-        return len(line) < BLOCK_BYTES and (n_cells(line) == self._n_columns or _is_text(line))
+    def _is_row(self, lines: bytes, begin: int, end: int) -> bool:
+        if end - begin >= BLOCK_BYTES:
+            return False
+        if self._row is not None and self._row.fullmatch(lines, begin, end):
+            return True
+        line = lines[begin:end]
+        n_cells(line)  # fails at an open quote
+        return _is_text(line)
 
 
 def _odd_lines(lines: bytes, begun: int) -> Iterator[tuple[int, int]]:
