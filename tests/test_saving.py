@@ -204,8 +204,11 @@ def test_a_model_that_was_not_fitted_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.attack
-def test_paid_model_is_not_written_over_unless_told_so(file: Path, tmp_path: Path) -> None:
-    model, there = load(file), tmp_path / "there.json"
+def test_paid_model_is_not_written_over_unless_told_so(tmp_path: Path) -> None:
+    model, there = (
+        DPLloyd(1, delta=1e-6, radius=1.0).fit(np.zeros((50, 1))),
+        tmp_path / "there.json",
+    )
     there.write_text("paid for")
     with pytest.raises(FileExistsError, match="overwrite=True"):
         save(model, there)
