@@ -40,7 +40,9 @@ ROOMS = {
     "geometry": ("geometry",),
 }
 """Each room, and the modules in it."""
-UNDER_THE_STAIRS = ("__init__", "canvas", "errors", "json_schema", "version")
+UNDER_THE_STAIRS = (
+    *("__init__", "canvas", "errors", "json_schema", "regular_files", "tracebacks", "version"),
+)
 """Small things that everybody may use, and the list of public names: not drawn."""
 COLORS = {"privacy: the door": "#fff3d6", "engines: the rows": "#fbeeee"}
 WIDTH, HEIGHT = 1.95, 0.42

@@ -10,6 +10,7 @@ With ``--ledger`` the budget is charged there, and the table must be known to it
 from __future__ import annotations
 
 import argparse
+import os
 
 from pyspark.sql import SparkSession
 
@@ -29,6 +30,8 @@ def main() -> None:
     parser.add_argument("--ledger")
     parser.add_argument("--files", action="store_true", help="the table is a path")
     given = parser.parse_args()
+    if os.path.exists(given.model):
+        parser.error("the model file exists. Name another, before anything is paid for.")
     session = SparkSession.builder.appName("privclust").getOrCreate()
     model = PrivateKMeans(
         given.clusters,

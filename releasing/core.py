@@ -60,7 +60,7 @@ def nothing_else_installed(environment: Environment) -> str:
 def command_names_its_extra(environment: Environment) -> str:
     """Type the command where the extra cli is missing."""
     done = environment.run("privclust", "--help")
-    if done.returncode != MISSING_EXTRA or 'pip install "privclust[cli]"' not in done.stderr:
+    if done.returncode != MISSING_EXTRA or 'pip install ".[cli]"' not in done.stderr:
         raise ReleaseError(f"without its extra the command left with {done.returncode}.")
     return "the command says which extra it needs"
 

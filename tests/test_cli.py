@@ -172,7 +172,7 @@ def test_it_is_a_module_too_and_says_which_extra_it_needs() -> None:
     assert "remaining" in helped.stdout
     code = "import sys; sys.modules['typer'] = None; from privclust.__main__ import main; main()"
     refused = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert 'pip install "privclust[cli]"' in refused.stderr
+    assert 'pip install ".[cli]"' in refused.stderr
     assert refused.returncode == 13
 
 

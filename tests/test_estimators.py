@@ -176,6 +176,8 @@ class Rotten(np.ndarray[Any, Any]):
     """Rows that fail when read, with a cell's value in the message."""
 
     def __getitem__(self, item: Any) -> Any:
+        if item == slice(None, 0):
+            return np.zeros((0, 2))
         raise OSError(f"cannot read {CANARY}")
 
     def __repr__(self) -> str:

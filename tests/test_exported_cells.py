@@ -101,6 +101,41 @@ def test_postgres_reads_cells_as_engines_do(name: str, database: str) -> None:
     assert in_unit(column, found) == pytest.approx(expected(column, cells), abs=2e-6)
 
 
+ESCAPES = ("\\", "\\'", "\\\\'", "\\n", "'", "''", "\\'); DROP TABLE t; --", "plain")
+
+
+@pytest.mark.parametrize("setting", ["on", "off"])
+def test_postgres_reads_levels_alike_whatever_its_strings_conform_to(
+    setting: str, database: str
+) -> None:
+    column = CategoryColumn("c", ESCAPES)
+    cells = pa.array([*ESCAPES, None, "\n"])
+    listed = ", ".join(features(Mixed((column,)), ["c"], "postgres"))
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE TABLE t (id serial, c text)")
+        for cell in cells.to_pylist():
+            connection.execute("INSERT INTO t (c) VALUES (%s)", [cell])
+        connection.execute(f"SET standard_conforming_strings = {setting}".encode())
+        question = f"SELECT {listed} FROM t AS given ORDER BY id".encode()
+        found = connection.execute(question).fetchall()
+    assert in_unit(column, found) == pytest.approx(expected(column, cells), abs=2e-6)
+
+
+def test_duckdb_reads_levels_with_escapes() -> None:
+    column, cells = CategoryColumn("c", ESCAPES), pa.array([*ESCAPES, None, "\n"])
+    with duckdb.connect() as database:
+        database.register("t", pa.table({"c": cells}))
+        listed = ", ".join(features(Mixed((column,)), ["c"], "duckdb"))
+        found = database.execute(f"SELECT {listed} FROM t AS given").fetchall()
+    assert in_unit(column, found) == pytest.approx(expected(column, cells), abs=2e-6)
+
+
+@pytest.mark.attack
+def test_postgres_literal_with_a_backslash_says_that_it_escapes() -> None:
+    (first, _) = features(Mixed((CategoryColumn("c", ("\\'", "b")),)), ["c"], "postgres")
+    assert r"= E'\\''' THEN" in first
+
+
 def _typed(cell: object) -> str:
     text = str(cell).replace("'", "''")
     return f"'{text}'"

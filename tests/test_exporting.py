@@ -182,7 +182,50 @@ def test_the_first_line_says_what_the_labels_are() -> None:
 def test_spark_quotes_names_its_own_way() -> None:
     text = to_sql(fitted(("age", "b c"), k=2), "spark", "db.visits")
     assert "CAST(given.`b c` AS DOUBLE)" in text
-    assert "FROM db.visits AS given" in text
+    assert "FROM `db`.`visits` AS given" in text
+
+
+ATTACK = 't AS given; DROP TABLE t; --"'
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("table", [ATTACK, (ATTACK,), ("my schema", ATTACK)])
+def test_name_of_the_table_is_nowhere_but_in_quotes(table: Any) -> None:
+    for dialect, mark in (("duckdb", '"'), ("postgres", '"'), ("spark", "`")):
+        text = to_sql(fitted(("age",), k=2), dialect, table)  # type: ignore[arg-type]
+        bare = re.sub(f"{mark}(?:[^{mark}]|{mark}{mark})*{mark}", "", text.split("\n", 1)[1])
+        assert "DROP" not in bare
+        assert ";" not in bare
+
+
+@pytest.mark.parametrize(
+    ("table", "schema", "name"),
+    [
+        ("s.t", "s", "t"),
+        (("s", "t"), "s", "t"),
+        (("My schema", "a.b"), "My schema", "a.b"),
+        (('q"', ATTACK), 'q"', ATTACK),
+    ],
+)
+def test_table_in_a_schema_is_found(table: Any, schema: str, name: str, database: str) -> None:
+    model = fitted(("age",), k=2)
+    place = f"{quoted(schema)}.{quoted(name)}"
+    steps = [
+        f"CREATE SCHEMA {quoted(schema)}",
+        f"CREATE TABLE {place} (age double precision)",
+        f"INSERT INTO {place} VALUES (1), (NULL)",
+    ]
+    assert len(execute(database, *steps, to_sql(model, "postgres", table))) == 2
+    with duckdb.connect() as connection:
+        for step in steps:
+            connection.execute(step)
+        assert len(connection.execute(to_sql(model, "duckdb", table)).fetchall()) == 2
+
+
+@pytest.mark.parametrize("table", ["", "a..b", ".t", (), ("a", ""), ("a", 1), 7, "a\0b", ["t"]])
+def test_what_is_no_name_of_a_table_is_refused(table: Any) -> None:
+    with pytest.raises(ParameterError, match="table must be"):
+        to_sql(fitted(("age",), k=2), "duckdb", table)
 
 
 def test_nothing_of_a_model_file_is_text_of_the_query() -> None:

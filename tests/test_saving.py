@@ -203,6 +203,20 @@ def test_a_model_that_was_not_fitted_is_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "model.json").exists()
 
 
+@pytest.mark.attack
+def test_paid_model_is_not_written_over_unless_told_so(tmp_path: Path) -> None:
+    model, there = (
+        DPLloyd(1, delta=1e-6, radius=1.0).fit(np.zeros((50, 1))),
+        tmp_path / "there.json",
+    )
+    there.write_text("paid for")
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        save(model, there)
+    assert there.read_text() == "paid for"
+    save(model, there, overwrite=True)
+    assert load(there).n_clusters == model.n_clusters
+
+
 # What is in it -----------------------------------------------------------------------------------
 
 

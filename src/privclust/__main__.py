@@ -6,6 +6,8 @@ import signal
 import sys
 from typing import NoReturn
 
+from privclust.errors import needs_extra
+
 MISSING_EXTRA = 13
 
 
@@ -20,9 +22,7 @@ def main() -> None:
         from privclust.cli import app
     except ImportError as error:
         missing = f" ({error.name} is missing)" if error.name else ""
-        sys.stderr.write(
-            f'privclust: this needs an extra: pip install "privclust[cli]"{missing}.\n'
-        )
+        sys.stderr.write(f"privclust: {needs_extra('cli')}{missing}.\n")
         sys.exit(MISSING_EXTRA)
     except KeyboardInterrupt:
         sys.exit(130)

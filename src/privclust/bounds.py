@@ -16,6 +16,7 @@ from privclust.declared import declared_column, pair_of
 from privclust.domain import Box
 from privclust.errors import BoundsError, ColumnError, shown
 from privclust.mixed import Column, Mixed, NumberColumn
+from privclust.regular_files import read_regular
 
 Bounds: TypeAlias = (
     Mapping[str, tuple[float, float]] | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]
@@ -27,6 +28,8 @@ Declarations: TypeAlias = (
 """Bounds by name, for columns of any kind."""
 
 ORIGINS = ("domain knowledge", "public data", "private release")
+BYTES_MAX = 2**26
+"""What a bounds file may have, which is enough for hundreds of thousands of columns."""
 UNSTATED = "typed at the call; where they come from was not stated"
 SERVER_DATA = "public data of the server"
 NOT_NEEDED = "none are needed: rows count by their direction alone"
@@ -142,14 +145,9 @@ def _declared(name: str, given: object) -> Column:
 
 
 def _content(file: Path) -> dict[str, Any]:
+    text = _text(file)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise BoundsError(
-            f"the bounds file {file.name!r} cannot be read. Check its path and your rights to it."
-        ) from None
-    except UnicodeDecodeError:
-        raise BoundsError(f"the bounds file {file.name!r} is not written in UTF-8.") from None
+        content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BoundsError(
             f"the bounds file {file.name!r} is not valid TOML: {_toml_fault(error)}."
@@ -167,6 +165,18 @@ def _content(file: Path) -> dict[str, Any]:
             "[columns.'age'] with type, lower and upper."
         )
     return content
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_regular(file, BYTES_MAX).decode("utf-8")
+    except OSError:
+        wrong = "cannot be read. Check its path and your rights to it"
+    except UnicodeDecodeError:
+        wrong = "is not written in UTF-8"
+    except ValueError as error:
+        wrong = f"cannot be read: {error}. Name a file that 'privclust bounds init' wrote"
+    raise BoundsError(f"the bounds file {file.name!r} {wrong}.")
 
 
 def _toml_fault(error: Exception) -> str:

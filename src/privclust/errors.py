@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from privclust.version import __version__
+
 _LONGEST = 80
 
 
@@ -19,6 +21,21 @@ def shown(value: object) -> str:
         text = repr(value)
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"a value of type {type(value).__name__}"
+
+
+def needs_extra(extra: str) -> str:
+    """Return how to install an extra, as long as the library is on no package index.
+
+    Examples
+    --------
+    >>> print(needs_extra("cli")[:44])
+    this needs an extra: pip install ".[cli]" in
+    """
+    wheel = f"privclust-{__version__}-py3-none-any.whl"
+    return (
+        f'this needs an extra: pip install ".[{extra}]" in a clone of privclust, or pip install '
+        f'"{wheel}[{extra}]" where its wheel is'
+    )
 
 
 class BoundsError(ValueError):

@@ -100,7 +100,7 @@ def _cell(column: Column, dialect: Dialect) -> str:
 
 
 def quoted(name: str, dialect: Dialect) -> str:
-    """Return the name of a column as SQL."""
+    """Return the name of a column or a table as SQL."""
     mark = "`" if dialect == "spark" else '"'
     return mark + name.replace(mark, mark * 2) + mark
 
@@ -112,4 +112,8 @@ def _literal(text: str, dialect: Dialect) -> str:
         )
     if dialect == "spark":
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return "'" + text.replace("'", "''") + "'"
+    escaped = text.replace("'", "''")
+    if dialect == "postgres" and "\\" in text:
+        # What a backslash means in a plain text depends on a setting of the server.
+        return "E'" + escaped.replace("\\", "\\\\") + "'"
+    return f"'{escaped}'"

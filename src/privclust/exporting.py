@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from privclust.domain import Box
-from privclust.errors import ParameterError
-from privclust.exported_cells import Dialect, features
+from privclust.errors import ParameterError, shown
+from privclust.exported_cells import Dialect, features, quoted
 from privclust.mixed import Mixed
 from privclust.version import __version__
 
 
-def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
+def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_table") -> str:
     """Return a query that adds a column ``cluster`` to the rows of `table`.
 
     It follows `predict`, up to the grid on which that compares distances and the ruler off which it
@@ -27,8 +27,11 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
         With names of columns, which the table must have too.
     dialect : {"duckdb", "postgres", "spark"}
         Whose SQL to write.
-    table : str, default="your_table"
-        The table to label; the default is a blank to fill in.
+    table : str or tuple of str, default="your_table"
+        The table to label; the default is a blank to fill in. A text is split at its dots, as in
+        "clinic.visits"; a tuple such as ("clinic", "visits.2026") holds names as they are. All are
+        quoted, so that they must be spelled as the database keeps them: PostgreSQL keeps names in
+        lower case if they were made without quotes.
 
     Examples
     --------
@@ -38,7 +41,7 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
     >>> rows = pd.DataFrame(np.zeros((1000, 1)), columns=["age"])
     >>> model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(rows)
     >>> print(to_sql(model, "duckdb", "patients").splitlines()[-3])
-    FROM patients AS given,
+    FROM "patients" AS given,
     """
     if dialect not in get_args(Dialect):
         raise ParameterError(
@@ -52,6 +55,7 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
             "only models with column names and bounds by column can be written as SQL. Fit a table "
             "that has column names, with bounds."
         )
+    place = _place(table, dialect)
     bounded = [
         f"{feature} AS x{place}"
         for place, feature in enumerate(features(domain, list(map(str, names)), dialect))
@@ -72,10 +76,22 @@ def to_sql(model: Any, dialect: Dialect, table: str = "your_table") -> str:
         f"-- {type(model).__name__}, {len(numbers)} clusters, by privclust "
         f"{__version__}. Labels of protected rows are protected data.\n{warning}"
         f"SELECT given.*,\n  CASE\n{cases}\n  END AS cluster\n"
-        f"FROM {table} AS given,\n"
+        f"FROM {place} AS given,\n"
         f"LATERAL (SELECT {_listed(bounded)}) AS bounded,\n"
         f"LATERAL (SELECT {_listed(distances)}) AS apart"
     )
+
+
+def _place(table: object, dialect: Dialect) -> str:
+    parts: tuple[Any, ...] = table if isinstance(table, tuple) else ()
+    if isinstance(table, str):
+        parts = tuple(table.split("."))
+    if not parts or not all(isinstance(part, str) and part and "\0" not in part for part in parts):
+        raise ParameterError(
+            "table must be a name such as 'visits' or 'clinic.visits', or a tuple of names such as "
+            f"('clinic', 'visits.2026'), none of them empty; got {shown(table)}."
+        )
+    return ".".join(quoted(part, dialect) for part in parts)
 
 
 def _distance(center: Sequence[float], domain: Box | Mixed) -> str:

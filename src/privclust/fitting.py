@@ -120,7 +120,7 @@ def fit(
             f"delta={delta:g} is more than one over the number of rows, "
             f"about {found.n_rows:,}: so large, it would allow to publish a row as it is. Type a "
             f"value well below, such as {10.0 ** -(len(str(found.n_rows)) + 1):g}.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

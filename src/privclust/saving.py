@@ -26,6 +26,7 @@ from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.profiled import labels_of, number_of
 from privclust.profiling import Profile
+from privclust.regular_files import holds_something, read_regular
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball, in_units
@@ -49,7 +50,7 @@ _ARRAYS = {
 }
 
 
-def save(model: Any, path: str | Path) -> None:
+def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a fitted estimator to a JSON file (model.schema.json describes it).
 
     It holds what was released and what is public, and no path, time or place.
@@ -59,7 +60,9 @@ def save(model: Any, path: str | Path) -> None:
     model : fitted estimator
         Any of this library.
     path : str or Path
-        Where to write; a file that is there is replaced.
+        Where to write.
+    overwrite : bool, default=False
+        Write over a file that is there and not empty, which may be a model that was paid for.
 
     Examples
     --------
@@ -71,7 +74,7 @@ def save(model: Any, path: str | Path) -> None:
     ...     bool((load(file.name).cluster_centers_ == model.cluster_centers_).all())
     True
     """
-    Path(path).write_text(to_json(model), encoding="utf-8")
+    _write(to_json(model), Path(path), overwrite)
 
 
 def load(path: str | Path) -> Any:
@@ -87,7 +90,7 @@ def load(path: str | Path) -> Any:
     return _loaded(Path(path), "model", _from_content, "privclust.save or 'privclust fit'")
 
 
-def save_profile(profile: Profile, path: str | Path) -> None:
+def save_profile(profile: Profile, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a profile to a JSON file (profile.schema.json describes it).
 
     It is a file of its own, because it has a run and a price of its own in the ledger and may be
@@ -99,9 +102,11 @@ def save_profile(profile: Profile, path: str | Path) -> None:
     profile : Profile
         What an estimator's `profile` returned.
     path : str or Path
-        Where to write; a file that is there is replaced.
+        Where to write.
+    overwrite : bool, default=False
+        Write over a file that is there and not empty, which may be a profile that was paid for.
     """
-    Path(path).write_text(profile_to_json(profile), encoding="utf-8")
+    _write(profile_to_json(profile), Path(path), overwrite)
 
 
 def load_profile(path: str | Path) -> Profile:
@@ -119,11 +124,19 @@ def load_profile(path: str | Path) -> Profile:
     return found
 
 
+def _write(text: str, file: Path, overwrite: bool) -> None:
+    if not overwrite and holds_something(file):
+        raise FileExistsError(
+            f"the file {file.name!r} is there already, and what it holds may have been paid for. "
+            "Name another file, or pass overwrite=True."
+        )
+    file.write_text(text, encoding="utf-8")
+
+
 def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
-        if file.stat().st_size > BYTES_MAX:
-            raise ValueError(f"it has more than {BYTES_MAX:,} bytes")
-        content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
+        text = read_regular(file, BYTES_MAX).decode("utf-8")
+        content = json.loads(text, parse_constant=_refuse)
         wrong = fault(content, _schema(kind))
         if wrong is None:
             return make(content)

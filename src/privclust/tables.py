@@ -22,12 +22,14 @@ from privclust.engines.schema import Schema
 from privclust.engines.sources import Source, source_of
 from privclust.engines.spark import SparkEngine, SparkUnitsEngine
 from privclust.engines.spilled import SpilledEngine
+from privclust.engines.types import check_source_types, check_types
 from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.geometry.grid import FloatArray
 from privclust.mixed import Mixed, Use
 from privclust.parameters import Parameters, number, parameters_of, unit_of
 from privclust.profiled import Profiled
 from privclust.sphere import Sphere
+from privclust.tracebacks import clears_frames
 
 MEASURED = "private"
 """The scale that is measured and paid for."""
@@ -53,15 +55,15 @@ class OpenTable:
         return tuple(engine.attendance) if isinstance(engine, FederatedEngine) else None
 
 
+@clears_frames
 def open_table(
     model: Any, X: Any, around: Domain | None = None, *, may_measure_scale: bool = False
 ) -> OpenTable:
     """Put a table behind an engine.
 
     Of a table in memory all columns are clustered but that of ids; of one elsewhere those that
-    bounds name, if they are given by name. The caller then deletes its own reference, so that once
-    parameters are checked no frame of ours shows rows, should a debugger print the variables of a
-    traceback. `around` is a domain that public data give, in place of bounds and radius.
+    bounds name, if they are given by name. `around` is a domain that public data give, in place of
+    bounds and radius.
     """
     given = parameters_of(model)
     unit = unit_of(given)
@@ -86,12 +88,14 @@ def open_table(
     uses = _vectors(whole) if _counts_directions(model) else named
     schema = whole.features(unit.column, None if source is None else named, uses)
     domain, origin = _domain(model, schema, around)
+    _check_types(X, source, schema, domain, unit)
     opened: Callable[[Domain], Engine] = partial(NumpyEngine, X, unit=unit)
     if source is not None:
         opened = partial(_elsewhere, source, schema, unit=unit)
     return OpenTable(opened(domain), schema, domain, origin, reopened=opened)
 
 
+@clears_frames
 def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTable:
     """Put a table behind an engine that reads the columns of a profile by their names."""
     unit = unit_of(parameters_of(model))
@@ -101,6 +105,7 @@ def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTabl
         return OpenTable(engine, federation.schema, domain, origin, engine.close)
     source = lake_of(X) or source_of(X)
     schema = (schema_of(X) if source is None else source.schema).noted(unit.column, domain)
+    _check_types(X, source, schema, domain, unit)
     if source is None:
         return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
     return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
@@ -120,6 +125,7 @@ def check_can_be_labelled(X: Any) -> None:
         )
 
 
+@clears_frames
 def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
     """Apply `work` to the rows of a table on the grid, part by part, and put results together.
 
@@ -149,6 +155,8 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
             "The feature names should match those that were passed during fit, in the same order."
         )
 
+    _check_types(X, source, schema, domain, Unit(unit))
+
     def parts() -> Iterator[FloatArray]:
         if source is None:
             yield read_rows(X, 0, len(X), domain, unit)
@@ -164,6 +172,16 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
 @guarded
 def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[FloatArray]) -> Any:
     return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
+
+
+def _check_types(
+    X: Any, source: Source | Lake | None, schema: Schema, domain: Domain, unit: Unit
+) -> None:
+    """Refuse types that cannot be read, by a table of no rows; those of a lake are all known."""
+    if source is None:
+        check_types(X, domain, unit)
+    elif isinstance(source, Source):
+        check_source_types(source, schema.names or (), domain, unit)
 
 
 def _elsewhere(source: Source | Lake, schema: Schema, domain: Domain, unit: Unit) -> Engine:

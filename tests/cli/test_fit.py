@@ -85,7 +85,8 @@ def test_next_week_starts_from_this_weeks_model_and_has_its_own_share(tmp_path: 
     assert [run.facts["period"] for run in runs] == ["2026-W07", "2026-W08"]
     (start,) = load(second).privacy_statement_.dependencies
     assert (start.role, start.run.name) == ("start", runs[0].name)
-    assert fit(*paid, "--period", "2026-W08", "--out", second).exit_code == 8
+    third = str(tmp_path / "third.json")
+    assert fit(*paid, "--period", "2026-W08", "--out", third).exit_code == 8
 
 
 @pytest.mark.parametrize(

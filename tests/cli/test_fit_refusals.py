@@ -105,7 +105,7 @@ def test_what_is_typed_wrongly_is_said_once_and_has_its_code(
 
 def test_a_refused_fit_leaves_no_file(tmp_path: Path) -> None:
     out = tmp_path / "model.json"
-    failing = ("--epsilon", 0, "--out", out)
+    failing = ("--epsilon", 0, "--out", out, "--force")
     told(privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *failing), 3)
     assert not out.exists()
 
@@ -213,10 +213,24 @@ def test_nothing_is_spent_on_a_model_that_cannot_be_written(
     assert left(ledger) == before
 
 
+@pytest.mark.attack
+def test_model_that_is_there_is_kept_and_nothing_is_spent_unless_forced(
+    ledger: str, tmp_path: Path
+) -> None:
+    before, out = left(ledger), tmp_path / "paid.json"
+    out.write_text("paid for")
+    paid = ("--ledger", ledger, "--dataset", "visits", "--out", out)
+    words = ("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *paid)
+    told(privclust(*words), 10, "paid.json could not be written", "--force")
+    assert (left(ledger), out.read_text()) == (before, "paid for")
+    assert privclust(*words, "--force").exit_code == 0
+    assert "privclust model" in out.read_text()
+
+
 def test_a_refused_fit_leaves_the_model_file_that_was_there(tmp_path: Path) -> None:
     out = tmp_path / "model.json"
     out.write_text("a model")
-    failing = ("--epsilon", 0, "--out", out)
+    failing = ("--epsilon", 0, "--out", out, "--force")
     told(privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *failing), 3)
     assert out.read_text() == "a model"
 
@@ -233,8 +247,8 @@ def test_a_fit_does_not_write_over_what_it_reads(out: str, tmp_path: Path) -> No
 def test_the_model_may_lie_beside_the_tables(tmp_path: Path) -> None:
     place = lay_out(tmp_path) / "parts"
     given = ("--bounds", tmp_path / "visits.toml", *FAST, "--out", place / "model.json")
-    for _ in range(2):
-        done = privclust("fit", place / "*.parquet", *given)
+    for again in ((), ("--force",)):
+        done = privclust("fit", place / "*.parquet", *given, *again)
         assert done.exit_code == 0, done.output
 
 

@@ -203,4 +203,4 @@ def test_a_page_never_replaces_its_model(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_page_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "privclust.reporting", None)
-    told(privclust("report", "model.json"), 13, 'pip install "privclust[report]"')
+    told(privclust("report", "model.json"), 13, 'pip install ".[report]"')

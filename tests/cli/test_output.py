@@ -113,6 +113,38 @@ def test_a_file_keeps_the_rights_that_others_have_to_it(mode: int, tmp_path: Pat
     assert stat.S_IMODE(out.stat().st_mode) == mode
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("mode", [0o666, 0o644, 0o600])
+def test_labels_are_for_the_owner_whoever_might_read_what_was_there(
+    mode: int, tmp_path: Path
+) -> None:
+    out = tmp_path / "labels"
+    out.touch()
+    out.chmod(mode)
+    with replacing(out, "", rights=FOR_THE_OWNER) as file:
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        file.write_text("labels")
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+
+
+def test_file_that_may_not_be_replaced_is_refused_before_anything_happens(tmp_path: Path) -> None:
+    out, begun = tmp_path / "out", False
+    out.write_text("paid for")
+    with pytest.raises(typer.Exit) as ended, replacing(out, "", may_replace=False):
+        begun = True
+    assert not begun
+    assert ended.value.exit_code == CANNOT_WRITE
+    assert out.read_text() == "paid for"
+
+
+def test_empty_file_is_nothing_to_lose(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.touch()
+    with replacing(out, "", may_replace=False) as file:
+        file.write_text("new")
+    assert out.read_text() == "new"
+
+
 def test_a_new_file_has_the_usual_rights(tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
     write(tmp_path / "out")

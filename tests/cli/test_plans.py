@@ -61,7 +61,7 @@ def test_a_picture_that_cannot_be_written(picture: str, tmp_path: Path) -> None:
 
 def test_a_picture_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "privclust.drawing", None)
-    needed = 'pip install "privclust[report]"'
+    needed = 'pip install ".[report]"'
     told(privclust("plan", *TYPED, "--picture", "plan.png"), 13, needed)
 
 

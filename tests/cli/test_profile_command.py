@@ -49,6 +49,16 @@ def test_a_profile_is_written_charged_and_shown() -> None:
     assert "<h3>who</h3>" in Path("page.html").read_text()
 
 
+def test_profile_that_is_there_is_kept_and_nothing_is_spent_unless_forced() -> None:
+    Path("profile.json").write_text("paid for")
+    words = (*PROFILE, *ACCOUNT, "--columns", "who")
+    told(privclust(*words), 10, "profile.json could not be written", "--force")
+    assert Path("profile.json").read_text() == "paid for"
+    assert len(Ledger.open("budget.db").runs("visits")) == 1
+    assert privclust(*words, "--force").exit_code == 0
+    assert load_profile("profile.json").columns
+
+
 def test_quiet_says_nothing() -> None:
     done = privclust(*PROFILE, *ACCOUNT, "--columns", "who", "--quiet", "-o", "quiet.json")
     assert (done.exit_code, done.output) == (0, "")

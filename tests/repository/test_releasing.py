@@ -54,7 +54,7 @@ def test_an_example_that_fails_or_prints_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize(("text", "code"), [("Usage", 0), ("ModuleNotFoundError", 13)])
 def test_a_command_that_hides_its_extra_is_refused(text: str, code: int) -> None:
-    core.command_names_its_extra(answering('pip install "privclust[cli]"', 13))
+    core.command_names_its_extra(answering('pip install ".[cli]"', 13))
     with pytest.raises(ReleaseError, match="without its extra"):
         core.command_names_its_extra(answering(text, code))
 

@@ -88,7 +88,7 @@ def plan(
         warnings.warn(
             f"server_data has {len(server)} row(s), fewer than n_clusters={n_clusters}. Points "
             "drawn at random in the ball join them, and clusters may be missed. Give more rows.",
-            stacklevel=4,
+            stacklevel=5,
         )
     widths = {WEIGHTS: 1, LIFT: n_columns + 1}
     if n_columns > n_clusters:

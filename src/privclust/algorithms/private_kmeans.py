@@ -205,7 +205,7 @@ def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
         f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at epsilon="
         f"{budget.epsilon:g}, because noise hides them. It would take about "
         f"{' or '.join(would_do)}.",
-        stacklevel=5,
+        stacklevel=6,
     )
 
 

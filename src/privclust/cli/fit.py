@@ -63,6 +63,9 @@ def fit(
     resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of public choices; noise has none.")] = None,
     out: Annotated[Path | None, typer.Option(help="Model file to write (JSON).")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -108,7 +111,7 @@ def fit(
             random_state=seed,
         )
         reads = [bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
-        with _kept(out, reads) as file:
+        with _kept(out, reads, force) as file:
             with progress(silent=quiet or as_json), warnings_told():
                 model.fit(table, resume=resume)
             text = to_json(model)
@@ -125,8 +128,8 @@ def fit(
             typer.echo(_next_step(model, out))
 
 
-def _kept(out: Path | None, reads: list[Path]) -> AbstractContextManager[Path | None]:
-    return nullcontext() if out is None else replacing(out, ".json", reads)
+def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextManager[Path | None]:
+    return nullcontext() if out is None else replacing(out, ".json", reads, may_replace=force)
 
 
 def _show(model: Any) -> None:

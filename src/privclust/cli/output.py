@@ -13,6 +13,7 @@ from pathlib import Path
 
 from privclust.cli.telling import writing
 from privclust.errors import ParameterError
+from privclust.regular_files import holds_something
 
 ROOM = 2**20
 """Bytes to try to write before anything is spent."""
@@ -21,17 +22,27 @@ FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
 
 @contextmanager
 def replacing(
-    path: Path, ending: str, reads: Sequence[Path] = (), rights: int = FOR_ALL
+    path: Path,
+    ending: str,
+    reads: Sequence[Path] = (),
+    rights: int = FOR_ALL,
+    may_replace: bool = True,
 ) -> Iterator[Path]:
     """Give the path of a file to write, which takes the place of `path` if all goes well.
 
     Otherwise what was there stays. That there is room is tried before anything else happens. A
-    file keeps its rights, a link stays a link, and a device or pipe is written to at the end.
+    link stays a link, and a device or pipe is written to at the end. A file keeps its rights, if
+    not `rights` are the owner's alone. Unless it `may_replace` it, a file that holds something is
+    refused.
     """
     with writing(path):
         target = Path(os.path.realpath(path))
         streams = target.exists() and not target.is_file() and not target.is_dir()
         _check(target, ending, reads, streams)
+        if not may_replace and holds_something(target):
+            raise FileExistsError(
+                errno.EEXIST, "it is there, and may have been paid for; --force writes over it"
+            )
         place = None if streams else target.parent
         handle, name = tempfile.mkstemp(dir=place, prefix=f".{target.name}.")
     made = Path(name)
@@ -73,7 +84,7 @@ def _check(target: Path, ending: str, reads: Sequence[Path], streams: bool) -> N
 
 
 def _rights(target: Path, rights: int) -> int:
-    if target.exists():
+    if target.exists() and rights != FOR_THE_OWNER:
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
     os.umask(mask)

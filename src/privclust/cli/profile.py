@@ -42,6 +42,9 @@ def profile(
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
         "profile.json"
     ),
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a file that is there.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
@@ -56,7 +59,7 @@ def profile(
                 "or neither."
             )
         reads = [model, bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
-        with replacing(out, ".json", reads) as file:
+        with replacing(out, ".json", reads, may_replace=force) as file:
             with progress(silent=quiet), warnings_told():
                 found: Profile = fitted.profile(
                     table,

@@ -23,6 +23,7 @@ from privclust.errors import (
     ParameterError,
     TooManyClustersError,
     UnreadableFileError,
+    needs_extra,
 )
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import BudgetExceededError
@@ -122,7 +123,7 @@ def needing(extra: str) -> Iterator[None]:
     else:
         return
     if missing:
-        raise ImportError(f'this needs an extra: pip install "privclust[{extra}]".')
+        raise ImportError(f"{needs_extra(extra)}.")
 
 
 def complain(message: str) -> None:

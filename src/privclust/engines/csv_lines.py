@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+from collections.abc import Iterator
 from typing import Any
 
 BLOCK_BYTES = 2**23
 """What Arrow reads of a CSV file at a time; a line must not be longer."""
-_LINES = re.compile(rb"[^\r\n]*[\r\n]")
-_CELL = re.compile(rb'(?:"(?:[^"]++|"")*+"|(?!")[^,]*+)(,|\Z)')
+_PIECE = 2**14
+_END = re.compile(rb"[\r\n]")
+_CONTENT = rb'(?:"(?:[^"]++|"")*+"|(?!")[^,]*+)'
+_CELL = re.compile(_CONTENT + rb"(,|\Z)")
 
 
 class WholeLines:
@@ -18,6 +22,9 @@ class WholeLines:
     one row would decide how many others there are. A line that is neither UTF-8 nor has as many
     cells as there are columns is left out here, since Arrow would stop at it and show its bytes,
     and so is one that is too long for Arrow.
+
+    Only lines with quotes, or with bytes that are no text, are looked into, each alone: the time
+    that a line takes does not depend on other lines.
     """
 
     closed = False
@@ -25,7 +32,8 @@ class WholeLines:
     def __init__(self, stream: Any, n_columns: int) -> None:
         self._stream = stream
         self._no_row = b"," * n_columns  # a cell too many
-        self._n_columns = n_columns
+        others = b"(?:%b,){%d}" % (_CONTENT, n_columns - 1)
+        self._row = re.compile(others + _CONTENT) if n_columns else None
         self._begun = self._ready = b""
 
     def read(self, size: int) -> bytes:
@@ -37,26 +45,74 @@ class WholeLines:
             # Without an end, the last row would be read by other rules than if it were not last.
             text = self._begun + (found or b"\n")
             end = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
-            self._begun, self._ready = text[end:], self._checked(text[:end])
+            self._ready = self._checked(text[:end], len(self._begun))
+            self._begun = text[end:]
         read, self._ready = self._ready[:size], self._ready[size:]
         return read
 
     def close(self) -> None:
         """Whoever opened the stream closes it."""
 
-    def _checked(self, lines: bytes) -> bytes:
-        if len(lines) <= BLOCK_BYTES and b'"' not in lines and _is_text(lines):
-            return lines
-        return b"".join(map(self._checked_line, _LINES.findall(lines)))
+    def _checked(self, lines: bytes, begun: int) -> bytes:
+        """Return lines, with what is no row in place of those that are left out."""
+        kept: list[bytes] = []
+        copied = 0
+        for begin, end in _odd_lines(lines, begun):
+            if not self._is_row(lines, begin, end):
+                kept += [lines[copied:begin], self._no_row]
+                copied = end
+        return b"".join([*kept, lines[copied:]]) if kept else lines
 
-    def _checked_line(self, line: bytes) -> bytes:
-        content = line.rstrip(b"\r\n")
-        if len(line) <= BLOCK_BYTES:
-            if b'"' not in line and _is_text(line):
-                return line
-            if n_cells(content) == self._n_columns or _is_text(content):
-                return line
-        return self._no_row + line[len(content) :]
+    def _is_row(self, lines: bytes, begin: int, end: int) -> bool:
+        if end - begin >= BLOCK_BYTES:
+            return False
+        if self._row is not None and self._row.fullmatch(lines, begin, end):
+            return True
+        line = lines[begin:end]
+        n_cells(line)  # fails at an open quote
+        return _is_text(line)
+
+
+def _odd_lines(lines: bytes, begun: int) -> Iterator[tuple[int, int]]:
+    """Give begin and end of each line that may be no row, found by nothing but its own bytes.
+
+    Only the first line can be too long: `begun` bytes of it were there before the rest was read.
+    """
+    end = _end_of_line(lines, begun)
+    if end >= BLOCK_BYTES:
+        yield 0, end
+    place = end + 1 if end >= BLOCK_BYTES else 0
+    quote = no_text = -1
+    while True:
+        # Neither is looked for where it was before, so that all of it takes one pass.
+        if quote < place:
+            quote = lines.find(b'"', place) % (len(lines) + 1)  # the end, where there is none
+        if no_text < place:
+            no_text = _first_no_text(lines, place)
+        odd = min(quote, no_text)
+        if odd == len(lines):
+            return
+        begin = 1 + max(place - 1, *(lines.rfind(mark, place, odd) for mark in (b"\n", b"\r")))
+        end = _end_of_line(lines, odd)
+        yield begin, end
+        place = end + 1
+
+
+def _end_of_line(lines: bytes, place: int) -> int:
+    end = _END.search(lines, place)
+    return len(lines) if end is None else end.start()
+
+
+def _first_no_text(lines: bytes, place: int) -> int:
+    """Return where the first byte is that is not UTF-8, or the end."""
+    view = memoryview(lines)
+    while place < len(lines):
+        try:
+            # In pieces, because an error takes a copy of all that was to be decoded.
+            place += codecs.utf_8_decode(view[place : place + _PIECE], "strict", False)[1]
+        except UnicodeDecodeError as error:
+            return place + error.start
+    return len(lines)
 
 
 def n_cells(line: bytes) -> int:

@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,12 +56,29 @@ def open_files(
     what is declared.
     """
     schema, files = list_files(paths)
+    return schema, partial(read_files, files)
 
-    def batches(columns: Sequence[str]) -> Iterator[Any]:
-        for file in files:
-            yield from _batches(file, columns)
 
-    return schema, batches
+def read_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
+    """Read some columns of all files once more."""
+    for file in files:
+        yield from _batches(file, columns)
+
+
+def empty_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
+    """Return for each file a batch of no rows, of the types that its rows have."""
+    import pyarrow as pa
+
+    for file in files:
+        if _format(file.path) == "csv":
+            types = pa.schema([(name, pa.binary()) for name in _header(file.path)])
+        else:
+            types = _declared(file.path)
+        present = set(types.names)
+        chosen = [types.field(name) for name in columns if name in present]
+        arrays = [pa.array([], field.type) for field in chosen]
+        empty = pa.record_batch(arrays, schema=pa.schema(chosen))
+        yield _completed(empty, file, columns, present)
 
 
 class File(NamedTuple):

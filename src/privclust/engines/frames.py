@@ -91,7 +91,7 @@ def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | Non
     if isinstance(domain, Mixed):
         some = _some(table, start, stop)
         return np.hstack([encoded(column, _column(some, column.name)) for column in domain.columns])
-    part = _through_arrow(table, start, stop, unit)
+    part = through_arrow(table, start, stop, unit)
     return np.column_stack([numbers(column) for column in part.columns])
 
 
@@ -99,7 +99,7 @@ def _undirected(table: Any, start: int, stop: int, domain: Sphere, unit: str | N
     """Return rows as they are, before they count by their direction alone."""
     if isinstance(table, np.ndarray):
         return table[start:stop]
-    part = _through_arrow(table, start, stop, unit)
+    part = through_arrow(table, start, stop, unit)
     if domain.vector is not None:
         return vectors(part.column(domain.vector), domain.n_columns)
     return side_by_side(part.column, part.column_names)
@@ -108,12 +108,12 @@ def _undirected(table: Any, start: int, stop: int, domain: Sphere, unit: str | N
 def read_ids(table: Any, unit: str) -> Any:
     """Return the ids of all rows."""
     if not hasattr(table, "iloc"):
-        return ids(_through_arrow(table, 0, len(table), None).column(unit))
+        return ids(through_arrow(table, 0, len(table), None).column(unit))
     column = table[unit]
     if hasattr(column, "cat"):
         return _texts(column.cat.categories).take(_places(column.cat.codes.to_numpy()))
     if column.dtype.kind in "iu":
-        return ids(_through_arrow(column.to_frame(), 0, len(table), None).column(unit))
+        return ids(through_arrow(column.to_frame(), 0, len(table), None).column(unit))
     return _texts(column)
 
 
@@ -126,8 +126,8 @@ def _column(table: Any, name: str) -> Any:
     if hasattr(table, "iloc"):
         if _pandas_kind(table[name].dtype) == "text" or hasattr(table[name], "cat"):
             return read_ids(table, name)
-        return _through_arrow(table[[name]], 0, len(table), None).column(name)
-    return _through_arrow(table.select([name]), 0, len(table), None).column(name)
+        return through_arrow(table[[name]], 0, len(table), None).column(name)
+    return through_arrow(table.select([name]), 0, len(table), None).column(name)
 
 
 def _texts(values: Any) -> Any:
@@ -217,7 +217,7 @@ def _polars_kind(dtype: Any) -> Kind:
     return "text" if str(dtype).startswith(text) else "other"
 
 
-def _through_arrow(table: Any, start: int, stop: int, without: str | None) -> Any:
+def through_arrow(table: Any, start: int = 0, stop: int = 0, without: str | None = None) -> Any:
     """Return some rows, without one column, which is not converted: its cells may be anything."""
     import pyarrow as pa
 

@@ -72,7 +72,7 @@ class NumpyEngine:
         self.n_columns = domain.center.size
         self.unit = unit
         self._threads = threads or os.cpu_count() or 1
-        self._load: Callable[[], Held] = partial(_read, rows, domain, unit)
+        self._load: Callable[[], Held] = partial(read_table, rows, domain, unit)
         self._held: Held | None = None
 
     @classmethod
@@ -135,7 +135,8 @@ class NumpyEngine:
         return self._held
 
 
-def _read(table: Any, domain: Domain, unit: Unit) -> Held:
+def read_table(table: Any, domain: Domain, unit: Unit) -> Held:
+    """Return all rows of a table in memory on the grid; only an engine calls this."""
     rows = np.empty((len(table), domain.center.size), dtype=np.int32)
     # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
     for start in range(0, max(1, len(table)), PARCEL_ROWS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from privclust.errors import ColumnError, ColumnTypeError
 from privclust.mixed import Use
 from privclust.profiled import Profiled
 from privclust.sphere import Sphere
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _KINDS: dict[Use, tuple[Kind, ...]] = {
     "number": NUMBERS,
@@ -74,6 +77,13 @@ class Schema:
     def __post_init__(self) -> None:
         if self.names is not None and len(set(self.names)) < len(self.names):
             raise ColumnError("columns must have names that differ. Rename those that share one.")
+        halves = [name for name in self.names or () if _SURROGATE.search(name)]
+        if halves:
+            raise ColumnError(
+                "columns whose names hold half a character, a lone surrogate: "
+                f"{', '.join(map(ascii, halves))}. Names must be texts that UTF-8 can write. "
+                "Rename them."
+            )
 
     @property
     def n_columns(self) -> int:

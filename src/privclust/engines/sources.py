@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from privclust.engines.base import guarded
 from privclust.engines.cells import intact
-from privclust.engines.files import BATCH_ROWS, is_path, open_files
+from privclust.engines.files import BATCH_ROWS, empty_files, is_path, list_files, read_files
 from privclust.engines.frames import arrow_schema, polars_schema
 from privclust.engines.schema import Schema
 
@@ -32,10 +33,13 @@ class Source:
         Its columns, which are public.
     stream : callable
         Reads it once more: from names of columns to Arrow batches of any size that have them.
+    empty : callable
+        From names of columns to batches of no rows, one of each set of types that rows have.
     """
 
     schema: Schema
     stream: Callable[[Sequence[str]], Iterator[Any]]
+    empty: Callable[[Sequence[str]], Iterable[Any]] = lambda columns: ()
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read some columns of all rows once more, a limited number of rows at a time."""
@@ -56,17 +60,23 @@ def source_of(table: Any) -> Source | None:
     """
     library = type(table).__module__.split(".")[0]
     if is_path(table):
-        return Source(*open_files(table))
+        schema, files = list_files(table)
+        return Source(schema, partial(read_files, files), partial(empty_files, files))
     if library == "pyarrow" and hasattr(table, "scanner"):
-        return Source(_dataset_schema(table), lambda columns: _scanned(table, columns))
+        return Source(
+            _dataset_schema(table), partial(_scanned, table), partial(_empty, table.schema)
+        )
     if library == "polars" and hasattr(table, "collect_schema") and hasattr(table, "collect"):
         check_plan(table.explain(optimized=False))
-        return Source(_lazy_schema(table), lambda columns: _collected(table, columns))
+        types = _lazy_types(table)
+        return Source(polars_schema(types), partial(_collected, table), partial(_no_rows, types))
     if library in ("duckdb", "_duckdb") and hasattr(table, "to_arrow_reader"):
         check_plan(table.explain())
-        return Source(_relation_schema(table), lambda columns: _queried(table, columns))
+        types = _relation_types(table)
+        return Source(arrow_schema(types), partial(_queried, table), partial(_empty, types))
     if callable(table) and not hasattr(table, "__array__"):
-        return Source(_first_schema(table), lambda columns: _streamed(table, columns))
+        types = _first_types(table)
+        return Source(arrow_schema(types), partial(_streamed, table), partial(_empty, types))
     return None
 
 
@@ -77,14 +87,31 @@ def check_plan(plan: str) -> None:
 
 
 @guarded
-def _lazy_schema(frame: Any) -> Schema:
-    return polars_schema(frame.collect_schema())
+def _lazy_types(frame: Any) -> Any:
+    return frame.collect_schema()
 
 
 @guarded
-def _relation_schema(relation: Any) -> Schema:
+def _relation_types(relation: Any) -> Any:
     # Without rows: only what types they would have.
-    return arrow_schema(relation.limit(0).to_arrow_table().schema)
+    return relation.limit(0).to_arrow_table().schema
+
+
+def _empty(types: Any, columns: Sequence[str]) -> list[Any]:
+    """Return a batch of no rows that has columns of an Arrow schema."""
+    import pyarrow as pa
+
+    chosen = [types.field(name) for name in columns]
+    arrays = [pa.array([], field.type) for field in chosen]
+    return [pa.record_batch(arrays, schema=pa.schema(chosen))]
+
+
+def _no_rows(types: Any, columns: Sequence[str]) -> list[Any]:
+    """Return a batch of no rows that has columns of a schema of Polars."""
+    import polars as pl
+
+    chosen = pl.DataFrame(schema={name: types[name] for name in columns})
+    return _empty(chosen.to_arrow().schema, columns)
 
 
 def _dataset_schema(dataset: Any) -> Schema:
@@ -147,12 +174,12 @@ def _streamed(factory: Callable[[], Any], columns: Sequence[str]) -> Iterator[An
         yield batch.select(list(columns))
 
 
-def _first_schema(factory: Callable[[], Any]) -> Schema:
+def _first_types(factory: Callable[[], Any]) -> Any:
     stream = _called(factory)
     kind, is_stream = type(stream), hasattr(stream, "__arrow_c_stream__")
     same = hasattr(stream, "read_next_batch") and stream is _called(factory)
     if is_stream and not same:
-        return _schema_of(stream)
+        return _types_of(stream)
     del stream  # so that no traceback shows what it holds
     if same:
         raise TypeError(
@@ -172,8 +199,8 @@ def _called(factory: Callable[[], Any]) -> Any:
 
 
 @guarded
-def _schema_of(stream: Any) -> Schema:
-    return arrow_schema(_reader(stream).schema)
+def _types_of(stream: Any) -> Any:
+    return _reader(stream).schema
 
 
 def _reader(stream: Any) -> Any:

@@ -18,6 +18,7 @@ from privclust.bounds import Bounds
 from privclust.errors import ParameterError, shown
 from privclust.estimators import methods
 from privclust.tables import open_table
+from privclust.tracebacks import clears_frames
 
 
 class BalcanKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -129,6 +130,7 @@ class BalcanKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.dataset = dataset
         self.random_state = random_state
 
+    @clears_frames
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
@@ -140,7 +142,6 @@ class BalcanKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
         table = open_table(self, X)
-        del X
         words = tuple(balcan_kmeans.CONSTANTS)
         if self.constants not in words:
             raise ParameterError(

@@ -17,6 +17,7 @@ from privclust.algorithms import dp_lloyd
 from privclust.bounds import Bounds
 from privclust.estimators import methods
 from privclust.tables import open_table
+from privclust.tracebacks import clears_frames
 
 
 class DPLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -123,6 +124,7 @@ class DPLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         self.dataset = dataset
         self.random_state = random_state
 
+    @clears_frames
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
@@ -134,7 +136,6 @@ class DPLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
         table = open_table(self, X)
-        del X
         half_widths = table.domain.reach / table.domain.spread
         plan = partial(dp_lloyd.plan, half_widths=half_widths)
         fitting.fit(self, table, plan, dp_lloyd.run, resume)

@@ -17,6 +17,7 @@ from privclust.algorithms import fast_lloyd
 from privclust.bounds import Bounds
 from privclust.estimators import methods
 from privclust.tables import open_table
+from privclust.tracebacks import clears_frames
 
 
 class FastLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -123,6 +124,7 @@ class FastLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.dataset = dataset
         self.random_state = random_state
 
+    @clears_frames
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
@@ -134,7 +136,6 @@ class FastLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
         table = open_table(self, X)
-        del X
         half_widths = table.domain.reach / table.domain.spread
         plan = partial(fast_lloyd.plan, half_widths=half_widths)
         fitting.fit(self, table, plan, fast_lloyd.run, resume)

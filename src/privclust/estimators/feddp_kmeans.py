@@ -22,6 +22,7 @@ from privclust.errors import ParameterError, shown
 from privclust.estimators import methods
 from privclust.geometry.grid import GRID, FloatArray
 from privclust.tables import open_table
+from privclust.tracebacks import clears_frames
 
 
 class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -146,6 +147,7 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.dataset = dataset
         self.random_state = random_state
 
+    @clears_frames
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`, a `Federation` or any table.
 
@@ -157,7 +159,6 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         if public is not None and self.bounds is None and self.radius is None:
             around = ball_around(public)
         table = open_table(self, X, around)
-        del X
         server = None if public is None else _in_ball(table.domain, public)
         plan = partial(feddp_kmeans.plan, server=server, rounds=_rounds(self.rounds))
         fitting.fit(self, table, plan, feddp_kmeans.run, resume)

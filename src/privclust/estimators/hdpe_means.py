@@ -16,6 +16,7 @@ from privclust.algorithms import hdpe_means
 from privclust.bounds import Bounds
 from privclust.estimators import methods
 from privclust.tables import open_table
+from privclust.tracebacks import clears_frames
 
 
 class HDPEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -121,6 +122,7 @@ class HDPEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.dataset = dataset
         self.random_state = random_state
 
+    @clears_frames
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
@@ -132,7 +134,6 @@ class HDPEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
         table = open_table(self, X)
-        del X
         fitting.fit(self, table, hdpe_means.plan, hdpe_means.run, resume)
         return self
 

@@ -16,6 +16,7 @@ from privclust.algorithms import lsh_coreset
 from privclust.bounds import Bounds
 from privclust.estimators import methods
 from privclust.tables import open_table
+from privclust.tracebacks import clears_frames
 
 
 class LSHCoreset(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -122,6 +123,7 @@ class LSHCoreset(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.dataset = dataset
         self.random_state = random_state
 
+    @clears_frames
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
@@ -133,7 +135,6 @@ class LSHCoreset(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
         table = open_table(self, X)
-        del X
         fitting.fit(self, table, lsh_coreset.plan, lsh_coreset.run, resume)
         return self
 

@@ -14,42 +14,40 @@ from privclust.bounds import Declarations
 from privclust.geometry.grid import FloatArray
 from privclust.profiling import Profile
 from privclust.tables import check_can_be_labelled
+from privclust.tracebacks import clears_frames
 
 
+@clears_frames
 def predict(self: Any, X: Any) -> NDArray[np.int64]:
     """Return the nearest centre of each row of `X`. Labels of protected rows are protected data."""
     check_is_fitted(self)
     return fitting.labels(self, X)
 
 
+@clears_frames
 def transform(self: Any, X: Any) -> FloatArray:
     """Return distances of each row of `X` to the centres, in radii of the domain."""
     check_is_fitted(self)
     return fitting.distances(self, X)
 
 
+@clears_frames
 def fit_predict(self: Any, X: Any, y: None = None) -> NDArray[np.int64]:
     """Fit `X`, then label the same rows: for the holder of the data, not for release."""
     check_can_be_labelled(X)
-    try:
-        self.fit(X)
-    except BaseException:
-        del X  # so that no traceback shows rows
-        raise
+    self.fit(X)
     return predict(self, X)
 
 
+@clears_frames
 def fit_transform(self: Any, X: Any, y: None = None) -> FloatArray:
     """Fit `X`, then return distances of its rows: for the holder of the data, not for release."""
     check_can_be_labelled(X)
-    try:
-        self.fit(X)
-    except BaseException:
-        del X  # so that no traceback shows rows
-        raise
+    self.fit(X)
     return transform(self, X)
 
 
+@clears_frames
 def profile(
     self: Any,
     X: Any,
@@ -99,7 +97,6 @@ def profile(
     """
     check_is_fitted(self)
     table = profiling.open_profile(self, X, columns, bounds)
-    del X
     return profiling.ask(self, table, epsilon, delta, ledger, dataset, period)
 
 

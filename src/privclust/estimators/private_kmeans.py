@@ -28,6 +28,7 @@ from privclust.postprocessing.hierarchy import Hierarchy, hierarchy
 from privclust.postprocessing.mixture import Mixture, mixture
 from privclust.postprocessing.synthetic import sample
 from privclust.tables import MEASURED, open_table
+from privclust.tracebacks import clears_frames
 
 
 class PrivateKMeans(
@@ -177,6 +178,7 @@ class PrivateKMeans(
         self.init = init
         self.random_state = random_state
 
+    @clears_frames
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
@@ -188,7 +190,6 @@ class PrivateKMeans(
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
         table = open_table(self, X, may_measure_scale=self.init is None)
-        del X
         cells = self.max_clusters
         if cells is not None:
             cells = whole_number("max_clusters", cells)

@@ -20,6 +20,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from privclust.errors import needs_extra
 from privclust.privacy.journal import (
     NOTHING,
     Entry,
@@ -107,9 +108,7 @@ class SqlJournal:
                 url, isolation_level="AUTOCOMMIT", hide_parameters=True, connect_args=options
             )
         except ImportError:
-            raise LedgerError(
-                'a ledger on a server needs an extra: pip install "privclust[sql]".'
-            ) from None
+            raise LedgerError(f"a ledger on a server: {needs_extra('sql')}.") from None
         weakref.finalize(self, self._engine.dispose)  # connections end with the last user
         _forks.engines.add(self._engine)
         if not self._server:

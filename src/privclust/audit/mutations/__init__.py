@@ -12,6 +12,7 @@ from privclust.audit.mutations.engines import ENGINES
 from privclust.audit.mutations.federation import FEDERATION
 from privclust.audit.mutations.noise import NOISE
 from privclust.audit.mutations.queries import QUERIES
+from privclust.audit.mutations.refusals import REFUSALS
 from privclust.audit.mutations.sampling import SAMPLING
 from privclust.audit.mutations.statements import STATEMENTS
 from privclust.audit.mutations.trial import Trial, attack, attack_files, caught_by, try_out
@@ -39,4 +40,5 @@ CATALOGUE = (
     *STATEMENTS,
     *WIRE,
     *COST,
+    *REFUSALS,
 )

@@ -1,0 +1,91 @@
+"""Bugs in what is refused: types, frames, texts of SQL, files; and in how lines are read."""
+
+from __future__ import annotations
+
+from privclust.audit.mutations.base import Mutation
+
+_TRACEBACKS = "tests/test_tracebacks.py::test_refusal_of_missing_bounds_holds_no_rows"
+
+REFUSALS = (
+    Mutation(
+        "types found out after the charge",
+        "tables.py",
+        "        check_types(X, domain, unit)\n",
+        "        pass\n",
+        "tests/engines/test_types.py::test_refusal_names_column_type_and_a_remedy_that_works",
+    ),
+    Mutation(
+        "frames that keep what they held",
+        "tracebacks.py",
+        "            _clear(error, before)\n",
+        "",
+        _TRACEBACKS,
+    ),
+    Mutation(
+        "a last frame that keeps the table",
+        "tracebacks.py",
+        "            del args, kwargs\n",
+        "",
+        _TRACEBACKS,
+    ),
+    Mutation(
+        "an estimator whose frames stay",
+        "estimators/dp_lloyd.py",
+        "    @clears_frames\n    def fit(",
+        "    def fit(",
+        _TRACEBACKS,
+    ),
+    Mutation(
+        "a literal that a setting rereads",
+        "exported_cells.py",
+        'if dialect == "postgres" and "\\\\" in text:',
+        "if False:",
+        "tests/test_exported_cells.py::test_postgres_literal_with_a_backslash_says_that_it_escapes",
+    ),
+    Mutation(
+        "a table pasted as it came",
+        "exporting.py",
+        'return ".".join(quoted(part, dialect) for part in parts)',
+        'return ".".join(parts)',
+        "tests/test_exporting.py::test_name_of_the_table_is_nowhere_but_in_quotes",
+    ),
+    Mutation(
+        "a pipe read as a file",
+        "regular_files.py",
+        "if not stat.S_ISREG(os.fstat(handle).st_mode):",
+        "if False:",
+        "tests/test_regular_files.py::test_path_that_is_no_regular_file_is_refused_at_once",
+    ),
+    Mutation(
+        "labels that all may read",
+        "cli/output.py",
+        "if target.exists() and rights != FOR_THE_OWNER:",
+        "if target.exists():",
+        "tests/cli/test_output.py::test_labels_are_for_the_owner_whoever_might_read_what_was_there",
+    ),
+    Mutation(
+        "a paid model written over by a command",
+        "cli/output.py",
+        "if not may_replace and holds_something(target):",
+        "if False:",
+        "tests/cli/test_fit_refusals.py"
+        "::test_model_that_is_there_is_kept_and_nothing_is_spent_unless_forced",
+    ),
+    Mutation(
+        "a paid model written over in Python",
+        "saving.py",
+        "if not overwrite and holds_something(file):",
+        "if False:",
+        "tests/test_saving.py::test_paid_model_is_not_written_over_unless_told_so",
+    ),
+    Mutation(
+        "all lines of a block looked into for one cell",
+        "engines/csv_lines.py",
+        "for begin, end in _odd_lines(lines, begun):",
+        "found = re.finditer(rb'[^\\r\\n]*[\\r\\n]', lines)\n"
+        "        every = ((one.start(), one.end() - 1) for one in found)\n"
+        "        for begin, end in every if b'\"' in lines else _odd_lines(lines, begun):",
+        "tests/engines/test_csv_lines.py::test_odd_cell_costs_no_more_than_its_line",
+    ),
+)
+"""What refusals and readers must not do."""

@@ -1,0 +1,92 @@
+"""Types that cannot be read are refused before anything is reserved.
+
+A table of no rows goes the way that rows will go, so that whatever a type makes fail, fails here
+and says so. Nothing is read but names and types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from privclust.domain import Domain
+from privclust.engines.base import EngineError, Unit, guarded
+from privclust.engines.cells import ids
+from privclust.engines.frames import through_arrow
+from privclust.engines.numpy import read_table
+from privclust.engines.reading import on_grid
+from privclust.engines.sources import Source
+from privclust.errors import ColumnTypeError
+
+_REMEDY = (
+    "Numbers may have up to 64 bits, dense and in this machine's byte order. Convert them, for "
+    "instance with X.astype({'age': 'float64'}) in pandas, or leave them out."
+)
+
+
+def check_types(table: Any, domain: Domain, unit: Unit) -> None:
+    """Refuse a table in memory if a column of it is of a type that cannot be read.
+
+    Examples
+    --------
+    >>> from privclust.domain import Box
+    >>> from privclust.engines.base import ROW
+    >>> check_types(np.zeros((3, 1)), Box([0], [1]), ROW)
+    """
+    empty = _no_rows(table)
+    if _fails(read_table, empty, domain, unit):
+        raise ColumnTypeError(f"columns of types that cannot be read: {_listed(empty)}. {_REMEDY}")
+
+
+def check_source_types(source: Source, columns: Sequence[str], domain: Domain, unit: Unit) -> None:
+    """Refuse a table elsewhere if a column that will be read is of a type that cannot be."""
+    wanted = [*columns] if unit.column is None else [*columns, unit.column]
+    checked = []
+    for cells in source.empty(wanted):
+        if cells.schema in checked:
+            continue
+        checked.append(cells.schema)
+        if _fails(_read_batch, cells, columns, domain, unit):
+            listed = ", ".join(f"{field.name!r} ({field.type})" for field in cells.schema)
+            raise ColumnTypeError(f"columns of types that cannot be read: {listed}. {_REMEDY}")
+
+
+@guarded
+def _no_rows(table: Any) -> Any:
+    # Guarded, because the table may be of a class that looks at rows all the same.
+    return table[:0]
+
+
+def _read_batch(cells: Any, columns: Sequence[str], domain: Domain, unit: Unit) -> None:
+    on_grid(domain, cells, columns)
+    if unit.column is not None:
+        ids(cells.column(unit.column))
+
+
+def _fails(read: Any, *args: Any) -> bool:
+    try:
+        guarded(read)(*args)
+    except EngineError:
+        return True
+    return False
+
+
+def _listed(empty: Any) -> str:
+    """Return names and types of the columns that Arrow does not take, or of all if it takes each.
+
+    Of a type that is not NumPy's only the kind: some write a value into their names.
+    """
+    if not hasattr(empty, "iloc"):
+        return f"one of {empty.dtype if isinstance(empty, np.ndarray) else empty.schema}"
+    every = [
+        (f"{name!r} ({dtype if isinstance(dtype, np.dtype) else type(dtype).__name__})", place)
+        for place, (name, dtype) in enumerate(zip(empty.columns, empty.dtypes, strict=True))
+    ]
+
+    def read(place: int) -> None:
+        through_arrow(empty.iloc[:, [place]])
+
+    odd = [text for text, place in every if _fails(read, place)]
+    return ", ".join(odd or [text for text, _ in every])

@@ -1,0 +1,54 @@
+"""Files that somebody names and this library reads as a whole: regular ones, of a limited size."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def read_regular(file: Path, most: int) -> bytes:
+    """Return the content of a file, or refuse at once what is none, or is too large.
+
+    A pipe would wait for a writer and a device may never end: neither is read.
+
+    Parameters
+    ----------
+    file : Path
+        What somebody named.
+    most : int
+        So many bytes it may have.
+
+    Raises
+    ------
+    ValueError
+        If it is no regular file, or has more than `most` bytes.
+
+    Examples
+    --------
+    >>> read_regular(Path("/dev/zero"), 1000)
+    Traceback (most recent call last):
+    ValueError: it is no regular file
+    """
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("it is no regular file")
+        with open(handle, "rb", closefd=False) as opened:
+            content = opened.read(most + 1)
+    finally:
+        os.close(handle)
+    if len(content) > most:
+        raise ValueError(f"it has more than {most:,} bytes")
+    return content
+
+
+def holds_something(file: Path) -> bool:
+    """Tell whether there is a file that would be lost if another were written in its place.
+
+    Examples
+    --------
+    >>> holds_something(Path("/dev/null")), holds_something(Path(__file__))
+    (False, True)
+    """
+    return file.is_file() and file.stat().st_size > 0

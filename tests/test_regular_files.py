@@ -1,0 +1,118 @@
+"""Paths that name no regular file are refused at once, wherever one is read as a whole."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import privclust
+
+from privclust import PrivateKMeans, load, load_profile
+from privclust.bounds import read_bounds
+from privclust.errors import BoundsError, ModelFileError, UnreadableFileError
+from privclust.regular_files import read_regular
+
+SECONDS = 20
+"""So long a refusal may take on a busy machine; a read of these would never end."""
+
+
+def pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+def link(folder: Path) -> Path:
+    (folder / "link").symlink_to("/dev/zero")
+    return folder / "link"
+
+
+STRANGE: dict[str, Callable[[Path], Path]] = {
+    "device": lambda folder: Path("/dev/zero"),
+    "link to a device": link,
+    "pipe": pipe,
+    "folder": lambda folder: folder,
+}
+
+
+def at_once(work: Callable[[], object], *errors: type[Exception]) -> str:
+    """Return what a refusal says; fail if there is none, or if it does not come at once."""
+    caught: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    assert not thread.is_alive(), "still waiting"
+    assert caught, "not refused"
+    assert isinstance(caught[0], errors), repr(caught[0])
+    return str(caught[0])
+
+
+READERS: dict[str, tuple[Callable[[Path], Any], tuple[type[Exception], ...]]] = {
+    "model": (load, (ModelFileError,)),
+    "profile": (load_profile, (ModelFileError,)),
+    "bounds": (lambda path: read_bounds(path, None, 1), (BoundsError,)),
+    "table": (
+        lambda path: PrivateKMeans(2, delta=1e-6, bounds={"a": (0, 1)}).fit(str(path)),
+        (FileNotFoundError, UnreadableFileError),
+    ),
+}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("reader", READERS)
+def test_path_that_is_no_regular_file_is_refused_at_once(
+    reader: str, strange: str, tmp_path: Path
+) -> None:
+    read, errors = READERS[reader]
+    path = STRANGE[strange](tmp_path)
+    said = at_once(lambda: read(path), *errors)
+    assert reader == "table" or "no regular file" in said
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "{}", "--bounds", "b.toml", "--delta", 1e-6, "--out", "m.json"),
+        ("fit", "t.csv", "--bounds", "{}", "--delta", 1e-6, "--out", "m.json"),
+        ("fit", "t.csv", "--bounds", "b.toml", "--init", "{}", "--delta", 1e-6, "--out", "m.json"),
+        ("predict", "{}", "t.csv", "-o", "l.parquet"),
+        ("report", "{}", "-o", "r.html"),
+        ("export", "{}", "--sql", "duckdb"),
+        ("bounds", "init", "{}"),
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+def test_command_refuses_such_a_path_at_once(
+    words: tuple[object, ...], strange: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a\n1\n")
+    (tmp_path / "apart").mkdir()
+    path = STRANGE[strange](tmp_path / "apart")
+
+    def run() -> None:
+        result = privclust(*(str(word).format(path) for word in words))
+        assert result.exit_code in (4, 7, 12), result.output
+        raise ValueError(result.stderr)
+
+    assert at_once(run, ValueError).startswith("privclust: ")
+
+
+def test_file_of_just_the_limit_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"12345")
+    assert read_regular(file, 5) == b"12345"
+    with pytest.raises(ValueError, match="more than 4 bytes"):
+        read_regular(file, 4)
