@@ -52,15 +52,15 @@ def _bits() -> Any:
         centers = rng.uniform(-0.7, 0.7, (k, columns)) / math.sqrt(columns)
         table = centers[rng.integers(0, k, rows)] + rng.normal(0, 0.05, (rows, columns))
         sides = np.full(columns, 1.5)
-        boxed = {"bounds": (-sides, sides)}
+        boxed: dict[str, Any] = {"bounds": (-sides, sides)}
         for name in ESTIMATORS:
             for seed, given in enumerate(({"radius": 2.0}, boxed, {**boxed, "n_rows": rows})):
                 model = getattr(privclust, name)(k, delta=1e-6, random_state=seed, **given)
                 yield f"{name} {columns} {seed}", _fitted(model, table, seed)
-        given = {"delta": 1e-6, "random_state": 0, **boxed}
-        scaled = privclust.PrivateKMeans(k, scale="private", **given)
+        boxed |= {"delta": 1e-6, "random_state": 0}
+        scaled = privclust.PrivateKMeans(k, scale="private", **boxed)
         yield f"scale {columns}", _fitted(scaled, table, 7)
-        started = privclust.PrivateKMeans(k, init=centers, **given)
+        started = privclust.PrivateKMeans(k, init=centers, **boxed)
         yield f"start {columns}", _fitted(started, table, 8)
         cosine = privclust.PrivateKMeans(k, delta=1e-6, metric="cosine", random_state=0)
         yield f"cosine {columns}", _fitted(cosine, table, 9)
