@@ -26,7 +26,10 @@ ROOMS = {
     "audit": ("audit", "testing"),
     "planning": ("costing", "planning"),
     "estimators": ("estimators",),
-    "fitting": ("fitting", "parameters", "profiling", "recording", "stating", "tables"),
+    "fitting": (
+        *("cost", "derived_cost", "fitting", "parameters", "profiling", "recording"),
+        *("stating", "tables"),
+    ),
     "algorithms": ("algorithms",),
     "privacy: the door": ("privacy",),
     "engines: the rows": ("engines",),
@@ -40,7 +43,7 @@ ROOMS = {
     "geometry": ("geometry",),
 }
 """Each room, and the modules in it."""
-UNDER_THE_STAIRS = ("__init__", "canvas", "errors", "json_schema", "version")
+UNDER_THE_STAIRS = ("__init__", "canvas", "errors", "json_schema", "resources", "version")
 """Small things that everybody may use, and the list of public names: not drawn."""
 COLORS = {"privacy: the door": "#fff3d6", "engines: the rows": "#fbeeee"}
 WIDTH, HEIGHT = 1.95, 0.42
