@@ -26,7 +26,11 @@ ROOMS = {
     "audit": ("audit", "testing"),
     "planning": ("costing", "planning"),
     "estimators": ("estimators",),
-    "fitting": ("fitting", "parameters", "profiling", "recording", "stating", "tables"),
+    "fitting": (
+        *("cost", "derived_cost", "fitting", "parameters", "profiling", "recording"),
+        *("stating", "tables"),
+    ),
+    "statements": ("statements",),
     "algorithms": ("algorithms",),
     "privacy: the door": ("privacy",),
     "engines: the rows": ("engines",),
@@ -41,7 +45,8 @@ ROOMS = {
 }
 """Each room, and the modules in it."""
 UNDER_THE_STAIRS = (
-    *("__init__", "canvas", "errors", "json_schema", "regular_files", "tracebacks", "version"),
+    *("__init__", "canvas", "errors", "json_schema", "regular_files", "resources"),
+    *("rounding", "tracebacks", "version"),
 )
 """Small things that everybody may use, and the list of public names: not drawn."""
 COLORS = {"privacy: the door": "#fff3d6", "engines: the rows": "#fbeeee"}
