@@ -313,9 +313,7 @@ def test_a_second_reservation_of_a_run_is_found_and_gives_nothing_back(place: st
 
 def test_a_second_budget_of_a_data_set_is_found(place: str) -> None:
     budget = Budget(60.0, 1e-6)
-    larger = {
-        **{"epsilon": 60.0, "delta": 1e-6, "unit": "row", "source": ""},
-        **{"capacity": asdict(budget.capacity), "pure": asdict(budget.pure)},
-    }
+    larger: dict[str, Any] = {"epsilon": 60.0, "delta": 1e-6, "unit": "row", "source": ""}
+    larger |= {"capacity": asdict(budget.capacity), "pure": asdict(budget.pure)}
     forge(place, Entry("dataset", "table", "", "again", larger))
     assert Ledger.open(place).verify() == ["entry 9 says again what was said before"]
