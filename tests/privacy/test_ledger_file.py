@@ -117,6 +117,16 @@ def test_ledger_that_was_moved_or_replaced_while_open_is_not_written(place: Path
         ledger.reserve("table", most(ledger), {})
 
 
+def test_relative_path_means_the_same_file_in_another_working_folder(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place.parent)
+    ledger = created(Path(place.name))
+    monkeypatch.chdir("/")
+    ledger.reserve("table", most(ledger), {})
+    assert Ledger.open(str(place)).verify() == []
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
 def test_what_is_no_file_is_refused_at_once(place: Path, make: Callable[[Path], None]) -> None:
     make(place)

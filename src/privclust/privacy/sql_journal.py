@@ -97,7 +97,8 @@ class SqlJournal:
                     "parameters. Put it into PGPASSWORD or a .pgpass file."
                 )
         else:
-            url = sa.URL.create("sqlite", database=place)
+            self.place = os.path.abspath(place)  # wherever the process goes from here
+            url = sa.URL.create("sqlite", database=self.place)
         options: dict[str, Any] = {} if self._server else {"timeout": BUSY_SECONDS}
         # Transactions are begun by hand, because SQLite's must lock from their first statement.
         try:
