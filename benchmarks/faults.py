@@ -1,20 +1,25 @@
 """Kill fits, resumes and ledger writes at random moments, and look for anything lost.
 
 Two workers contend for one ledger. Each makes fits, resumes what others left open, closes runs and
-adds data sets, until it is killed; some of them find the disk full or may not write. Whatever a
-worker was given by the Curator it writes down at once. After every kill the ledger must be intact,
-within budget, and hold every answer that was given, charged.
+adds data sets, until it is killed; some of them find the disk full, may not write, or come by a
+second name of the file: a hard link that appears and goes, a symbolic link, a mount of the file or
+of its folder. Whatever a worker was given by the Curator it writes down at once. After every kill
+the ledger must be intact, within budget, and hold every answer that was given, charged.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import multiprocessing
 import os
 import resource
 import signal
+import subprocess
 import tempfile
 import time
+from collections import Counter
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -39,7 +44,9 @@ BUDGET = 1.5
 """Enough for about ten fits, so that some are refused."""
 NOBODY = 65534
 ESTIMATORS = {"PrivateKMeans": PrivateKMeans, "PEMeans": PEMeans}
-HINDRANCES = ("none", "none", "none", "disk full", "may not write")
+SECOND_NAMES = ("hard link", "symbolic link", "mounted file", "mounted folder")
+HINDRANCES = ("none", "none", "disk full", "may not write", *SECOND_NAMES)
+CLONE_NEWNS = 0x20000
 
 
 def main(quick: bool) -> None:
@@ -48,22 +55,27 @@ def main(quick: bool) -> None:
     rng = np.random.default_rng(0)
     _warm_up()
     problems: list[str] = []
-    resumed = runs = hindered = done = 0
+    resumed = runs = done = 0
+    hindered: Counter[str] = Counter()
+    hindrances = [name for name in HINDRANCES if "mounted" not in name or _can_mount()]
     while done < kills:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             ledger = Ledger.create(_ledger(place), LABEL, epsilon=BUDGET, delta=1e-6)
             for _ in range(10):
-                hindrance = str(rng.choice(HINDRANCES))
-                hindered += hindrance != "none"
+                hindrance = str(rng.choice(hindrances))
+                hindered[hindrance] += 1
                 done += _kill_two(place, rng, hindrance)
+                (place / "other.db").unlink(missing_ok=True)
                 problems += _checked(place)
             found, finished = _finished(place)
             problems += found
             resumed += finished
             runs += len(ledger.runs(LABEL))
         print(f"\r{done}/{kills} kills, {len(problems)} problems", end="", flush=True)
-    print(f"\n{runs} fits, {hindered} workers hindered, {resumed} resumed and compared")
+    del hindered["none"]
+    print(f"\n{runs} fits, {resumed} resumed and compared; of the workers", end=" ")
+    print(", ".join(f"{hindered[name]} {name}" for name in sorted(hindered)))
     for problem in problems[:20]:
         print(problem)
     print(f"faults {len(problems)} 0 {'PASS' if not problems and resumed else 'MISS'}")
@@ -102,15 +114,56 @@ def _work(place: Path, seed: int, hindrance: str) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
     elif hindrance == "may not write":
         os.setuid(NOBODY)
+    ledger = _second_name(place, hindrance) if hindrance in SECOND_NAMES else _ledger(place)
     while True:
+        if hindrance == "hard link":
+            _appear_or_go(place, rng)
         try:
-            _act(place, rng)
+            _act(ledger, rng)
         except (LedgerError, BudgetExceededError, KeyError, ValueError):
             time.sleep(0.01)
 
 
-def _act(place: Path, rng: np.random.Generator) -> None:
-    ledger = Ledger.open(_ledger(place))
+def _second_name(place: Path, kind: str) -> str:
+    """Give the ledger another name, a mounted one where only this process sees it."""
+    other = place / "other.db"
+    if kind == "symbolic link":
+        with suppress(FileExistsError):
+            other.symlink_to(_ledger(place))
+    if kind not in ("mounted file", "mounted folder"):
+        return str(other)
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    if kind == "mounted file":
+        other.touch()
+        subprocess.run(["mount", "--bind", _ledger(place), other], check=True)
+        return str(other)
+    folder = place / "folder"
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["mount", "--bind", place, folder], check=True)
+    return _ledger(folder)
+
+
+def _appear_or_go(place: Path, rng: np.random.Generator) -> None:
+    """Make a hard link that nobody may spend by, or remove it so that others can go on."""
+    other = place / "other.db"
+    time.sleep(rng.uniform(0.0, 0.05))
+    if other.exists():
+        other.unlink()
+    else:
+        os.link(_ledger(place), other)
+
+
+def _can_mount() -> bool:
+    probe = ["unshare", "--mount", "mount", "--bind", "/usr", "/mnt"]
+    with suppress(FileNotFoundError):
+        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    return False
+
+
+def _act(place: str, rng: np.random.Generator) -> None:
+    ledger = Ledger.open(place)
     unfinished = [run for run in ledger.runs(LABEL) if run.open]
     what = rng.random()
     if what < 0.5 and unfinished:
@@ -126,7 +179,7 @@ def _act(place: Path, rng: np.random.Generator) -> None:
             _model(place, name, epsilon, seed).fit(_rows())
 
 
-def _fit(place: Path | None, run: Run) -> FloatArray:
+def _fit(place: str | None, run: Run) -> FloatArray:
     """Go on with a run, or make its twin that nothing interrupts."""
     facts = run.facts
     seed = int(facts["seed"])
@@ -137,10 +190,10 @@ def _fit(place: Path | None, run: Run) -> FloatArray:
     return centers
 
 
-def _model(place: Path | None, name: str, epsilon: float, seed: int) -> PrivateKMeans | PEMeans:
+def _model(place: str | None, name: str, epsilon: float, seed: int) -> PrivateKMeans | PEMeans:
     model = ESTIMATORS[name](2, epsilon=epsilon, delta=1e-6, radius=8.0, random_state=seed)
     if place is not None:
-        model.set_params(ledger=_ledger(place), dataset=LABEL)
+        model.set_params(ledger=place, dataset=LABEL)
     return model
 
 
@@ -174,7 +227,7 @@ def _finished(place: Path) -> tuple[list[str], int]:
     for run in ledger.runs(LABEL):
         if run.state == "given up":
             continue
-        centers = _fit(place, run)
+        centers = _fit(_ledger(place), run)
         finished += 1
         if not np.array_equal(centers, _fit(None, run)):
             problems.append(f"run {run.name} differs from its twin")

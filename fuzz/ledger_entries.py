@@ -12,7 +12,7 @@ import atheris
 
 from fuzz.ledgers import original, put, use
 from fuzz.values import edit, noise_seeds, value_from
-from privclust.privacy.journal import NOTHING, Entry, chained
+from privclust.privacy.journal import NOTHING, Entry, hash_of
 
 COLUMNS = ("number", "kind", "label", "run", "slot", "body", "question", "hash")
 BODY = COLUMNS.index("body")
@@ -31,7 +31,10 @@ def attempt(data: bytes, folder: Path) -> None:
     with closing(sqlite3.connect(place, isolation_level=None)) as connection:
         for name in ("update", "delete", "replace"):
             connection.execute(f"DROP TRIGGER privclust_no_{name}")
-        rows = [list(row) for row in connection.execute("SELECT * FROM privclust_entries")]
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        names = ", ".join(COLUMNS)
+        found = connection.execute(f"SELECT {names} FROM privclust_entries ORDER BY number")
+        rows = [list(row) for row in found]
         for _ in range(source.ConsumeIntInRange(0, 4)):
             change(rows, source)
         if source.ConsumeBool():
@@ -40,7 +43,8 @@ def attempt(data: bytes, folder: Path) -> None:
         for row in rows:
             try:
                 connection.execute(
-                    f"INSERT INTO privclust_entries VALUES ({','.join('?' * len(row))})", row
+                    f"INSERT INTO privclust_entries ({names}) VALUES ({','.join('?' * len(row))})",
+                    row,
                 )
             except (sqlite3.Error, OverflowError, UnicodeEncodeError):
                 continue  # SQLite itself would not hold it
@@ -78,8 +82,7 @@ def rechain(rows: list[list[Any]]) -> None:
     for last, row in enumerate(rows):
         try:
             kind, label, run, slot, body = row[1 : BODY + 1]
-            line = chained(last, previous, Entry(kind, label, run, slot, json.loads(body)))
+            previous = hash_of(last + 1, previous, Entry(kind, label, run, slot), body)
         except (TypeError, ValueError):
             return
-        row[0], row[-1] = line.number, line.hash
-        previous = line.hash
+        row[0], row[-1] = last + 1, previous

@@ -31,9 +31,9 @@ class Server:
         self._port = port
         self._made = 0
 
-    def url(self, database: str) -> str:
+    def url(self, database: str, role: str = USER) -> str:
         """Return the address of a database, as a ledger takes it."""
-        return f"postgresql://{USER}@127.0.0.1:{self._port}/{database}"
+        return f"postgresql://{role}@127.0.0.1:{self._port}/{database}"
 
     def new_database(self) -> str:
         """Make an empty database and return its address."""

@@ -191,6 +191,24 @@ def test_a_run_cannot_claim_more_than_it_reserved(ledger_of: LedgerOf) -> None:
     assert ledger.run(run).charges == {"first": charge}
 
 
+@pytest.mark.attack
+def test_claims_by_another_process_count_against_a_run(tmp_path: Path) -> None:
+    """A ledger reads what is new of its run, not all of it, and must not miss what is new."""
+    place = str(tmp_path / "ledger.db")
+    first = Ledger.create(place, "table", epsilon=1.0, delta=1e-6)
+    second = Ledger.open(place)
+    charge = part(first, 0.25)
+    run = first.reserve("table", charge + charge, {})
+    first.claim(run, "first", charge, b"question")
+    second.claim(run, "second", charge, b"question")
+    with pytest.raises(BudgetExceededError, match="more than it reserved"):
+        first.claim(run, "third", charge, b"question")
+    second.close(run)
+    with pytest.raises(LedgerError, match="closed"):
+        first.claim(run, "fourth", charge, b"question")
+    assert first.run(run).spent == charge + charge
+
+
 # Closing -----------------------------------------------------------------------------------------
 
 

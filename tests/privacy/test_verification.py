@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ import pytest
 from postgres import execute
 
 from privclust.privacy.accounts import Answer
-from privclust.privacy.budget import Spend, gaussian_spend
-from privclust.privacy.journal import Entry, LedgerError
+from privclust.privacy.budget import Budget, Spend, gaussian_spend
+from privclust.privacy.journal import Entry, LedgerError, chained
 from privclust.privacy.ledger import Ledger
 from privclust.privacy.sql_journal import SqlJournal
 
 UNLOCKED: str = "ALTER TABLE privclust_entries DISABLE TRIGGER ALL"
+UNCHECKED: str = "ALTER TABLE privclust_entries DROP CONSTRAINT privclust_entries_check" + "".join(
+    f", ALTER COLUMN {column} DROP EXPRESSION" for column in ("quanta", "slack", "tail", "pure")
+)
 TABLE: str = "privclust_entries"
 FIRST_ANSWER, SECOND_CLAIM, CLOSE, LAST = 5, 6, 7, 8
 """Numbers of the entries that `place` has; 1 is the beginning, 2 the data set, 3 and 8 reserve."""
@@ -49,9 +53,10 @@ def quarter(ledger: Ledger) -> Spend:
 def tamper(place: str, *changes: str) -> None:
     """Change the entries behind the ledger's back, as someone may who owns the database."""
     if place.startswith("postgresql"):
-        execute(place, UNLOCKED, *changes)
+        execute(place, UNLOCKED, UNCHECKED, *changes)
         return
     with closing(sqlite3.connect(place)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
         for verb in ("update", "delete"):
             connection.execute(f"DROP TRIGGER privclust_no_{verb}")
         for change in changes:
@@ -93,8 +98,8 @@ def test_a_changed_hash_is_found(place: str, number: int) -> None:
 
 
 def test_a_changed_question_is_found(place: str) -> None:
-    other = zlib.compress(b"who?").hex()
-    literal = f"'\\x{other}'" if place.startswith("postgresql") else f"x'{other}'"
+    server = place.startswith("postgresql")
+    literal = f"'\\x{b'who?'.hex()}'" if server else f"x'{zlib.compress(b'who?').hex()}'"
     tamper(place, f"UPDATE {TABLE} SET question = {literal} WHERE number = {SECOND_CLAIM}")
     assert found(place) == [f"the question of entry {SECOND_CLAIM} was changed"]
 
@@ -159,9 +164,24 @@ def test_an_older_copy_that_was_put_back_lacks_what_came_after_it(tmp_path: Path
 
 
 def forge(place: str, *entries: Entry) -> None:
-    with SqlJournal(place).writing() as pages:
-        for entry in entries:
-            pages.append(entry)
+    """Append entries with a chain that holds, as someone may who owns the database."""
+    names = "number, kind, label, run, slot, body, question, hash"
+    for entry in entries:
+        with SqlJournal(place).reading() as pages:
+            line = chained(*pages.head(), entry)
+        values = [line.number, entry.kind, entry.label, entry.run, entry.slot, line.text, line.hash]
+        number, *texts = [str(value).replace("'", "''") for value in values]
+        kind, label, run, slot, text, line_hash = (f"'{value}'" for value in texts)
+        question = "''" if place.startswith("postgresql") else "x''"
+        statement = (
+            f"INSERT INTO privclust_entries ({names}) VALUES "
+            f"({number}, {kind}, {label}, {run}, {slot}, {text}, {question}, {line_hash})"
+        )
+        if place.startswith("postgresql"):
+            execute(place, statement)
+        else:
+            with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+                connection.execute(statement)
 
 
 def spend(ledger: Ledger, quarters: int) -> dict[str, Any]:
@@ -202,14 +222,32 @@ def test_a_forged_answer_that_nobody_paid_for_is_found(place: str) -> None:
 
 
 @pytest.mark.attack
-def test_a_forged_end_that_gives_back_what_was_spent_is_found(place: str) -> None:
-    """The budget trusts what a run's end says; verification adds it up again."""
+def test_forged_close_is_found_and_frees_nothing(place: str) -> None:
     ledger = Ledger.open(place)
     run = ledger.runs("table")[1].name
     ledger.claim(run, "count", quarter(ledger), b"how many?")
-    body = {"spend": asdict(Spend()), "finished": True}
-    forge(place, Entry("close", "table", run, body=body))
-    assert found(place) == ["entry 10 misstates what its run spent"]
+    before = ledger.remaining("table")
+    forge(place, Entry("close", "table", run, body={"spend": asdict(Spend()), "finished": True}))
+    assert ledger.remaining("table") == before
+    assert ledger.run(run).spent == quarter(ledger)
+    assert found(place) == ["entry 10 claims to know what its run spent"]
+
+
+def test_forged_claim_on_another_data_set_is_found(place: str) -> None:
+    ledger = Ledger.open(place)
+    run = ledger.runs("table")[1].name
+    body = {"spend": asdict(Spend()), "question": sha256(b"").hexdigest()}
+    forge(place, Entry("claim", "chairs", run, "count", body))
+    assert "entry 9 names another data set than its run" in found(place)
+
+
+def test_forged_capacity_of_a_data_set_is_found(place: str) -> None:
+    """A server cannot work out what epsilon and delta are worth; whoever verifies can."""
+    budget = Budget(1.0, 1e-6)
+    body = {"epsilon": 1.0, "delta": 1e-6, "unit": "row", "source": "", "pure": asdict(budget.pure)}
+    generous = replace(budget.capacity, quanta=budget.capacity.quanta * 2)
+    forge(place, Entry("dataset", "chairs", body={**body, "capacity": asdict(generous)}))
+    assert found(place) == ["entry 9 lets a server grant more than its epsilon and delta"]
 
 
 # A damaged file ----------------------------------------------------------------------------------
@@ -253,7 +291,7 @@ def test_a_file_cut_short_is_an_error_not_a_clean_ledger(tmp_path: Path) -> None
         "UPDATE privclust_entries SET question = '0' WHERE number = 4",
         "UPDATE privclust_entries SET body = '{}' WHERE number = 4",
         "UPDATE privclust_entries SET body = 'nonsense' WHERE number = 4",
-        "UPDATE privclust_entries SET body = replace(body, 'quanta\": ', 'quanta\": -')",
+        "UPDATE privclust_entries SET body = replace(replace(body, ': ', ':'), 'ta\":', 'ta\":-')",
         "UPDATE privclust_entries SET run = 'x' WHERE number = 4",
         "UPDATE privclust_entries SET label = 'x' WHERE number = 3",
     ],
@@ -268,14 +306,14 @@ def test_a_second_reservation_of_a_run_is_found_and_gives_nothing_back(place: st
     before = ledger.remaining("table")
     run = ledger.runs("table")[0].name
     body = {"spend": asdict(Spend()), "facts": {}}
-    with SqlJournal(place).writing() as pages:
-        pages.append(Entry("reserve", "table", run, "again", body))
+    forge(place, Entry("reserve", "table", run, "again", body))
     assert ledger.verify() == ["entry 9 says again what was said before"]
     assert ledger.remaining("table") == before
 
 
 def test_a_second_budget_of_a_data_set_is_found(place: str) -> None:
-    larger = {"epsilon": 60.0, "delta": 1e-6, "unit": "row", "source": ""}
-    with SqlJournal(place).writing() as pages:
-        pages.append(Entry("dataset", "table", "", "again", larger))
+    budget = Budget(60.0, 1e-6)
+    larger: dict[str, Any] = {"epsilon": 60.0, "delta": 1e-6, "unit": "row", "source": ""}
+    larger |= {"capacity": asdict(budget.capacity), "pure": asdict(budget.pure)}
+    forge(place, Entry("dataset", "table", "", "again", larger))
     assert Ledger.open(place).verify() == ["entry 9 says again what was said before"]

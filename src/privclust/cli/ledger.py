@@ -17,6 +17,7 @@ from privclust.privacy.accounts import Answer, Run
 from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
+from privclust.privacy.schema import grant
 from privclust.statements.composition import WEAK, best_power, describe_strength
 from privclust.statements.runs import PrivateRun
 from privclust.statements.statement import Statement
@@ -108,6 +109,17 @@ def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run
         typer.echo(f"run {run} is {Ledger.open(place).run(run).state}.")
 
 
+@ledger_app.command("grant")
+def grant_role(
+    role: Annotated[str, typer.Argument(help="Name of a role of the PostgreSQL server.")],
+) -> None:
+    """Print the SQL that lets a role fit, and nothing else; a ledger's owner runs it with psql.
+
+    Such as: privclust ledger grant analyst | psql -d budgets
+    """
+    typer.echo(grant(role))
+
+
 @ledger_app.command()
 def verify(
     place: Place,
@@ -116,7 +128,7 @@ def verify(
         typer.Option(help="A model file, or the JSON of a statement: its fit must be in here."),
     ] = None,
 ) -> None:
-    """Check every entry: the chain of hashes, the sums, the questions."""
+    """Check every entry: the chain of hashes, the sums, the questions; and a file's mode."""
     with told():
         content = None if model is None else _content(model)
         ledger = Ledger.open(place)

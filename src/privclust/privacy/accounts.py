@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from privclust.privacy.budget import Budget, Spend, epsilon_of
 from privclust.privacy.entries import body_of
-from privclust.privacy.journal import Entry, EntryError, LedgerError, Line, Pages
+from privclust.privacy.journal import EntryError, LedgerError, Line, Pages
+
+State = Literal["open", "finished", "given up"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Run:
     label: str
     reserved: Spend
     charges: Mapping[str, Spend]
-    state: Literal["open", "finished", "given up"]
+    state: State
     facts: Mapping[str, str]
 
     @property
@@ -116,47 +118,47 @@ def lines_of(pages: Pages, run: str) -> list[Line]:
     return found
 
 
-def as_runs(lines: list[Line]) -> tuple[Run, ...]:
-    """Put runs together from their lines, oldest first."""
-    reserved: dict[str, Entry] = {}
-    charges: dict[str, dict[str, Spend]] = {}
-    ends: dict[str, Literal["finished", "given up"]] = {}
+def as_runs(lines: Iterable[Line], begun: Iterable[Run] = ()) -> tuple[Run, ...]:
+    """Put runs together from their lines, oldest first, or go on with those that had `begun`."""
+    runs = {run.name: run for run in begun}
+    charges = {name: dict(run.charges) for name, run in runs.items()}
     for line in lines:
         entry, body = line.entry, body_of(line.entry)
         if entry.kind == "reserve":
-            reserved.setdefault(entry.run, entry)
+            cost = Spend(**body["spend"])
+            first = Run(entry.run, entry.label, cost, {}, "open", body["facts"])
+            runs.setdefault(entry.run, first)
             charges.setdefault(entry.run, {})
-        elif entry.run not in reserved:
+        elif entry.run not in runs:
             raise EntryError(f"run {entry.run!r} of the ledger has no beginning.")
         elif entry.kind == "claim":
             charges[entry.run][entry.slot] = Spend(**body["spend"])
         else:
-            ends[entry.run] = "finished" if body["finished"] else "given up"
-    return tuple(
-        Run(
-            name,
-            entry.label,
-            Spend(**entry.body["spend"]),
-            charges[name],
-            ends.get(name, "open"),
-            entry.body["facts"],
-        )
-        for name, entry in reserved.items()
-    )
+            state: State = "finished" if body["finished"] else "given up"
+            runs[entry.run] = replace(runs[entry.run], state=state)
+    return tuple(replace(run, charges=charges[name]) for name, run in runs.items())
 
 
 def committed(pages: Pages, label: str, period: str | None = None) -> Spend:
-    """Return what all runs on a data set, or those of one period, take from its budget."""
-    # What a run reserved, until its end says what it spent: no need to read every slot.
-    held: dict[str, Spend] = {}
-    for line in pages.lines("reserve", "close", label=label):
-        body = body_of(line.entry)
-        if line.entry.kind == "reserve":
-            if period in (None, body["facts"].get("period")):
-                held.setdefault(line.entry.run, Spend(**body["spend"]))
-        elif line.entry.run in held:
-            held[line.entry.run] = Spend(**body["spend"])
-    return sum(held.values(), Spend())
+    """Return what all runs on a data set, or those of one period, take from its budget.
+
+    Until a run ends, that is what it reserved, and then what its claims cost together. Its last
+    entry says that it ended, not what it cost.
+    """
+    sums = {(run, kind): cost for run, kind, cost in pages.sums(label)}
+    if period is None:
+        runs = [run for run, kind in sums if kind == "reserve"]
+    else:
+        runs = [
+            line.entry.run
+            for line in pages.lines("reserve", label=label)
+            if body_of(line.entry)["facts"].get("period") == period
+        ]
+    costs = (
+        sums.get((run, "claim"), Spend()) if (run, "close") in sums else sums[run, "reserve"]
+        for run in runs
+    )
+    return sum(costs, Spend())
 
 
 def as_answer(line: Line) -> Answer:

@@ -25,13 +25,15 @@ _SPEND = _object(
 _SPEND["additionalProperties"] = False
 FORMS: Mapping[str, dict[str, Any]] = {
     "ledger": _object(format={"type": "integer"}, name=_TEXT),
-    "dataset": _object(epsilon=_NUMBER, delta=_NUMBER, unit=_TEXT, source=_TEXT),
+    "dataset": _object(
+        epsilon=_NUMBER, delta=_NUMBER, unit=_TEXT, source=_TEXT, capacity=_SPEND, pure=_SPEND
+    ),
     "reserve": _object(spend=_SPEND, facts={"type": "object"}),
     "claim": _object(spend=_SPEND, question=_TEXT),
     "answer": _object(
         values={"type": "array", "items": {"type": "integer"}}, scale=_NUMBER, noise=_TEXT
     ),
-    "close": _object(spend=_SPEND, finished={"type": "boolean"}),
+    "close": _object(finished={"type": "boolean"}),
 }
 
 
@@ -40,7 +42,7 @@ def body_of(entry: Entry) -> Mapping[str, Any]:
 
     Examples
     --------
-    >>> body_of(Entry("close", body={"finished": True}))
+    >>> body_of(Entry("claim", body={"question": ""}))
     Traceback (most recent call last):
     privclust.privacy.journal.EntryError: an entry of the ledger ... lacks spend...
     """

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+from privclust.privacy.budget import Spend
+
 Kind = Literal["ledger", "dataset", "reserve", "claim", "answer", "close"]
 
 NOTHING = ""
@@ -60,18 +62,31 @@ class Entry:
 
 @dataclass(frozen=True)
 class Line:
-    """An entry in its place: numbered from 1, with a hash of itself and all before it."""
+    """An entry in its place: numbered from 1, with a hash of itself and all before it.
+
+    `text` is the body as it was written, which is what the hash was computed from.
+    """
 
     number: int
     entry: Entry
     hash: str
+    text: str
 
 
 class Pages(Protocol):
     """Access to a journal while nobody else writes."""
 
-    def lines(self, *kinds: Kind, **where: str) -> list[Line]:
-        """Return lines in order, without questions: of some kinds; of a label, run or slot."""
+    def lines(self, *kinds: Kind, after: int = 0, **where: str) -> list[Line]:
+        """Return lines in order, without questions: of some kinds; of a label, run or slot.
+
+        Only those of a number above `after`.
+        """
+
+    def sums(self, label: str) -> list[tuple[str, str, Spend]]:
+        """Return what the entries of each kind and run on a data set cost together.
+
+        Triples of run, kind and sum, for reservations, claims and ends; an end costs nothing.
+        """
 
     def question(self, number: int) -> bytes | None:
         """Return the question of one line, if it was kept."""
@@ -105,10 +120,18 @@ def chained(last: int, previous: str, entry: Entry) -> Line:
     >>> chained(first.number, first.hash, Entry("ledger")).hash == first.hash
     False
     """
-    number = last + 1
-    parts = [number, previous, entry.kind, entry.label, entry.run, entry.slot, dict(entry.body)]
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return Line(number, entry, hashlib.sha256(text.encode()).hexdigest())
+    text = json.dumps(dict(entry.body), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return Line(last + 1, entry, hash_of(last + 1, previous, entry, text), text)
+
+
+def hash_of(number: int, previous: str, entry: Entry, text: str) -> str:
+    """Return the hash of an entry whose body was written as `text`, and of all before it.
+
+    Each part is preceded by its length in bytes, so that no two entries are hashed alike.
+    """
+    parts = [str(number), previous, entry.kind, entry.label, entry.run, entry.slot, text]
+    coded = [str.encode(part) for part in parts]
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in coded)).hexdigest()
 
 
 class MemoryJournal:
@@ -135,14 +158,23 @@ class MemoryJournal:
         with self._lock:
             yield self
 
-    def lines(self, *kinds: Kind, **where: str) -> list[Line]:
+    def lines(self, *kinds: Kind, after: int = 0, **where: str) -> list[Line]:
         """Return lines in order, without questions: of some kinds; of a label, run or slot."""
         return [
             line
-            for line in self._lines
+            for line in self._lines[after:]
             if (not kinds or line.entry.kind in kinds)
             and all(getattr(line.entry, name) == value for name, value in where.items())
         ]
+
+    def sums(self, label: str) -> list[tuple[str, str, Spend]]:
+        """Return what the entries of each kind and run on a data set cost together."""
+        found: dict[tuple[str, str], Spend] = {}
+        for line in self.lines("reserve", "claim", "close", label=label):
+            name = (line.entry.run, line.entry.kind)
+            cost = Spend(**line.entry.body["spend"]) if "spend" in line.entry.body else Spend()
+            found[name] = found.get(name, Spend()) + cost
+        return [(run, kind, cost) for (run, kind), cost in found.items()]
 
     def question(self, number: int) -> None:
         """Questions are not kept."""

@@ -30,10 +30,10 @@ from privclust.privacy.accounts import (
     run_of,
 )
 from privclust.privacy.budget import Budget, Spend, epsilon_of
-from privclust.privacy.journal import Entry, Journal, LedgerError, MemoryJournal
+from privclust.privacy.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.verification import problems
 
-FORMAT = 1
+FORMAT = 2
 _PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 
@@ -78,6 +78,7 @@ class Ledger:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._latest: tuple[Line, Run] | None = None
 
     @classmethod
     def in_memory(cls) -> Ledger:
@@ -172,6 +173,10 @@ class Ledger:
             "delta": budget.delta,
             "unit": unit,
             "source": source,
+            # For a server, which cannot work them out: the most that all fits may cost together,
+            # and the most if all of them are pure.
+            "capacity": asdict(budget.capacity),
+            "pure": asdict(budget.pure),
             **({"periods": periods} if periods > 1 else {}),
         }
         with self._journal.writing() as pages:
@@ -226,11 +231,8 @@ class Ledger:
         """
         asked = sha256(question).hexdigest()
         with self._journal.writing() as pages:
-            lines = lines_of(pages, run)
-            found = as_runs(lines)[0]
-            claimed = [
-                line for line in lines if (line.entry.kind, line.entry.slot) == ("claim", slot)
-            ]
+            found = self._as_it_stands(pages, run)
+            claimed = pages.lines("claim", run=run, slot=slot) if slot in found.charges else []
             body = {"spend": asdict(charge), "question": asked}
             if claimed and claimed[0].entry.body != body:
                 raise LedgerError(
@@ -271,10 +273,9 @@ class Ledger:
         `finished` says whether it came to its end, which changes nothing about its price.
         """
         with self._journal.writing() as pages:
-            found = run_of(pages, run)
+            found = self._as_it_stands(pages, run)
             if found.open:
-                body = {"spend": asdict(found.spent), "finished": finished}
-                pages.append(Entry("close", found.label, run, body=body))
+                pages.append(Entry("close", found.label, run, body={"finished": finished}))
 
     def remaining(self, label: str) -> Spend:
         """Return what data set `label` has left: mu², or epsilon where its promise is pure."""
@@ -338,6 +339,19 @@ class Ledger:
                 }
                 for line in pages.lines()
             ]
+
+    def _as_it_stands(self, pages: Pages, name: str) -> Run:
+        """Return a run. Of the one asked for last, only what was written since then is read."""
+        if self._latest is not None and self._latest[1].name == name:
+            last, run = self._latest
+            since = pages.lines("reserve", "claim", "close", after=last.number - 1, run=name)
+            if since and since[0] == last:
+                run = as_runs(since[1:], [run])[0]
+                self._latest = since[-1], run
+                return run
+        lines = lines_of(pages, name)
+        self._latest = lines[-1], as_runs(lines)[0]
+        return self._latest[1]
 
     def _begun(self) -> Ledger:
         with self._journal.writing() as pages:

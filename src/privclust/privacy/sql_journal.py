@@ -12,15 +12,15 @@ import time
 import weakref
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from privclust.errors import needs_extra
+from privclust.privacy.budget import Spend
 from privclust.privacy.journal import (
     NOTHING,
     Entry,
@@ -31,48 +31,46 @@ from privclust.privacy.journal import (
     Pages,
     chained,
 )
+from privclust.privacy.ledger_file import (
+    create_private,
+    file_identity,
+    refuse_mount_point,
+    writable_by_anyone,
+)
+from privclust.privacy.sql_session import Session, address, durable, forks
 
 BUSY_SECONDS = 60
+"""How long SQLite is asked again for a lock; a server's verbs wait for 5 seconds (server.sql)."""
 QUESTION_MAX = 2**28
 """Bytes of a question; no more are unpacked, whatever a file claims to hold."""
-_LOCK = 0x7072_6976_636C_7573
-"""Name of the lock that writers take on a PostgreSQL server: "privclus"."""
 
-_METADATA = sa.MetaData()
-_ENTRIES = sa.Table(
-    "privclust_entries",
-    _METADATA,
-    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
-    sa.Column("run", sa.Text, nullable=False, index=True),
-    sa.Column("slot", sa.Text, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("question", sa.LargeBinary, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
-    sa.UniqueConstraint("kind", "label", "run", "slot"),
-)
+_LOCK_NOT_AVAILABLE, _NOT_PERMITTED, _RAISED = "55P03", "42501", "P0001"
+"""What PostgreSQL calls a lock that others held on to, a missing right, and our own refusals."""
 
-_NEWEST = sa.select(_ENTRIES.c.number, _ENTRIES.c.hash).order_by(_ENTRIES.c.number.desc()).limit(1)
-_ADD = sa.insert(_ENTRIES)
-
-_REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is only ever appended to'); END"
-_APPEND_ONLY = {
-    "sqlite": [
-        f"CREATE TRIGGER privclust_no_update BEFORE UPDATE ON privclust_entries {_REFUSE}",
-        f"CREATE TRIGGER privclust_no_delete BEFORE DELETE ON privclust_entries {_REFUSE}",
-        # INSERT OR REPLACE deletes rows without telling the trigger for deletes.
-        "CREATE TRIGGER privclust_no_replace BEFORE INSERT ON privclust_entries WHEN NEW.number <= "
-        "(SELECT max(number) FROM privclust_entries) OR EXISTS (SELECT 1 FROM privclust_entries "
-        "WHERE (kind, label, run, slot) = (NEW.kind, NEW.label, NEW.run, NEW.slot)) " + _REFUSE,
-    ],
-    "postgresql": [
-        "CREATE FUNCTION privclust_refuse() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'a ledger is only ever appended to'; END $$",
-        "CREATE TRIGGER privclust_append_only BEFORE UPDATE OR DELETE OR TRUNCATE "
-        "ON privclust_entries FOR EACH STATEMENT EXECUTE FUNCTION privclust_refuse()",
-    ],
+_APPEND = {
+    "reserve": "SELECT privclust_reserve(:label, :run, CAST(:body AS jsonb))",
+    "claim": "SELECT privclust_claim(:run, :slot, CAST(:body AS jsonb), :question)",
+    "answer": "SELECT privclust_answer(:run, :slot, CAST(:body AS jsonb))",
+    "close": "SELECT privclust_close(:run, CAST(:body AS jsonb))",
 }
+"""The verbs of a server, which any role may be granted; other kinds are its owner's."""
+_APPEND_AS_OWNER = "SELECT privclust_chain(:kind, :label, :run, :slot, :body, :question)"
+_INSERT = (
+    "INSERT INTO privclust_entries (number, kind, label, run, slot, body, question, hash) "
+    "VALUES (:number, :kind, :label, :run, :slot, :body, :question, :hash)"
+)
+_NEWEST = "SELECT number, hash FROM privclust_entries ORDER BY number DESC LIMIT 1"
+_SUMS = (
+    "SELECT run, kind, sum(quanta), sum(slack), sum(tail), sum(pure), count(pure) = count(*) "
+    "FROM privclust_entries WHERE kind IN ('reserve', 'claim', 'close') AND label = :label "
+    "GROUP BY kind, run"
+)
+_ONE_MAKER = "SET LOCAL lock_timeout = '5s'; SELECT pg_advisory_xact_lock(8102654636788053363)"
+_BLOCKING = (
+    "SELECT DISTINCT pid, usename FROM pg_locks JOIN pg_stat_activity USING (pid) "
+    "WHERE granted AND relation = to_regclass('privclust_entries') "
+    "AND mode <> 'AccessShareLock' AND pid <> pg_backend_pid() ORDER BY 1"
+)
 
 
 class SqlJournal:
@@ -93,14 +91,15 @@ class SqlJournal:
                 "postgresql://."
             )
         if self._server:
-            url = _address(place)
+            url = address(place)
             if url.password is not None or any("password" in name for name in url.query):
                 raise LedgerError(
                     "a ledger's URL must not hold a password, because models keep their "
                     "parameters. Put it into PGPASSWORD or a .pgpass file."
                 )
         else:
-            url = sa.URL.create("sqlite", database=place)
+            self.place = os.path.abspath(place)  # wherever the process goes from here
+            url = sa.URL.create("sqlite", database=self.place)
         options: dict[str, Any] = {} if self._server else {"timeout": BUSY_SECONDS}
         # Transactions are begun by hand, because SQLite's must lock from their first statement.
         try:
@@ -110,97 +109,122 @@ class SqlJournal:
         except ImportError:
             raise LedgerError(f"a ledger on a server: {needs_extra('sql')}.") from None
         weakref.finalize(self, self._engine.dispose)  # connections end with the last user
-        _forks.engines.add(self._engine)
+        forks.engines.add(self._engine)
+        self._failure: type[Exception] = self._engine.dialect.loaded_dbapi.Error
         if not self._server:
-            sa.event.listen(self._engine, "connect", _durable)
+            sa.event.listen(self._engine, "connect", durable)
 
     def make(self) -> None:
         """Make the table where there is none yet."""
         if not self._server:
+            create_private(self.place)
             self._write_ahead()
-        with self._transaction() as connection:
-            if not sa.inspect(connection).has_table(_ENTRIES.name):
-                _METADATA.create_all(connection)
-                for statement in _APPEND_ONLY[self._engine.dialect.name]:
-                    connection.exec_driver_sql(statement)
+        with self._transaction(lock=False) as session:
+            if self._server:
+                session.execute(_ONE_MAKER)
+            if not session.has_table():
+                for statement in session.schema():
+                    session.execute(statement)
 
     def exists(self) -> bool:
         """Tell whether there is a journal at this place, without making one."""
-        if not self._server and not Path(self.place).is_file():
+        path = Path(self.place)
+        if not self._server and not path.is_symlink() and not path.is_file():
             return False
-        with self._connected() as connection:
-            return sa.inspect(connection).has_table(_ENTRIES.name)
+        with self._connected() as session:
+            return session.has_table()
 
     @contextmanager
     def writing(self) -> Iterator[Pages]:
         """Keep others out; on leaving, what was appended is on the disk, or not at all."""
-        with self._transaction() as connection:
-            yield _SqlPages(connection)
+        with self._transaction() as session:
+            yield _SqlPages(session)
 
     @contextmanager
     def reading(self) -> Iterator[Pages]:
         """Read one consistent state."""
-        with self._connected() as connection:
-            connection.exec_driver_sql(
-                "BEGIN ISOLATION LEVEL REPEATABLE READ" if self._server else "BEGIN"
-            )
+        with self._connected() as session:
+            session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ" if self._server else "BEGIN")
             try:
-                yield _SqlPages(connection)
+                yield _SqlPages(session)
             finally:
-                connection.exec_driver_sql("ROLLBACK")
+                with suppress(self._failure):
+                    session.rollback()
 
     def ailments(self) -> list[str]:
         """Return what the place itself finds wrong with its storage."""
         if self._server:
             return []
-        with self._connected() as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-        return [] if found == ["ok"] else [f"SQLite: {text}" for text in found]
+        with self._connected() as session:
+            found = [text for (text,) in session.execute("PRAGMA integrity_check")]
+        damage = [] if found == ["ok"] else [f"SQLite: {text}" for text in found]
+        return damage + writable_by_anyone(self.place)
 
     @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        with self._connected() as connection:
-            connection.exec_driver_sql(
+    def _transaction(self, lock: bool = True) -> Iterator[Session]:
+        with self._connected() as session:
+            session.execute(
                 "BEGIN ISOLATION LEVEL READ COMMITTED" if self._server else "BEGIN IMMEDIATE"
             )
             try:
-                self._check_log(connection)
+                self._check_files(session)
                 if self._server:
-                    connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-                yield connection
-                connection.exec_driver_sql("COMMIT")
-                self._check_log(connection)
-            except BaseException:
-                with suppress(SQLAlchemyError):
-                    connection.exec_driver_sql("ROLLBACK")
+                    session.execute("SET LOCAL synchronous_commit = on")
+                    if lock:
+                        session.execute("SELECT privclust_lock()")
+                yield session
+                session.execute("COMMIT")
+                self._check_files(session)
+            except BaseException as error:
+                with suppress(self._failure):
+                    session.rollback()
+                if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+                    raise LedgerError(self._blocked(session)) from None
                 raise
 
-    def _check_log(self, connection: sa.Connection) -> None:
-        """Refuse to go on if the log this connection writes to is no longer the file's own.
+    def _check_files(self, session: Session) -> None:
+        """Refuse to go on if file or log are no longer those that this connection opened.
 
-        A process that opens and closes the file itself, to copy it, thereby drops its own locks on
-        it (POSIX). Others may then take away the log, and with it what is written from then on.
+        A file that was given a second name can be opened by it, with a log of its own. A process
+        that opens and closes the file itself, to copy it, thereby drops its own locks on it
+        (POSIX). Others may then take away the log, and with it what is written from then on.
         """
         if self._server:
             return
+        if file_identity(self.place) != session.info["file"]:
+            session.invalidate()
+            raise LedgerError(
+                f"another file was put in the place of the ledger {self.place} while in use. Put "
+                "the one it was back, together with its companions -wal and -shm, then resume."
+            )
         log = _inode(f"{self.place}-wal")
-        if log is None or log != connection.info.setdefault("log", log):
-            connection.invalidate()
+        if log is None or log != session.info.setdefault("log", log):
+            session.invalidate()
             raise LedgerError(
                 "the ledger's log was taken away while in use, so what was written last may be "
                 "missing. Do not open or copy the file while fits run in the same process; back it "
                 "up with SQLite's VACUUM INTO. Then resume the fit."
             )
 
+    def _blocked(self, session: Session) -> str:
+        """Say who keeps a server's ledger locked."""
+        with suppress(self._failure):
+            found = [f"{pid} of role {role!r}" for pid, role in session.execute(_BLOCKING)]
+            who = f"server process {', '.join(found)}" if found else "another session"
+            return (
+                f"the ledger was locked by {who} for more than 5 seconds, so nothing was read or "
+                "charged. Try again or resume the fit; if the lock stays, have that session end "
+                "its transaction, or end it with SELECT pg_terminate_backend(PID)."
+            )
+        return "the ledger was locked by another session for more than 5 seconds. Try again."
+
     def _write_ahead(self) -> None:
         """Switch a new file to a write-ahead log, which SQLite does not wait for locks to do."""
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
-                with self._connected() as connection:
-                    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                with self._connected() as session:
+                    session.execute("PRAGMA journal_mode = WAL")
             except LedgerError as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
@@ -209,104 +233,110 @@ class SqlJournal:
                 return
 
     @contextmanager
-    def _connected(self) -> Iterator[sa.Connection]:
-        cause: str | None = None
-        if _forks.inherited:
+    def _connected(self) -> Iterator[Session]:
+        if forks.inherited:
             raise LedgerError(
                 "a ledger was being written while this process was forked, and SQLite does not "
                 "survive that. Start processes with the method 'spawn'."
             )
+        file = None if self._server else file_identity(self.place)
         try:
-            with self._engine.connect() as connection:
-                yield connection
+            with closing(self._engine.raw_connection()) as connection:
+                session = Session(connection, self._server)
+                if not self._server and "file" not in session.info:
+                    refuse_mount_point(self.place)
+                    session.info["file"] = file
+                try:
+                    yield session
+                except self._failure:
+                    session.invalidate()
+                    raise
         except UnicodeDecodeError:
-            cause = "its names are no text"  # SQLite shows those of a damaged file as they are
-        except SQLAlchemyError as error:
+            refusal = self._refusal("its names are no text")  # SQLite shows a damaged file's as is
+        except self._failure as error:
             # Its first line only: the next may show the entry, an answer not stored among them.
-            cause = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-        if cause is not None:
-            raise LedgerError(
-                f"the ledger {self.place} could not be read or written: {cause}. Check that the "
-                "path is right, that its disk has room and that this user may write there, or that "
-                "the server can be reached. No charge is lost; a fit that ended so can be resumed."
+            cause = str(error).strip().partition("\n")[0]
+            refusal = self._refusal(cause, getattr(error, "sqlstate", None))
+        else:
+            return
+        raise LedgerError(refusal)
+
+    def _refusal(self, cause: str, state: str | None = None) -> str:
+        if state == _RAISED:
+            return cause
+        if state == _NOT_PERMITTED:
+            return (
+                f"this role may not do that to the ledger {self.place}: {cause}. Its owner creates "
+                "data sets, and lets a role fit with what 'privclust ledger grant ROLE' prints."
             )
+        return (
+            f"the ledger {self.place} could not be read or written: {cause}. Check that the "
+            "path is right, that its disk has room and that this user may write there, or that "
+            "the server can be reached. No charge is lost; a fit that ended so can be resumed."
+        )
 
 
 class _SqlPages:
     """One transaction's view of the entries."""
 
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
-    def lines(self, *kinds: Kind, **where: str) -> list[Line]:
+    def lines(self, *kinds: Kind, after: int = 0, **where: str) -> list[Line]:
         """Return lines in order, without questions: of some kinds; of a label, run or slot."""
-        found = self._connection.execute(_lines_of(kinds, tuple(sorted(where))), where)
+        values = {**where, "after": after}
         return [
-            Line(number, Entry(kind, label, run, slot, _parsed(number, body)), line_hash)
-            for number, kind, label, run, slot, body, line_hash in found
+            Line(number, Entry(kind, label, run, slot, _parsed(number, body)), line_hash, body)
+            for number, kind, label, run, slot, body, line_hash in self._session.execute(
+                _lines_of(kinds, tuple(sorted(where))), values
+            )
         ]
+
+    def sums(self, label: str) -> list[tuple[str, str, Spend]]:
+        """Return what the entries of each kind and run on a data set cost together."""
+        found = self._session.execute(_SUMS, {"label": label})
+        try:
+            return [
+                (
+                    run,
+                    kind,
+                    Spend(int(quanta), slack, tail, int(pure) if all_pure else None)
+                    if kind != "close"
+                    else Spend(),
+                )
+                for run, kind, quanta, slack, tail, pure, all_pure in found
+            ]
+        except (TypeError, ValueError):
+            raise EntryError(
+                f"the ledger's entries on data set {label!r} do not say what they cost. 'privclust "
+                "ledger verify' tells more; put back a copy."
+            ) from None
 
     def question(self, number: int) -> bytes | None:
         """Return the question of one line, if it was kept."""
-        wanted = sa.select(_ENTRIES.c.question).where(_ENTRIES.c.number == number)
-        stored = self._connection.execute(wanted).scalar_one()
+        wanted = "SELECT question FROM privclust_entries WHERE number = :number"
+        ((stored,),) = self._session.execute(wanted, {"number": number})
+        if self._session.server:  # which packs what is large itself
+            return bytes(stored)
         return zlib.decompressobj().decompress(stored, QUESTION_MAX)
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""
-        last = self._connection.execute(_NEWEST).first()
-        return (0, NOTHING) if last is None else (last.number, last.hash)
+        found = self._session.execute(_NEWEST)
+        return found[0] if found else (0, NOTHING)
 
     def append(self, entry: Entry) -> None:
         """Write one entry at the end."""
+        values = {"kind": entry.kind, "label": entry.label, "run": entry.run, "slot": entry.slot}
+        if self._session.server:
+            body = json.dumps(dict(entry.body), allow_nan=False)
+            verb = _APPEND.get(entry.kind, _APPEND_AS_OWNER)
+            self._session.execute(verb, {**values, "body": body, "question": entry.question})
+            return
         line = chained(*self.head(), entry)
-        values = {
-            "number": line.number,
-            "kind": entry.kind,
-            "label": entry.label,
-            "run": entry.run,
-            "slot": entry.slot,
-            "body": json.dumps(dict(entry.body)),
-            "question": zlib.compress(entry.question, 1),
-            "hash": line.hash,
-        }
-        self._connection.execute(_ADD, values)
-
-
-class _Forks:
-    """Sees to it that a forked process inherits no connection.
-
-    Locks of SQLite and the protocol of a server belong to one process. Connections that are idle
-    are closed before a fork; if one was in use, the new process may use no ledger.
-    """
-
-    def __init__(self) -> None:
-        self.engines: weakref.WeakSet[sa.Engine] = weakref.WeakSet()
-        self.inherited = False
-        self._in_use = False
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=self._before, after_in_child=self._in_child)
-
-    def _before(self) -> None:
-        pools = [engine.pool for engine in self.engines]
-        self._in_use = any(isinstance(pool, sa.QueuePool) and pool.checkedout() for pool in pools)
-        for engine in list(self.engines):
-            engine.dispose()
-
-    def _in_child(self) -> None:
-        self.inherited = self.inherited or self._in_use
-
-
-_forks = _Forks()
-
-
-def _address(place: str) -> sa.URL:
-    try:
-        return sa.make_url(place).set(drivername="postgresql+psycopg")
-    except (ArgumentError, ValueError):
-        raise LedgerError(
-            "this URL cannot be understood. It looks like postgresql://user@host:5432/database."
-        ) from None
+        packed = zlib.compress(entry.question, 1) if entry.question else b""
+        rest = {"number": line.number, "body": line.text, "question": packed, "hash": line.hash}
+        self._session.execute(_INSERT, {**values, **rest})
 
 
 def _inode(path: str) -> int | None:
@@ -326,18 +356,11 @@ def _parsed(number: int, body: str) -> dict[str, Any]:
 
 
 @cache
-def _lines_of(kinds: tuple[Kind, ...], where: tuple[str, ...]) -> sa.Select[Any]:
-    # Kept, because SQLAlchemy takes longer to put a statement together than SQLite to run it.
-    columns = [column for column in _ENTRIES.c if column.name != "question"]
-    wanted = sa.select(*columns).order_by(_ENTRIES.c.number)
+def _lines_of(kinds: tuple[Kind, ...], where: tuple[str, ...]) -> str:
+    conditions = ["number > :after", *(f"{name} = :{name}" for name in where)]
     if kinds:
-        wanted = wanted.where(_ENTRIES.c.kind.in_(kinds))
-    for name in where:
-        wanted = wanted.where(_ENTRIES.c[name] == sa.bindparam(name))
-    return wanted
-
-
-def _durable(connection: Any, record: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.close()
+        conditions.append(f"kind IN ({', '.join(map(repr, kinds))})")
+    return (
+        "SELECT number, kind, label, run, slot, body, hash FROM privclust_entries "
+        f"WHERE {' AND '.join(conditions)} ORDER BY number"
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from hashlib import sha256
 
 from privclust.privacy.accounts import Dataset, as_dataset
 from privclust.privacy.budget import Spend
 from privclust.privacy.entries import body_of
-from privclust.privacy.journal import NOTHING, EntryError, Journal, Line, Pages, chained
+from privclust.privacy.journal import NOTHING, EntryError, Journal, Line, Pages, hash_of
 
 
 def problems(journal: Journal, head: str | None = None) -> list[str]:
@@ -40,10 +41,10 @@ def problems(journal: Journal, head: str | None = None) -> list[str]:
 
 def _broken_chain(lines: list[Line]) -> list[str]:
     previous = NOTHING
-    for last, line in enumerate(lines):
-        expected = chained(last, previous, line.entry)
-        if (line.number, line.hash) != (expected.number, expected.hash):
-            return [f"entry {expected.number} was changed, or an entry before it was taken out"]
+    for number, line in enumerate(lines, start=1):
+        expected = hash_of(number, previous, line.entry, line.text)
+        if (line.number, line.hash) != (number, expected):
+            return [f"entry {number} was changed, or an entry before it was taken out"]
         previous = line.hash
     return [] if lines and lines[0].entry.kind == "ledger" else ["the ledger has no beginning"]
 
@@ -89,6 +90,7 @@ def _overspent(lines: list[Line]) -> list[str]:
         entry = line.entry
         if entry.kind == "dataset":
             accounts[entry.label] = as_dataset(line)
+            found += _too_generous(line, accounts[entry.label])
         elif entry.kind == "reserve":
             labels[entry.run], claims[entry.run] = entry.label, {}
             reserved[entry.run] = Spend(**entry.body["spend"])
@@ -115,6 +117,19 @@ def _overspent(lines: list[Line]) -> list[str]:
             found.append(f"entry {line.number} answers a slot that was never charged")
         elif entry.kind == "close":
             closed.add(entry.run)
-            if Spend(**entry.body["spend"]) != sum(claims[entry.run].values(), Spend()):
-                found.append(f"entry {line.number} misstates what its run spent")
+            if "spend" in entry.body:
+                found.append(f"entry {line.number} claims to know what its run spent")
+        if entry.label != labels.get(entry.run, entry.label):
+            found.append(f"entry {line.number} names another data set than its run")
     return found
+
+
+def _too_generous(line: Line, account: Dataset) -> list[str]:
+    """Check the numbers by which a server admits fits against what the budget is worth."""
+    worth = {"capacity": account.budget.capacity, "pure": account.budget.pure}
+    for name, limit in worth.items():
+        # Other versions of SciPy differ in the last digits.
+        room = replace(limit, quanta=limit.quanta + (limit.quanta >> 30))
+        if not Spend(**line.entry.body[name]).within(room):
+            return [f"entry {line.number} lets a server grant more than its epsilon and delta"]
+    return []

@@ -10,6 +10,7 @@ from privclust.audit.mutations.base import Mutation, plant
 from privclust.audit.mutations.cost import COST
 from privclust.audit.mutations.engines import ENGINES
 from privclust.audit.mutations.federation import FEDERATION
+from privclust.audit.mutations.ledger import LEDGER
 from privclust.audit.mutations.noise import NOISE
 from privclust.audit.mutations.queries import QUERIES
 from privclust.audit.mutations.refusals import REFUSALS
@@ -41,4 +42,5 @@ CATALOGUE = (
     *WIRE,
     *COST,
     *REFUSALS,
+    *LEDGER,
 )
