@@ -159,17 +159,20 @@ def test_analyst_gets_no_more_than_the_budget_by_calling_the_verbs(places: Place
     assert Ledger.open(places.owner).verify() == []
 
 
-NOTHING = asdict(Spend())
+NOTHING: dict[str, Any] = asdict(Spend())
+ODD: tuple[Any, ...] = (-1, 0.5, "1", None, True, 1e30, [])
+ODD_FLOATS: tuple[Any, ...] = (-1e-300, -1, "0", None, [])
+ODD_PURE: tuple[Any, ...] = (-1, "0", 0.5, {})
 
 
 @pytest.mark.parametrize(
     "spend",
     [
         *(None, {}, [], 5, "x", {"quanta": 1}),
-        *({**NOTHING, "quanta": value} for value in (-1, 0.5, "1", None, True, 1e30, [])),
-        *({**NOTHING, "slack": value} for value in (-1, "0", None, [])),
-        *({**NOTHING, "tail": value} for value in (-1e-300, "0", None)),
-        *({**NOTHING, "pure": value} for value in (-1, "0", 0.5, {})),
+        *({**NOTHING, "quanta": value} for value in ODD),
+        *({**NOTHING, "slack": value} for value in ODD_FLOATS),
+        *({**NOTHING, "tail": value} for value in ODD_FLOATS),
+        *({**NOTHING, "pure": value} for value in ODD_PURE),
         {**NOTHING, "more": 1},
     ],
     ids=repr,

@@ -43,13 +43,6 @@ ACCOUNTING = (
         "tests/privacy/test_ledger_races.py::test_a_curator_that_lost_the_race_discards_its_noise",
     ),
     Mutation(
-        "refund on close",
-        "privacy/ledger.py",
-        'body = {"spend": asdict(found.spent), "finished": finished}',
-        'body = {"spend": asdict(Spend()), "finished": finished}',
-        "tests/privacy/test_ledger.py::test_closing_returns_only_what_was_never_claimed",
-    ),
-    Mutation(
         "a budget for each fit",
         "privacy/ledger.py",
         "if not budget.admits(taken + total):",
