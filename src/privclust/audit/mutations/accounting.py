@@ -89,8 +89,8 @@ ACCOUNTING = (
     Mutation(
         "a promise built on exact centres",
         "stating.py",
-        "if statement.private or epsilon == math.inf or not noise_is_real():",
-        "if statement.private or epsilon > 0:",
+        "if not (statement.private or epsilon == math.inf or not noise_is_real()):",
+        "if not (statement.private or epsilon > 0):",
         "tests/test_starts.py::test_no_promise_is_built_on_a_model_without_noise",
     ),
     Mutation(
