@@ -33,7 +33,8 @@ def draw(cells: list[Cell], whole: list[Cell], picture: Path) -> None:
         _lines(axes, [cell for cell in cells if cell.attacker == attacker])
         _dressed(axes, ticks, f"algorithms; attacker sees the {attacker}")
     worst: dict[tuple[str, float], Cell] = {}
-    for cell in whole:
+    alone = {cell.method for cell in cells}  # an estimator by itself is in the panels before
+    for cell in (cell for cell in whole if cell.method not in alone):
         key = (cell.method, cell.promise)
         if key not in worst or worst[key].measured < cell.measured:
             worst[key] = cell
@@ -45,7 +46,7 @@ def draw(cells: list[Cell], whole: list[Cell], picture: Path) -> None:
         f"Refuted of promises, after {min(fits):,} to {max(fits):,} fits of either table",
         fontsize=11,
     )
-    handles, labels = panels[0].get_legend_handles_labels()
+    handles, labels = panels[-2].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=8)
     handles, labels = panels[-1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=8)
