@@ -12,7 +12,8 @@ STATEMENTS = (
         "profiling.py",
         'dependencies_of("clusters", model),',
         "(),",
-        f"{_COMPOSITION}::test_profile_states_its_own_run_and_the_fit_it_is_grouped_by",
+        "tests/audit/test_profile_attack.py::"
+        "test_a_profile_alone_refutes_that_its_own_epsilon_is_all_and_not_what_is_stated",
     ),
     Mutation(
         "a start that the statement leaves out",
