@@ -159,21 +159,21 @@ def test_analyst_gets_no_more_than_the_budget_by_calling_the_verbs(places: Place
     assert Ledger.open(places.owner).verify() == []
 
 
-NOTHING: dict[str, Any] = asdict(Spend())
-ODD: tuple[Any, ...] = (-1, 0.5, "1", None, True, 1e30, [])
-ODD_FLOATS: tuple[Any, ...] = (-1e-300, -1, "0", None, [])
-ODD_PURE: tuple[Any, ...] = (-1, "0", 0.5, {})
+NOTHING = asdict(Spend())
+WRONG: dict[str, list[Any]] = {
+    "quanta": [-1, 0.5, "1", None, True, 1e30, []],
+    "slack": [-1, "0", None, []],
+    "tail": [-1e-300, "0", None],
+    "pure": [-1, "0", 0.5, {}],
+    "more": [1],
+}
 
 
 @pytest.mark.parametrize(
     "spend",
     [
         *(None, {}, [], 5, "x", {"quanta": 1}),
-        *({**NOTHING, "quanta": value} for value in ODD),
-        *({**NOTHING, "slack": value} for value in ODD_FLOATS),
-        *({**NOTHING, "tail": value} for value in ODD_FLOATS),
-        *({**NOTHING, "pure": value} for value in ODD_PURE),
-        {**NOTHING, "more": 1},
+        *({**NOTHING, part: value} for part, values in WRONG.items() for value in values),
     ],
     ids=repr,
 )
@@ -280,6 +280,22 @@ def test_functions_of_the_analyst_are_not_called_by_the_verbs(
     ]
     with pytest.raises(psycopg.errors.RaiseException, match="does not cover this fit"):
         execute(places.analyst, *statements)
+
+
+def test_schema_in_which_others_may_create_is_refused(places: Places, database: str) -> None:
+    """An overload that fits an argument better would run with the owner's rights."""
+    execute(database, "GRANT CREATE ON SCHEMA public TO analyst")
+    with pytest.raises(LedgerError, match='role "analyst" may create functions in schema public'):
+        Ledger.open(places.owner).reserve("table", QUARTER, {})
+    execute(
+        places.analyst,
+        "CREATE FUNCTION privclust_chain(text, text, text, text, text, text) RETURNS void "
+        "LANGUAGE sql AS 'SELECT'",
+    )
+    execute(database, "REVOKE CREATE ON SCHEMA public FROM analyst")
+    ledger = Ledger.open(places.analyst)
+    run = ledger.reserve("table", QUARTER, {})
+    assert list(ledger.runs("table")) == [ledger.run(run)]
 
 
 # Locks -------------------------------------------------------------------------------------------

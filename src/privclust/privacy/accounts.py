@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from privclust.errors import shown
 from privclust.privacy.budget import Budget, Spend, epsilon_of
 from privclust.privacy.entries import body_of
 from privclust.privacy.journal import EntryError, LedgerError, Line, Pages
+
+_PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 State = Literal["open", "finished", "given up"]
 
@@ -101,6 +105,33 @@ def as_dataset(line: Line) -> Dataset:
             return Dataset(line.entry.label, budget, body["unit"], body["source"], periods)
         cause = "it has no whole number of periods"
     raise EntryError(f"the budget of data set {line.entry.label!r} cannot be: {cause}")
+
+
+def period_of(account: Dataset, facts: Mapping[str, str]) -> str | None:
+    """Return the period of a run, which an account with periods must have and no other may."""
+    period = facts.get("period")
+    if (period is None) == (account.periods == 1):
+        return None if period is None else _well_named(period)
+    if period is None:
+        raise LedgerError(
+            f"data set {account.label!r} has {account.periods} periods that share its budget. Say "
+            "which one this fit belongs to, such as period='2026-W07'."
+        )
+    raise LedgerError(
+        f"data set {account.label!r} has no periods. Leave period out; whoever owns a table that "
+        "is released again and again creates its data set with periods."
+    )
+
+
+def _well_named(period: str) -> str:
+    """Refuse a name that could be written in two ways, and so have two shares."""
+    if _PERIOD.fullmatch(period):
+        return period
+    raise LedgerError(
+        f"a period is named by capital letters, digits and hyphens, such as '2026-W07', not by "
+        f"{shown(period)}. Name the same period in the same way each time: each name has a part of "
+        "the budget of its own."
+    )
 
 
 def run_of(pages: Pages, name: str) -> Run:

@@ -8,7 +8,6 @@ Everything is an entry of an append-only journal; what is left of a budget is wo
 from __future__ import annotations
 
 import math
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -27,6 +26,7 @@ from privclust.privacy.accounts import (
     committed,
     dataset_of,
     lines_of,
+    period_of,
     run_of,
 )
 from privclust.privacy.budget import Budget, Spend, epsilon_of
@@ -34,7 +34,6 @@ from privclust.privacy.journal import Entry, Journal, LedgerError, Line, MemoryJ
 from privclust.privacy.verification import problems
 
 FORMAT = 2
-_PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 
 class BudgetExceededError(RuntimeError):
@@ -196,7 +195,7 @@ class Ledger:
             budget, taken = account.budget, committed(pages, label)
             if not budget.admits(taken + total):
                 raise BudgetExceededError(_refusal(budget, total, taken.left_of(budget.capacity)))
-            period = _period(account, facts)
+            period = period_of(account, facts)
             if period is not None:
                 taken = committed(pages, label, period)
                 if not (taken + total).within(account.share):
@@ -359,33 +358,6 @@ class Ledger:
                 body = {"format": FORMAT, "name": secrets.token_hex(16)}
                 pages.append(Entry("ledger", body=body))
         return self
-
-
-def _period(account: Dataset, facts: Mapping[str, str]) -> str | None:
-    """Return the period of a run, which an account with periods must have and no other may."""
-    period = facts.get("period")
-    if (period is None) == (account.periods == 1):
-        return None if period is None else _well_named(period)
-    if period is None:
-        raise LedgerError(
-            f"data set {account.label!r} has {account.periods} periods that share its budget. Say "
-            "which one this fit belongs to, such as period='2026-W07'."
-        )
-    raise LedgerError(
-        f"data set {account.label!r} has no periods. Leave period out; whoever owns a table that "
-        "is released again and again creates its data set with periods."
-    )
-
-
-def _well_named(period: str) -> str:
-    """Refuse a name that could be written in two ways, and so have two shares."""
-    if _PERIOD.fullmatch(period):
-        return period
-    raise LedgerError(
-        f"a period is named by capital letters, digits and hyphens, such as '2026-W07', not by "
-        f"{shown(period)}. Name the same period in the same way each time: each name has a part of "
-        "the budget of its own."
-    )
 
 
 def _refusal(

@@ -3,8 +3,9 @@
 -- Its owner creates data sets by writing into the table. Every other role writes through the
 -- verbs below, which run with the owner's rights, trust nothing they are given, and check in the
 -- database what the library checks before: no role gets more of a budget than its owner gave.
--- Names are qualified and the search path is fixed, so that nobody can put functions of their own
--- in the place of these.
+-- Nobody can put functions of their own in the place of these: names are qualified, the search path
+-- is fixed, arguments have exactly the declared types, and a schema in which roles other than the
+-- owner may create is refused.
 
 CREATE TABLE {schema}.privclust_entries (
     number bigint PRIMARY KEY,
@@ -95,7 +96,18 @@ $$;
 
 CREATE FUNCTION {schema}.privclust_lock() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+    other text;
 BEGIN
+    SELECT rolname INTO other FROM pg_roles WHERE rolcanlogin AND NOT rolsuper
+        AND NOT pg_has_role(oid, current_user, 'MEMBER')
+        AND oid <> (SELECT datdba FROM pg_database WHERE datname = current_database())
+        AND has_schema_privilege(oid, '{schema}'::regnamespace, 'CREATE') LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'role "%" may create functions in schema {schema}, which could take the '
+            'place of the ledger''s own. Have its owner REVOKE CREATE ON SCHEMA {schema} FROM '
+            'PUBLIC, or from that role.', other;
+    END IF;
     -- A snapshot from before the lock would not show what others were charged in the meantime.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'a ledger is written in transactions of isolation READ COMMITTED';
@@ -175,7 +187,7 @@ BEGIN
         RAISE EXCEPTION 'this is not a new run';
     END IF;
     capacity := {schema}.privclust_cost_of(account -> 'capacity');
-    taken := {schema}.privclust_committed(the_label, NULL, cost);
+    taken := {schema}.privclust_committed(the_label, NULL::text, cost);
     IF NOT {schema}.privclust_within(taken, capacity)
         AND NOT {schema}.privclust_within(taken, {schema}.privclust_cost_of(account -> 'pure'))
     THEN
@@ -193,8 +205,9 @@ BEGIN
             RAISE EXCEPTION 'period %''s budget does not cover this fit; nothing was read.', period;
         END IF;
     END IF;
-    PERFORM {schema}.privclust_chain('reserve', the_label, the_run, '', jsonb_build_object(
-        'spend', the_body -> 'spend', 'facts', facts, 'role', session_user)::text, '');
+    PERFORM {schema}.privclust_chain(
+        'reserve'::text, the_label, the_run, ''::text, jsonb_build_object('spend',
+        the_body -> 'spend', 'facts', facts, 'role', session_user)::text, ''::bytea);
 END $$;
 
 CREATE FUNCTION {schema}.privclust_claim(
@@ -224,8 +237,9 @@ BEGIN
     THEN
         RAISE EXCEPTION 'this run asked for more than it reserved.';
     END IF;
-    PERFORM {schema}.privclust_chain('claim', beginning.label, the_run, the_slot, jsonb_build_object(
-        'spend', the_body -> 'spend', 'question', the_body -> 'question')::text, the_question);
+    PERFORM {schema}.privclust_chain(
+        'claim'::text, beginning.label, the_run, the_slot, jsonb_build_object('spend',
+        the_body -> 'spend', 'question', the_body -> 'question')::text, the_question);
 END $$;
 
 CREATE FUNCTION {schema}.privclust_answer(the_run text, the_slot text, the_body jsonb)
@@ -248,8 +262,9 @@ BEGIN
         RAISE EXCEPTION 'this is not an answer';
     END IF;
     PERFORM {schema}.privclust_chain(
-        'answer', beginning.label, the_run, the_slot, jsonb_build_object('values',
-        the_body -> 'values', 'scale', the_body -> 'scale', 'noise', the_body -> 'noise')::text, '');
+        'answer'::text, beginning.label, the_run, the_slot, jsonb_build_object(
+        'values', the_body -> 'values', 'scale', the_body -> 'scale',
+        'noise', the_body -> 'noise')::text, ''::bytea);
 END $$;
 
 CREATE FUNCTION {schema}.privclust_close(the_run text, the_body jsonb)
@@ -260,8 +275,8 @@ BEGIN
     IF jsonb_typeof(the_body -> 'finished') IS DISTINCT FROM 'boolean' THEN
         RAISE EXCEPTION 'this is not the end of a run';
     END IF;
-    PERFORM {schema}.privclust_chain('close', beginning.label, the_run, '',
-        jsonb_build_object('finished', the_body -> 'finished')::text, '');
+    PERFORM {schema}.privclust_chain('close'::text, beginning.label, the_run, ''::text,
+        jsonb_build_object('finished', the_body -> 'finished')::text, ''::bytea);
 END $$;
 
 -- Nobody may do anything until the owner grants it ('privclust ledger grant').
