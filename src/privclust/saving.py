@@ -125,8 +125,7 @@ def load_profile(path: str | Path) -> Profile:
 
 def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
-        text = read_regular(file, BYTES_MAX).decode("utf-8")
-        content = json.loads(text, parse_constant=_refuse)
+        content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
         wrong = fault(content, _schema(kind))
         if wrong is None:
             return make(content)
