@@ -1,4 +1,4 @@
-"""Files that somebody names and this library reads as a whole: regular ones, of a limited size."""
+"""Files that somebody names, read and written as a whole: regular ones, of a limited size."""
 
 from __future__ import annotations
 
@@ -52,3 +52,13 @@ def holds_something(file: Path) -> bool:
     (False, True)
     """
     return file.is_file() and file.stat().st_size > 0
+
+
+def write_text(text: str, file: Path, overwrite: bool) -> None:
+    """Write a file, or refuse if there is one that would be lost."""
+    if not overwrite and holds_something(file):
+        raise FileExistsError(
+            f"the file {file.name!r} is there already, and what it holds may have been paid for. "
+            "Name another file, or pass overwrite=True."
+        )
+    file.write_text(text, encoding="utf-8")

@@ -26,7 +26,7 @@ from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.profiled import labels_of, number_of
 from privclust.profiling import Profile
-from privclust.regular_files import holds_something, read_regular
+from privclust.regular_files import read_regular, write_text
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball, in_units
@@ -74,7 +74,7 @@ def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
     ...     bool((load(file.name).cluster_centers_ == model.cluster_centers_).all())
     True
     """
-    _write(to_json(model), Path(path), overwrite)
+    write_text(to_json(model), Path(path), overwrite)
 
 
 def load(path: str | Path) -> Any:
@@ -106,7 +106,7 @@ def save_profile(profile: Profile, path: str | Path, *, overwrite: bool = False)
     overwrite : bool, default=False
         Write over a file that is there and not empty, which may be a profile that was paid for.
     """
-    _write(profile_to_json(profile), Path(path), overwrite)
+    write_text(profile_to_json(profile), Path(path), overwrite)
 
 
 def load_profile(path: str | Path) -> Profile:
@@ -124,19 +124,9 @@ def load_profile(path: str | Path) -> Profile:
     return found
 
 
-def _write(text: str, file: Path, overwrite: bool) -> None:
-    if not overwrite and holds_something(file):
-        raise FileExistsError(
-            f"the file {file.name!r} is there already, and what it holds may have been paid for. "
-            "Name another file, or pass overwrite=True."
-        )
-    file.write_text(text, encoding="utf-8")
-
-
 def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
-        text = read_regular(file, BYTES_MAX).decode("utf-8")
-        content = json.loads(text, parse_constant=_refuse)
+        content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
         wrong = fault(content, _schema(kind))
         if wrong is None:
             return make(content)

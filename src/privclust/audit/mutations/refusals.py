@@ -73,7 +73,7 @@ REFUSALS = (
     ),
     Mutation(
         "a paid model written over in Python",
-        "saving.py",
+        "regular_files.py",
         "if not overwrite and holds_something(file):",
         "if False:",
         "tests/test_saving.py::test_paid_model_is_not_written_over_unless_told_so",
