@@ -81,9 +81,9 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
 ) -> None:
     statement = tmp_path / "model.json"
     statement.write_text(model.privacy_statement_.to_json())
-    assert privclust("ledger", "verify", place, "--model", statement).stdout == (
-        "the ledger is intact.\n"
-    )
+    shown = privclust("ledger", "verify", place, "--model", statement).stdout
+    assert shown.startswith("the ledger is intact.\n")
+    assert "were not worked out anew" in shown
     content = json.loads(statement.read_text())
     content["run"]["record"]["head"] = "0" * 64
     statement.write_text(json.dumps(content))
@@ -113,6 +113,13 @@ def test_verify_tells_a_model_that_was_changed(
         (lambda content: run_of(content)["reserved"].update(quanta=1), "its guarantee"),
         (lambda content: run_of(content)["record"].update(epsilon=0.1), "its budget"),
         (lambda content: run_of(content).update(name="feed"), "its run"),
+        (lambda content: run_of(content).update(n_rows=99), "its number of rows"),
+        (lambda content: run_of(content)["unit"].update(column="who"), "whom it protects"),
+        (lambda content: run_of(content)["unit"].update(rows=9), "its statement does not add up"),
+        (
+            lambda content: content["statement"].update(bounds_origin="public data"),
+            "the origin of its bounds",
+        ),
         (lambda content: content["releases"].pop(), "its answers"),
         (lambda content: content["releases"][0]["answer"].reverse(), "its answers"),
         (lambda content: content["releases"][-1].update(noise="none"), "its answers"),
@@ -124,6 +131,38 @@ def test_verify_tells_a_model_that_was_changed(
         changed = privclust("ledger", "verify", place, "--model", file)
         assert changed.exit_code == 1
         assert f"was changed after its fit: {what}" in changed.stderr
+
+
+@pytest.mark.attack
+def test_verify_tells_what_a_model_hides_of_where_it_started(place: Path, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"radius": 1.0, "delta": 1e-6, "ledger": str(place), "dataset": "wards"}
+    rows = np.random.default_rng(0).normal(0.0, 0.2, (2000, 2))
+    first = PrivateKMeans(2, **given).fit(rows)
+    file = tmp_path / "started.json"
+    save(PrivateKMeans(2, epsilon=0.25, init=first, **given).fit(rows), file)
+    assert privclust("ledger", "verify", place, "--model", file).exit_code == 0
+    honest = file.read_text()
+
+    def hidden(content: Any) -> None:
+        content["statement"].update(dependencies=[], epsilon=0.25)
+
+    def weakened(content: Any) -> None:
+        content["statement"]["dependencies"][0]["run"].update(epsilon=0.5)
+
+    def unrecorded(content: Any) -> None:
+        content["statement"]["dependencies"][0]["run"].update(record=None)
+
+    for change, what in (
+        (hidden, "what it follows from"),
+        (weakened, "its statement does not add up"),
+        (unrecorded, "its budget (run"),
+    ):
+        content = json.loads(honest)
+        change(content)
+        file.write_text(json.dumps(content))
+        changed = privclust("ledger", "verify", place, "--model", file)
+        assert changed.exit_code == 1, what
+        assert what in changed.stderr
 
 
 def test_export_is_the_ledger_line_by_line(place: Path, tmp_path: Path) -> None:

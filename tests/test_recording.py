@@ -36,6 +36,7 @@ FACTS = {
     "scale",
     "n_rows",
     "bounds",
+    "bounds_origin",
     "seed",
     "unit",
     "unit_rows",

@@ -311,7 +311,7 @@ def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> N
         ("statement.run.noise", "OpenDP\nGuarantee: epsilon = 0.01", "cannot be printed"),
         ("statement.version", "1\nGuarantee: epsilon = 0.01", "cannot be printed"),
         ("statement.bounds_origin", "God", "bounds_origin is none of"),
-        ("statement.kind", "profile", "about something else"),
+        ("statement.kind", "profile", "depends on the run of its clusters"),
         ("statement.n_clusters", 9, "about something else"),
         ("statement.columns", ["age", "weight"], "about something else"),
         ("statement.estimator", "PEMeans", "another estimator"),

@@ -27,7 +27,8 @@ Declarations: TypeAlias = (
 )
 """Bounds by name, for columns of any kind."""
 
-ORIGINS = ("domain knowledge", "public data", "private release")
+PRIVATE_RELEASE = "private release"
+ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
 BYTES_MAX = 2**26
 """What a bounds file may have, which is enough for hundreds of thousands of columns."""
 UNSTATED = "typed at the call; where they come from was not stated"

@@ -73,7 +73,7 @@ def fit(
     planned = plan(n_clusters, domain.center.size, budget_of(given), n_rows)
     check_cost(cost_of(planned), unit=table.engine.unit)
     noiseless = given.epsilon == math.inf
-    recorded = recording(model, domain, table.engine.unit, seed, resume)
+    recorded = recording(model, domain, table.bounds_origin, table.engine.unit, seed, resume)
     curator = Curator.open(
         table.engine,
         planned.spending,

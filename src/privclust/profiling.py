@@ -13,7 +13,7 @@ from privclust.algorithms import profile as algorithm
 from privclust.algorithms.profile import ColumnProfile, found_in
 from privclust.bounds import Declarations, declared_columns
 from privclust.cost import check_cost, cost_of
-from privclust.engines.base import COORDINATES_MAX
+from privclust.engines.base import COORDINATES_MAX, Unit
 from privclust.errors import ColumnError, ParameterError, shown
 from privclust.geometry.grid import to_grid
 from privclust.mixed import Column
@@ -23,7 +23,7 @@ from privclust.privacy.curator import Curator, Release
 from privclust.privacy.digest import written_out
 from privclust.privacy.ledger import Ledger
 from privclust.profiled import Profiled, written
-from privclust.recording import fact_of_period, ledger_of, record_in
+from privclust.recording import fact_of_dependency, fact_of_period, ledger_of, record_in
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball
 from privclust.statements.runs import PrivateRun
@@ -170,7 +170,7 @@ def ask(
     _check_account(model.privacy_statement_.run, account, label)
     planned = algorithm.plan(in_ball(model.domain_, model.cluster_centers_), domain, budget)
     check_cost(cost_of(planned), "this profile", unit)
-    facts = _facts(model, domain, budget, unit.name)
+    facts = _facts(model, domain, budget, unit, table.bounds_origin)
     facts |= fact_of_period(getattr(model, "period", None) if period is None else period)
     curator = Curator.open(table.engine, planned.spending, account, label, facts)
     with threadpool_limits(1, "blas"):
@@ -246,7 +246,7 @@ def _check_account(fit: PrivateRun, account: Ledger | None, label: str) -> None:
         )
 
 
-def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str, str]:
+def _facts(model: Any, domain: Profiled, budget: Budget, unit: Unit, origin: str) -> dict[str, str]:
     """Return what is public about a profile, for the ledger."""
     return {
         "estimator": "profile",
@@ -256,6 +256,9 @@ def _facts(model: Any, domain: Profiled, budget: Budget, unit: str) -> dict[str,
         "epsilon": repr(budget.epsilon),
         "delta": repr(budget.delta),
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
-        "unit": unit,
+        "bounds_origin": origin,
+        "unit": unit.ledger_name,
+        "unit_rows": str(unit.rows),
+        **fact_of_dependency(model),
         "privclust": __version__,
     }

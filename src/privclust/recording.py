@@ -70,9 +70,12 @@ class Recording:
 
 
 def recording(
-    model: Any, domain: Domain, unit: Unit, seed: int | None, resume: object
+    model: Any, domain: Domain, origin: str, unit: Unit, seed: int | None, resume: object
 ) -> Recording:
-    """Open the ledger that `model` names, if any, and collect what is public about the fit."""
+    """Open the ledger that `model` names, if any, and collect what is public about the fit.
+
+    `origin` says where the bounds come from.
+    """
     ledger, label = ledger_of(model.ledger, model.dataset, unit)
     if resume is not None and (ledger is None or not isinstance(resume, str)):
         raise ValueError(
@@ -88,8 +91,10 @@ def recording(
         "estimator": type(model).__name__,
         **{name: _fact(value) for name, value in given.items() if name not in _APART},
         **({} if given.get("init") is None else {"init": _fact(given["init"])}),
+        **fact_of_dependency(given.get("init")),
         **fact_of_period(given.get("period")),
         "bounds": sha256(written_out(domain)).hexdigest()[:16],
+        "bounds_origin": origin,
         "seed": str(seed),
         "unit": unit.ledger_name,
         "privclust": __version__,
@@ -97,6 +102,12 @@ def recording(
         "scikit-learn": version("scikit-learn"),
     }
     return Recording(ledger, label, seed, facts, resume if isinstance(resume, str) else None)
+
+
+def fact_of_dependency(model: Any) -> dict[str, str]:
+    """Return which run a fit starts from, or a profile is grouped by, where it is a model's."""
+    statement = getattr(model, "privacy_statement_", None)
+    return {} if statement is None else {"follows_from": statement.run.name}
 
 
 def record_in(ledger: Ledger | None, label: str, head: str) -> Record | None:

@@ -112,8 +112,8 @@ def check_dependency(model: Any, unit: Unit, epsilon: float, role: str) -> None:
             "not be private either, whatever epsilon is. Fit it with a finite epsilon and without "
             "privclust.testing."
         )
-    protected, wanted = statement.run.unit.ledger_name, unit.ledger_name
-    if protected != wanted:
+    if not statement.run.unit.protects_same(unit):
+        protected, wanted = statement.run.unit.ledger_name, unit.ledger_name
         raise ParameterError(
             f"{role} protects each {protected!r}, and this would protect each {wanted!r}: what "
             "follows from both would guarantee neither. Set unit as the model was fitted, or fit "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,7 @@ from privclust.engines.base import Unit
 from privclust.errors import ParameterError
 from privclust.privacy.budget import Budget, epsilon_of, mu_of, pure_spend
 from privclust.statements.composition import Composition, best_power
-from privclust.statements.runs import REAL_NOISE, PrivateRun
+from privclust.statements.runs import REAL_NOISE, PrivateRun, Record
 
 DELTA = 1e-6
 TABLE = pa.table(
@@ -161,6 +162,46 @@ def test_model_of_another_unit_is_refused_before_anything_is_charged(init: bool)
             profiled(by_row, 0.5)
 
 
+@pytest.mark.attack
+def test_column_named_like_a_unit_of_federations_is_not_one() -> None:
+    column, client = Unit("whole client"), Unit("client", whole=True)
+    assert column.ledger_name == client.ledger_name
+    with pytest.raises(ParameterError, match="Fit both with the same unit"):
+        Composition.of([run(1.0, "a", unit=column), run(1.0, "b", unit=client)])
+
+
+@pytest.mark.attack
+def test_typed_number_of_rows_counts_for_two_units() -> None:
+    """A test for which of two rows is there, of a table whose size is known, does better."""
+    typed = Composition.of([run(6.0, "a", n_rows=100)])
+    assert typed.epsilon == 6.0
+    assert typed.replacing_epsilon == pytest.approx(
+        epsilon_of(2 * mu_of(6.0, DELTA), DELTA), rel=1e-6
+    )
+    assert typed.power >= norm.cdf(norm.ppf(0.05) + 2 * mu_of(6.0, DELTA)) * (1 - 1e-6)
+    assert typed.weak
+    assert not Composition.of([run(6.0, "a")]).weak
+    both = str(Composition.of([run(6.0, "a", n_rows=100), run(1.0, "b")]))
+    assert "100, typed by the user" in both
+    assert "replacing one row instead, at epsilon = 14" in both
+
+
+@pytest.mark.attack
+def test_profile_without_the_run_of_its_clusters_cannot_be() -> None:
+    statement = profiled(fitted(), 0.25).privacy_statement
+    with pytest.raises(ValueError, match="depends on the run of its clusters"):
+        replace(statement, dependencies=())
+    with pytest.raises(ValueError, match="depends on the run of its clusters"):
+        replace(fitted().privacy_statement_, dependencies=statement.dependencies)
+
+
+def test_run_that_was_resumed_is_the_same_run() -> None:
+    """Its ledger has grown since, and so another hash is the last."""
+    record = Record("d", 4.0, DELTA, "0" * 64)
+    one, again = (run(1.0, "a", record=replace(record, head=head)) for head in ("0" * 64, "1" * 64))
+    assert Composition.of([one, again]).epsilon == 1.0
+
+
 def test_units_that_disagree_are_not_composed() -> None:
     with pytest.raises(ParameterError, match="Fit both with the same unit"):
         Composition.of([run(1.0, "a"), run(1.0, "b", unit=Unit("who"))])
@@ -171,7 +212,7 @@ def test_units_that_disagree_are_not_composed() -> None:
 def test_same_run_counts_once_and_changed_one_is_refused() -> None:
     one = run(1.0, "a")
     assert Composition.of([one, one]).epsilon == 1.0
-    with pytest.raises(ParameterError, match="same name"):
+    with pytest.raises(ParameterError, match="described in two ways"):
         Composition.of([one, run(0.5, "a")])
 
 
@@ -181,8 +222,14 @@ def test_pure_runs_add_their_epsilons_where_that_is_less() -> None:
     assert (together.epsilon, together.delta) == (1.5, 0.0)
     mixed = Composition.of([*pure, run(0.5, "g")])
     assert mixed.delta == DELTA
-    mu = math.sqrt(3 * pure_spend(2**49).mu2 + Budget(0.5, DELTA).capacity.mu2)
-    assert mixed.epsilon == pytest.approx(epsilon_of(mu, DELTA), rel=1e-6)
+    assert mixed.epsilon == pytest.approx(2.0, rel=1e-6)
+    many = [
+        run(0.1, str(place), delta=0.0, reserved=pure_spend(2**50 // 10)) for place in range(99)
+    ]
+    mu = math.sqrt(99 * pure_spend(2**50 // 10).mu2 + Budget(0.5, DELTA).capacity.mu2)
+    many_together = Composition.of([*many, run(0.5, "g")]).epsilon
+    assert many_together == pytest.approx(epsilon_of(mu, DELTA), rel=1e-6)
+    assert many_together < 10
 
 
 def test_runs_without_real_noise_compose_to_nothing() -> None:

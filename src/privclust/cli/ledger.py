@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from privclust.cli.output import replacing
 from privclust.cli.telling import complain, needing, show, told, writing
 from privclust.engines.base import ROW
 from privclust.errors import ModelFileError
-from privclust.privacy.accounts import Answer, Run
+from privclust.privacy.accounts import Answer, Dataset, Run
 from privclust.privacy.budget import Spend
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import Ledger
@@ -140,6 +141,11 @@ def verify(
         if found:
             raise typer.Exit(1)
         typer.echo("the ledger is intact.")
+        if content is not None:
+            typer.echo(
+                "What the file says of its runs and answers is what was recorded. Centres, sizes "
+                "and other numbers in it were not worked out anew."
+            )
 
 
 @ledger_app.command()
@@ -201,10 +207,7 @@ def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
         return ["the model was changed after its fit: its statement does not add up"]
     try:
         run = ledger.run(said.run.name)
-        found = _misstated(ledger, said.run)
-        for one in said.dependencies:
-            if one.run.record is not None and one.run.record.dataset == run.label:
-                found += [f"{what} of run {one.run.name}" for what in _misstated(ledger, one.run)]
+        found = _misstated(ledger, said)
         answers = content.get("releases")  # a statement alone has none
         given = {
             answer["slot"]: (
@@ -222,16 +225,42 @@ def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     ]
 
 
-def _misstated(ledger: Ledger, said: PrivateRun) -> list[str]:
-    """Return what a statement says of a run that the ledger does not."""
-    run, record = ledger.run(said.name), said.record
-    assert record is not None
-    budget = ledger.dataset(run.label).budget
-    total = (record.dataset, record.epsilon, record.delta)
+def _misstated(ledger: Ledger, said: Statement) -> list[str]:
+    """Return what a statement says of its runs, and of what they follow from, that is not so."""
+    found = []
+    facts = ledger.run(said.run.name).facts
+    if facts.get("bounds_origin") != said.bounds_origin:
+        found.append("the origin of its bounds")
+    if "init" in facts and "follows_from" not in facts and not said.public_points:
+        found.append("what it follows from")
+    chain = [said.run, *(one.run for one in said.dependencies)]
+    for one, earlier in zip_longest(chain, chain[1:]):
+        try:
+            run = ledger.run(one.name)
+        except LedgerError:
+            if one is said.run:
+                raise
+            continue  # of another ledger, or of none
+        wrong = _misstated_of(one, run, ledger.dataset(run.label))
+        started = run.facts.get("follows_from")
+        if started != (None if earlier is None else earlier.name):
+            wrong.append("what it follows from")
+        found += wrong if one is said.run else [f"{what} (run {one.name})" for what in wrong]
+    return found
+
+
+def _misstated_of(said: PrivateRun, run: Run, account: Dataset) -> list[str]:
+    """Return what is said of one run that its ledger does not say."""
+    record, budget = said.record, account.budget
+    total = None if record is None else (record.dataset, record.epsilon, record.delta)
     found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
     facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
     if (said.epsilon, said.delta) != facts or said.reserved != run.reserved:
         found.append("its guarantee")
+    if (said.unit.ledger_name, str(said.unit.rows)) != (account.unit, run.facts.get("unit_rows")):
+        found.append("whom it protects")
+    if str(said.n_rows) != run.facts.get("n_rows", "None"):
+        found.append("its number of rows")
     return found
 
 

@@ -82,6 +82,24 @@ class Unit:
             return self.name
         return f"{self.name} in {self.silos} client{'s' if self.silos > 1 else ''}"
 
+    def protects_same(self, other: Unit) -> bool:
+        """Tell whether guarantees for this unit and another add up.
+
+        By what they are and not by name: a column may be called "whole client". How many rows of
+        one count does not matter, nor whether a row lies in a table or at one client.
+
+        Examples
+        --------
+        >>> Unit().protects_same(Unit(silos=1)), Unit("who").protects_same(Unit("who", silos=1))
+        (True, False)
+        """
+        return self._kind == other._kind
+
+    @property
+    def _kind(self) -> tuple[str | None, int, bool]:
+        in_one_place = self.column is None and self.silos <= 1
+        return self.column, 0 if in_one_place else self.silos, self.whole
+
     @property
     def changed(self) -> int:
         """Coordinates of an answer that one unit may change, whatever the query; 0 for rows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from privclust.algorithms.choosing import KPath
+from privclust.bounds import UNSTATED
 from privclust.canvas import plain_texts
 from privclust.domain import Box
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
@@ -45,6 +45,7 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
     """
     statement: Statement = model.privacy_statement_
     composed = compose(model, *profiles)
+    statements = [statement, *(profile.privacy_statement for profile in profiles)]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
     template = environment.from_string(
@@ -65,8 +66,18 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
         title=f"{len(table.sizes)} clusters, by {type(model).__name__}",
         statement=statement,
         composed=composed,
-        factor=rounded_up(math.exp(composed.epsilon), 3) if composed.private else "",
-        n_rows_note=words.n_rows(statement),
+        factor=words.factor(composed.epsilon),
+        n_rows_note=words.n_rows(statement) if len(composed.runs) == 1 else composed.n_rows,
+        unstated=[one for one in statements if one.bounds_origin == UNSTATED],
+        not_covered=list(
+            dict.fromkeys(
+                item
+                for items in (*(one.not_covered for one in statements), composed.not_covered)
+                for item in items
+            )
+        ),
+        unrecorded=any(run.record is None for run in composed.runs),
+        releases=[(one, line) for one in statements for line in one.releases],
         describe_run=describe_run,
         roles=words.ROLES,
         estimator=type(model).__name__,

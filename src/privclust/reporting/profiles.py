@@ -59,7 +59,12 @@ def shown(model: Any, profiles: Sequence[Profile], hidden: NDArray[np.bool_]) ->
 
     Clusters that are `hidden` are too small to be reported.
     """
-    if any(profile.clusters != clusters_of(model) for profile in profiles):
+    run = model.privacy_statement_.run.name
+    if any(
+        profile.clusters != clusters_of(model)
+        or run not in {one.run.name for one in profile.privacy_statement.dependencies}
+        for profile in profiles
+    ):
         raise ModelFileError(
             "a profile belongs to another model: its clusters have other centres. Give profiles "
             "of this model."

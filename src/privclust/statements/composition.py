@@ -41,15 +41,23 @@ class Composition:
     @classmethod
     def of(cls, runs: Iterable[PrivateRun]) -> Composition:
         """Return the composition of `runs`; one that comes up again counts once."""
-        distinct = tuple(dict.fromkeys(runs))
-        if len({run.name for run in distinct}) < len(distinct):
-            raise ParameterError(
-                "two different runs have the same name, so one of these files was changed. Take "
-                "them from where they were first written."
-            )
-        for run in distinct[1:]:
-            check_same_unit(distinct[0], run)
-        return cls(distinct)
+        distinct: dict[str, PrivateRun] = {}
+        for run in runs:
+            known = distinct.setdefault(run.name, run)
+            if not run.is_same(known):
+                raise ParameterError(
+                    f"run {run.name} is described in two ways, so one of these objects was "
+                    "changed. Take them from where they were first written."
+                )
+            first = next(iter(distinct.values()))
+            if not run.unit.protects_same(first.unit):
+                raise ParameterError(
+                    f"run {first.name} ({first.estimator}) protects each "
+                    f"{first.unit.ledger_name!r}, run {run.name} ({run.estimator}) each "
+                    f"{run.unit.ledger_name!r}: together they guarantee nothing that could be "
+                    "stated. Fit both with the same unit."
+                )
+        return cls(tuple(distinct.values()))
 
     @property
     def private(self) -> bool:
@@ -78,41 +86,84 @@ class Composition:
             return math.inf
         if len(self.runs) == 1:
             return self.runs[0].epsilon
-        return epsilon_of_spend(self.cost, self.delta)
+        return self._epsilon_of([run.reserved for run in self.runs])
+
+    @property
+    def typed_rows(self) -> tuple[int, ...]:
+        """The numbers of rows that the user typed, smallest first."""
+        return tuple(sorted({run.n_rows for run in self.runs if run.n_rows is not None}))
 
     @cached_property
     def replacing_epsilon(self) -> float | None:
         """With a typed number of rows that is exact: the epsilon for replacing one unit."""
-        if not self.private or all(run.n_rows is None for run in self.runs):
+        if not self.private or not self.typed_rows:
             return None
-        cost = self.cost
-        pure = None if cost.pure is None else 2 * cost.pure
-        twice = Spend(4 * cost.quanta, 4 * cost.slack, 2 * cost.tail, pure)
-        return epsilon_of_spend(twice, self.delta)
+        return self._epsilon_of([_of_two(run.reserved) for run in self.runs])
 
     @cached_property
     def power(self) -> float:
-        """The power of the best test for one unit, at 5 % false alarms, rounded up."""
-        return best_power(self.cost) if self.private else 1.0
+        """The power of the best test for one unit, at 5 % false alarms, rounded up.
+
+        With a typed number of rows: of the best test for which of two units is there.
+        """
+        if not self.private:
+            return 1.0
+        return best_power(_of_two(self.cost) if self.typed_rows else self.cost)
 
     @property
     def weak(self) -> bool:
         """Whether the guarantee says little: epsilon is above 8, or there is no noise."""
-        return self.epsilon > WEAK
+        return max(self.epsilon, self.replacing_epsilon or 0.0) > WEAK
 
     @property
     def strength(self) -> str:
         """What the guarantee means to somebody who looks for one unit, in words."""
-        return describe_strength(self.epsilon, self.power, self.unit.quoted)
+        loss = max(self.epsilon, self.replacing_epsilon or 0.0)
+        return describe_strength(loss, self.power, self.unit.quoted)
+
+    @property
+    def n_rows(self) -> str:
+        """How the numbers of rows were treated, in words."""
+        if not self.typed_rows:
+            return "protected."
+        said = (
+            f"{' and '.join(map(str, self.typed_rows))}, typed by the user and used as a constant. "
+            f"If it is exact, the guarantee is for replacing one {self.unit.quoted} instead"
+        )
+        if self.replacing_epsilon is None:
+            return f"{said}."
+        return f"{said}, at epsilon = {rounded_up(self.replacing_epsilon)} and the same delta."
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the guarantee of several runs does not speak of, besides that of each."""
+        if len(self.runs) == 1:
+            return ()
+        return (
+            "an epsilon that was chosen after looking at an earlier run: for such choices only the "
+            "total of a common ledger holds",
+        )
+
+    def _epsilon_of(self, costs: list[Spend]) -> float:
+        """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
+        pure = [cost for cost in costs if cost.pure is not None]
+        others = [cost for cost in costs if cost.pure is None]
+        together = epsilon_of_spend(sum(costs, Spend()), self.delta)
+        if not pure or not others:
+            return together
+        apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), self.delta)
+        return min(together, apart)
 
     def __str__(self) -> str:
         if not self.private:
             return "NOT PRIVATE: one of these runs had no real noise, so nobody is protected."
         lines = [
-            f"{len(self.runs)} run(s) together: epsilon = {rounded_up(self.epsilon)}, delta = "
+            f"{_runs(len(self.runs))}: epsilon = {rounded_up(self.epsilon)}, delta = "
             f"{rounded_up(self.delta)}, for adding or removing any one "
             f"{self.unit.quoted}. {self.strength}",
             *(f"  {describe_run(run)}" for run in self.runs),
+            f"Number of rows: {self.n_rows}",
+            *(f"Not covered: {item}." for item in self.not_covered),
         ]
         return "\n".join(lines)
 
@@ -194,11 +245,11 @@ def describe_run(run: PrivateRun) -> str:
     )
 
 
-def check_same_unit(one: PrivateRun, other: PrivateRun) -> None:
-    """Refuse to build one guarantee on runs that protect different units."""
-    if one.unit.ledger_name != other.unit.ledger_name:
-        raise ParameterError(
-            f"run {one.name} ({one.estimator}) protects each {one.unit.ledger_name!r}, run "
-            f"{other.name} ({other.estimator}) each {other.unit.ledger_name!r}: together they "
-            "guarantee nothing that could be stated. Fit both with the same unit."
-        )
+def _of_two(cost: Spend) -> Spend:
+    """Return what the same releases cost one unit that leaves and one that comes in its place."""
+    pure = None if cost.pure is None else 2 * cost.pure
+    return Spend(4 * cost.quanta, 4 * cost.slack, 2 * cost.tail, pure)
+
+
+def _runs(count: int) -> str:
+    return "one run" if count == 1 else f"{count} runs together"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from privclust.engines.base import Unit
@@ -77,6 +77,15 @@ class PrivateRun:
     def private(self) -> bool:
         """Whether real noise was added."""
         return self.noise == REAL_NOISE and self.epsilon < math.inf
+
+    def is_same(self, other: PrivateRun) -> bool:
+        """Tell whether this describes the same run; a ledger may have grown in between."""
+        return self._without_head == other._without_head
+
+    @property
+    def _without_head(self) -> PrivateRun:
+        record = None if self.record is None else replace(self.record, head="")
+        return replace(self, record=record)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON; an infinite epsilon becomes None."""

@@ -129,6 +129,11 @@ class Statement:
     participation: Participation | None = None
     version: str = field(default_factory=lambda: __version__)
 
+    def __post_init__(self) -> None:
+        grouped = any(one.role == "clusters" for one in self.dependencies)
+        if grouped != (self.kind == "profile"):
+            raise ValueError("a profile, and nothing else, depends on the run of its clusters")
+
     @cached_property
     def composed(self) -> Composition:
         """Its own run and all that it follows from, together."""

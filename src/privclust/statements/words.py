@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from privclust.bounds import UNSTATED
+from privclust.bounds import PRIVATE_RELEASE, UNSTATED
 from privclust.engines.base import Unit
 from privclust.rounding import percent_up, rounded_down, rounded_up
 from privclust.statements.composition import describe_run
@@ -70,19 +70,14 @@ def n_rows(statement: Statement) -> str:
     """Say how the number of rows was treated."""
     if not statement.private and statement.run.epsilon == math.inf:
         return "not protected."
-    typed = sorted({run.n_rows for run in statement.composed.runs if run.n_rows is not None})
-    if not typed:
-        if statement.kind == "profile":
-            return "protected; the sizes of clusters are noisy."
+    if statement.kind != "profile" and not statement.composed.typed_rows:
         return "protected; a noisy count is among the answers."
-    replacing = statement.composed.replacing_epsilon
-    said = (
-        f"{' and '.join(map(str, typed))}, typed by the user and used as a constant. If it is "
-        f"exact, the guarantee is for replacing one {_one(statement.run.unit)} instead"
-    )
-    if replacing is None:
-        return f"{said}."
-    return f"{said}, at epsilon = {rounded_up(replacing)} and the same delta."
+    return statement.composed.n_rows
+
+
+def factor(epsilon: float) -> str:
+    """Return how much more likely an outcome may become, rounded up."""
+    return rounded_up(math.exp(epsilon), 3) if epsilon < 700 else "more than 1e+300"
 
 
 def adjacency(unit: Unit) -> str:
@@ -117,12 +112,9 @@ def not_covered(statement: Statement) -> tuple[str, ...]:
         )
     if statement.public_points:
         listed.append("whether the points that the user calls public are public")
-    if statement.dependencies:
-        listed.append(
-            "an epsilon that was chosen after looking at an earlier run: for such choices only the "
-            "total of a common ledger holds"
-        )
-    return tuple(listed)
+    if statement.bounds_origin == PRIVATE_RELEASE:
+        listed.append("what the private release that the bounds come from has cost")
+    return (*listed, *statement.composed.not_covered)
 
 
 def _guarantee(statement: Statement) -> list[str]:
@@ -135,14 +127,14 @@ def _guarantee(statement: Statement) -> list[str]:
         ]
     lines = [
         f"Guarantee: adding or removing any one {_one(statement.run.unit)} makes no outcome more "
-        f"than {rounded_up(math.exp(composed.epsilon), 3)} times as likely, up to a remainder of "
+        f"than {factor(composed.epsilon)} times as likely, up to a remainder of "
         f"delta: epsilon = {rounded_up(composed.epsilon)}, delta = {rounded_up(composed.delta)} "
         f"(accounted as {rounded_up(statement.mu)}-Gaussian DP). {composed.strength}"
     ]
     if statement.dependencies:
         lines += [
-            f"That is the guarantee of {len(composed.runs)} runs together, because this one "
-            "follows from the others:",
+            f"That is the guarantee of {len(composed.runs)} runs on the rows together, because "
+            "this one follows from the others:",
             f"  this run: {describe_run(statement.run)}",
             *(f"  {ROLES[one.role]} {describe_run(one.run)}" for one in statement.dependencies),
         ]
@@ -156,6 +148,8 @@ def _rest(statement: Statement) -> str:
         others.append("the other runs")
     if statement.public_points:
         others.append("the public points")
+    if statement.bounds_origin == PRIVATE_RELEASE:
+        others.append("the bounds")
     return "all else follows from these " + (f"and {' and '.join(others)}" if others else "alone")
 
 
@@ -176,8 +170,8 @@ def _recorded(statement: Statement) -> str:
 
 def _line(release: ReleaseLine, unit: Unit) -> str:
     one = unit.quoted
-    named = repr(release.slot)[1:-1]
-    asked = f"  {named}: {release.query}, {release.coordinates} number(s)"
+    slot, query = (repr(name)[1:-1] for name in (release.slot, release.query))
+    asked = f"  {slot}: {query}, {release.coordinates} number(s)"
     if release.one_row_in > 1:
         asked += f", of one {one} in {release.one_row_in} at random"
     if release.sigma == 0:
