@@ -43,8 +43,29 @@ def test_a_data_set_is_created_once(place: Path) -> None:
     again = privclust("ledger", "create", place, "wards", "--epsilon", 9, "--delta", 1e-6)
     assert again.exit_code == 3
     assert again.stderr == (
-        "privclust: the ledger has a data set 'wards' already; a budget never grows.\n"
+        "privclust: the ledger has a data set 'wards' already; a budget never grows. Choose "
+        "another label for another table; 'privclust ledger remaining' shows this one.\n"
     )
+
+
+@pytest.mark.parametrize(("label", "unit", "told"), [("", "row", "label"), ("t", " ", "unit")])
+def test_empty_name_is_refused_and_makes_no_ledger(
+    tmp_path: Path, label: str, unit: str, told: str
+) -> None:
+    place = tmp_path / "new.db"
+    budget = ("--epsilon", 1, "--delta", 1e-6)
+    refused = privclust("ledger", "create", place, label, *budget, "--unit", unit)
+    assert refused.exit_code == 3
+    assert f"{told} must not be empty" in refused.stderr
+    assert not place.exists()
+
+
+def test_grant_names_a_role_and_is_all_or_nothing() -> None:
+    refused = privclust("ledger", "grant", "")
+    assert refused.exit_code == 3
+    assert "role must not be empty" in refused.stderr
+    lines = privclust("ledger", "grant", "analyst").stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("BEGIN;", "COMMIT;")
 
 
 def test_remaining_shows_every_data_set_and_what_it_is_worth(place: Path) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privclust import FedDPKMeans, Federation, PrivateKMeans
+from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans, limits
+from privclust.cost import Cost, check_cost
 from privclust.domain import Box
 from privclust.engines.base import TooFewClientsError, Unit
 from privclust.engines.federated import Attendance
+from privclust.errors import ColumnError, CostError, ParameterError
 from privclust.geometry.grid import UNIT
 from privclust.privacy.ledger import Ledger
 from privclust.queries import Count
@@ -163,3 +165,67 @@ def test_a_resumed_fit_counts_only_who_answered_it(tmp_path: Path) -> None:
     assert "what the server of the federation sees, which are exact sums of each client" in said
     everything = f"who takes part (not counting {left + 2} answered before the fit was resumed)"
     assert everything in said
+
+
+# Limits of the wire ------------------------------------------------------------------------------
+
+
+def budgeted(folder: Path) -> dict[str, Any]:
+    place = str(folder / "budget.db")
+    Ledger.create(place, "all", epsilon=4.0, delta=1e-5)
+    return {"ledger": place, "dataset": "all", "delta": 1e-6}
+
+
+def unanswered(columns: Any) -> Federation:
+    """A federation whose clients are never asked."""
+
+    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        raise AssertionError("somebody was asked")
+
+    return Federation(exchange, ["north"], columns)
+
+
+@pytest.mark.attack
+def test_rows_too_wide_for_clients_are_refused_before_the_charge(tmp_path: Path) -> None:
+    given = budgeted(tmp_path)
+    with pytest.raises(CostError, match=r"70,000 coordinates.*at most 65,536"):
+        DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(70_000))
+    assert Ledger.open(given["ledger"]).runs("all") == ()
+
+
+@pytest.mark.attack
+def test_names_too_long_for_a_question_are_refused_before_the_charge(tmp_path: Path) -> None:
+    given = budgeted(tmp_path)
+    names = [f"{number:0100}" for number in range(42_000)]
+    with pytest.raises(ColumnError, match="shorter names"):
+        DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(names))
+    assert Ledger.open(given["ledger"]).runs("all") == ()
+
+
+@pytest.mark.attack
+def test_result_larger_than_clients_answer_with_is_refused_before_the_charge(
+    tmp_path: Path,
+) -> None:
+    given = budgeted(tmp_path)
+    with limits(minutes=1e6, memory="10000 GiB"), pytest.raises(CostError, match="16,777,216"):
+        DPLloyd(2000, bounds=(0, 1), **given).fit(unanswered(10_000))
+    assert Ledger.open(given["ledger"]).runs("all") == ()
+
+
+def test_query_longer_than_clients_read_is_refused() -> None:
+    cost = Cost(1.0, 0.0, 1.0, 1.0, 1.0, sent=2.0**28)
+    check_cost(cost)
+    check_cost(cost, unit=Unit())
+    with pytest.raises(CostError, match=r"questions of up to 268.4 million bytes"):
+        check_cost(cost, unit=Unit(silos=1))
+
+
+@pytest.mark.attack
+def test_question_that_no_client_understands_is_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = budgeted(tmp_path)
+    monkeypatch.setattr("privclust.engines.federated.understood", lambda message: None)
+    with pytest.raises(ParameterError, match="every client would refuse"):
+        DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(2))
+    assert Ledger.open(given["ledger"]).runs("all") == ()

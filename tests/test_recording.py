@@ -21,6 +21,7 @@ from kinds import EVERY_KIND
 from sklearn.base import clone
 
 from privclust import FedDPKMeans, Federation, PEMeans, PrivateKMeans
+from privclust.errors import ParameterError
 from privclust.geometry.grid import FloatArray
 from privclust.privacy.journal import LedgerError
 from privclust.privacy.ledger import BudgetExceededError, Ledger
@@ -365,3 +366,13 @@ def test_a_fit_is_charged_to_the_label_of_its_unit(
     model_of(place, FedDPKMeans, dataset="d", unit=unit).fit(table)
     (run,) = Ledger.open(place).runs("d")
     assert run.facts["unit"] == protected
+
+
+def test_class_without_a_proper_name_is_refused_before_the_charge(tmp_path: Path) -> None:
+    place = str(tmp_path / "budget.db")
+    Ledger.create(place, "t", epsilon=4.0, delta=1e-5)
+    kind: Any = type("My k-means", (PrivateKMeans,), {})
+    model = kind(2, delta=1e-6, radius=1.0, ledger=place, dataset="t")
+    with pytest.raises(ParameterError, match="not a name of Python"):
+        model.fit(np.zeros((50, 2)))
+    assert Ledger.open(place).runs("t") == ()

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
-from command_line import privclust
+from command_line import lay_out, privclust
 
-from privclust import PrivateKMeans, load, load_profile
+from privclust import Ledger, PrivateKMeans, load, load_profile, save, save_profile
 from privclust.bounds import read_bounds
+from privclust.cli.telling import CANNOT_WRITE
 from privclust.errors import BoundsError, ModelFileError, UnreadableFileError
 from privclust.regular_files import read_regular
 
@@ -116,3 +120,48 @@ def test_file_of_just_the_limit_is_read(tmp_path: Path) -> None:
     assert read_regular(file, 5) == b"12345"
     with pytest.raises(ValueError, match="more than 4 bytes"):
         read_regular(file, 4)
+
+
+@pytest.fixture(scope="module")
+def writers() -> dict[str, Callable[..., None]]:
+    rows = pd.DataFrame(np.zeros((5000, 3)), columns=["a", "b", "c"])
+    bounds: Any = {"a": (0, 1), "b": (0, 1)}
+    model = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0).fit(rows[["a", "b"]])
+    profile = model.profile(rows, ["c"], bounds={"c": (0, 1)}, epsilon=1.0)
+    return {"model": partial(save, model), "profile": partial(save_profile, profile)}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("kind", ["model", "profile"])
+def test_paid_result_is_saved_in_regular_files_only(
+    kind: str, strange: str, tmp_path: Path, writers: dict[str, Callable[..., None]]
+) -> None:
+    path = STRANGE[strange](tmp_path)
+    for overwrite in (False, True):
+        told = at_once(partial(writers[kind], path, overwrite=overwrite), OSError)
+        assert told == f"{path.name!r} could not be written: it is not a regular file. Name a file."
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("strange", ["device", "pipe"])
+def test_paid_result_is_not_written_into_a_pipe_or_device(
+    strange: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(lay_out(tmp_path))
+    (tmp_path / "apart").mkdir()
+    path = STRANGE[strange](tmp_path / "apart")
+    privclust("ledger", "create", "b.db", "t", "--epsilon", 4, "--delta", 1e-5)
+    words = ("fit", "visits.parquet", "--bounds", "visits.toml", "--delta", 1e-6, "--force")
+
+    def run() -> None:
+        paid = ("--ledger", "b.db", "--dataset", "t")
+        result = privclust(*words, *paid, "--out", path)
+        assert result.exit_code == CANNOT_WRITE, result.output
+        raise ValueError(result.stderr)
+
+    assert at_once(run, ValueError) == (
+        f"privclust: {path.name} could not be written: it is not a regular file. Name another "
+        "file.\n"
+    )
+    assert Ledger.open("b.db").runs("t") == ()

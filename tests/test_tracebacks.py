@@ -16,9 +16,11 @@ import pytest
 from command_line import lay_out, privclust
 
 import privclust as package
-from privclust import DPLloyd, estimators
+from privclust import DPLloyd, Federation, estimators, save, save_profile, simulate
 from privclust.domain import Box
 from privclust.engines.base import EngineError
+from privclust.engines.client import Client
+from privclust.mixed import CategoryColumn
 from privclust.profiled import Profiled
 from privclust.tables import open_profiled, open_table
 
@@ -161,8 +163,31 @@ def test_refused_profile_holds_no_rows(kind: str, fitted: dict[str, Any]) -> Non
 def test_opening_a_table_holds_no_rows() -> None:
     table = ROWS.copy()
     assert_withheld(lambda: open_table(DPLloyd(1, delta=1e-6), table), table)
-    domain = Profiled(Box([0], [1]), ("nothing",), ())
+    domain = Profiled(Box([0], [1]), ("nothing",), (CategoryColumn("ward", ("A", "B")),))
     assert_withheld(lambda: open_profiled(DPLloyd(1), table, domain, "typed"), table)
+
+
+@pytest.mark.attack
+def test_refusal_beside_estimators_holds_no_rows(tmp_path: Path) -> None:
+    for table in (ROWS.copy(), ROWS.astype(pd.SparseDtype(float))):
+        client = Client(table)
+        assert_withheld(lambda: client.check(([0], [1])), table)  # noqa: B023
+        assert_withheld(lambda: client.check({"c": (0, 1)}), table)  # noqa: B023
+        assert_withheld(lambda: save(table, tmp_path / "m.json"), table)  # noqa: B023
+        assert_withheld(lambda: save_profile(table, tmp_path / "p.json"), table)  # noqa: B023
+        others = {"a": table, "b": ROWS[["a"]]}
+        assert_withheld(lambda: Federation.in_process(others), table)  # noqa: B023
+    rows = ["rows.csv"]
+    assert_withheld(lambda: Client(rows), rows)
+    odd = [[1.0, 2.0]]
+    assert_withheld(lambda: Client(odd).schema, odd)
+
+
+def test_refused_simulation_holds_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.zeros((40, 2))
+    monkeypatch.setattr("privclust.planning._public_rows", lambda path: rows)
+    work = lambda: simulate(40, 2, 80, delta=1e-6, public="rows.csv")  # noqa: E731
+    assert_withheld(work, rows)
 
 
 class Breaking(pd.DataFrame):  # type: ignore[misc]

@@ -32,6 +32,8 @@ from privclust.algorithms.profile import ProfilePlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.cube_queries import CHOICES_MAX
 from privclust.engines.base import Unit
+from privclust.engines.question import SIZE_MAX
+from privclust.engines.wire import MESSAGE_MAX
 from privclust.errors import CostError
 from privclust.geometry.background import POINTS
 from privclust.resources import GIB, MEMORY_VARIABLE, MINUTES_VARIABLE, current_limits
@@ -45,6 +47,8 @@ RESULT_BYTES, KEPT_BYTES = 220, 40
 LONG_SECONDS = 60.0
 """Fits that take longer, whatever the number of rows, say so first."""
 LOOKS = 8
+MESSAGE_ROOM = 2**24
+"""Bytes of a question beside what rows are compared with: columns, domain, radii, a projection."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Cost:
         How many get noise.
     largest : float
         How many of them are the result of one query.
+    sent : float, default=0.0
+        Bytes of what rows are compared with in one query, which clients of a federation are sent.
     """
 
     seconds: float
@@ -70,6 +76,7 @@ class Cost:
     memory: float
     numbers: float
     largest: float
+    sent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,8 @@ def cost_of(plan: Any) -> Cost:
 def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) -> None:
     """Refuse what is beyond the limits, and say so if it will take long.
 
-    With a `unit`, no result may have more numbers than its noise was proved for.
+    With a `unit`, no result may have more numbers than its noise was proved for; with one of a
+    federation, no more than a client answers with, and no query may be longer than a client reads.
     """
     if unit is not None and 0 < unit.changed < cost.largest:
         raise CostError(
@@ -109,6 +117,8 @@ def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) 
             f"other than single rows at most {unit.changed:,} are allowed. Ask for fewer clusters "
             "or columns. Nothing was read or spent."
         )
+    if unit is not None and unit.silos:
+        _check_messages(cost, subject)
     beyond = beyond_limits(cost)
     if beyond is not None:
         raise CostError(
@@ -117,6 +127,22 @@ def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) 
         )
     if cost.seconds > LONG_SECONDS:
         warnings.warn(f"{subject} may take {spoken_cost(cost)}.", stacklevel=5)
+
+
+def _check_messages(cost: Cost, subject: str) -> None:
+    """Refuse queries that no client of a federation would answer."""
+    if cost.largest > SIZE_MAX:
+        raise CostError(
+            f"{subject} measures up to {_count(cost.largest)} numbers at once, and clients of a "
+            f"federation answer with at most {SIZE_MAX:,}. Ask for fewer clusters or columns. "
+            "Nothing was asked or spent."
+        )
+    if cost.sent > MESSAGE_MAX - MESSAGE_ROOM:
+        raise CostError(
+            f"{subject} sends clients questions of up to {_count(cost.sent)} bytes, and they read "
+            f"at most {MESSAGE_MAX - MESSAGE_ROOM:,}. Ask for fewer clusters or columns. Nothing "
+            "was asked or spent."
+        )
 
 
 def beyond_limits(cost: Cost) -> str | None:
@@ -322,12 +348,14 @@ def _total(measured: list[Measured], free: float = 0.0, arrays: float = 0.0) -> 
     """Add up queries, what is done with their results, and the arrays that takes."""
     numbers = sum(query.times * query.size for query in measured)
     largest = max((query.size for query in measured), default=0.0)
+    sent = max((8 * query.candidates * query.width for query in measured), default=0.0)
     return Cost(
         seconds=NOISE_SECONDS * numbers + free,
         row_seconds=sum(map(_row_seconds, measured)),
         memory=RESULT_BYTES * largest + KEPT_BYTES * numbers + arrays,
         numbers=numbers,
         largest=largest,
+        sent=sent,
     )
 
 

@@ -30,6 +30,7 @@ from privclust.privacy.budget import MU_MAX, Budget, epsilon_of
 from privclust.queries import ClusterMoments
 from privclust.resources import GIB
 from privclust.statements.composition import WEAK, best_power, describe_strength
+from privclust.tracebacks import clears_frames
 
 FOUND = 1.5
 """With a loss of at most so many times that of k-means, clusters count as found."""
@@ -285,6 +286,7 @@ class Simulation:
         return float(np.median(self.ratios))
 
 
+@clears_frames
 def simulate(
     n_rows: int,
     n_columns: int,

@@ -76,6 +76,11 @@ def recording(
 
     `origin` says where the bounds come from.
     """
+    if not type(model).__name__.isidentifier():
+        raise ParameterError(
+            f"the class of this estimator is called {shown(type(model).__name__)}, which is not a "
+            "name of Python, so no statement could name it. Give the class another name."
+        )
     ledger, label = ledger_of(model.ledger, model.dataset, unit)
     if resume is not None and (ledger is None or not isinstance(resume, str)):
         raise ValueError(

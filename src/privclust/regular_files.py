@@ -54,8 +54,21 @@ def holds_something(file: Path) -> bool:
     return file.is_file() and file.stat().st_size > 0
 
 
+def is_irregular(file: Path) -> bool:
+    """Tell whether there is something that keeps nothing, or not as a file: a pipe, a device.
+
+    Examples
+    --------
+    >>> is_irregular(Path("/dev/null")), is_irregular(Path(__file__)), is_irregular(Path("none"))
+    (True, False, False)
+    """
+    return file.exists() and not file.is_file()
+
+
 def write_text(text: str, file: Path, overwrite: bool) -> None:
-    """Write a file, or refuse if there is one that would be lost."""
+    """Write a file, or refuse if there is one that would be lost, or something that is none."""
+    if is_irregular(file):
+        raise OSError(f"{file.name!r} could not be written: it is not a regular file. Name a file.")
     if not overwrite and holds_something(file):
         raise FileExistsError(
             f"the file {file.name!r} is there already, and what it holds may have been paid for. "

@@ -33,6 +33,7 @@ from privclust.release.places import in_ball, in_units
 from privclust.sphere import Sphere
 from privclust.statements.statement import Statement
 from privclust.stating import lines_of, noise_of
+from privclust.tracebacks import clears_frames
 
 FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200
@@ -50,6 +51,7 @@ _ARRAYS = {
 }
 
 
+@clears_frames
 def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a fitted estimator to a JSON file (model.schema.json describes it).
 
@@ -90,6 +92,7 @@ def load(path: str | Path) -> Any:
     return _loaded(Path(path), "model", _from_content, "privclust.save or 'privclust fit'")
 
 
+@clears_frames
 def save_profile(profile: Profile, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a profile to a JSON file (profile.schema.json describes it).
 

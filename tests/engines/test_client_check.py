@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from conformance import CANARY, fails_in_silence, people, write_parquet
@@ -95,3 +96,11 @@ def test_a_check_leaves_answers_as_they_are(agreed: str) -> None:
     with pytest.raises(ColumnError):
         client.check(agreed)
     assert client.schema.names == tuple(table.column_names)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("unit", [None, "client"])
+def test_type_that_cannot_be_read_is_named(unit: str | None) -> None:
+    table = pd.DataFrame({"age": pd.arrays.SparseArray([30.0, 40.0])})
+    with pytest.raises(ColumnTypeError, match=r"cannot be read: 'age' \(SparseDtype\)"):
+        Client(table).check({"age": (0, 120)}, unit)

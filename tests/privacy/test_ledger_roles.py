@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from command_line import privclust
 from postgres import Server, execute
 
 from privclust import PrivateKMeans
@@ -205,6 +206,7 @@ def test_run_spends_no_more_than_it_reserved_and_nothing_after_its_end(places: P
     assert Ledger.open(places.owner).verify() == []
 
 
+@pytest.mark.attack
 def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
     run = reserve(places.analyst, asdict(QUARTER))
     answer = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
@@ -217,12 +219,29 @@ def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
         {"values": ["1"]},
         {"scale": "x"},
         {"noise": 1},
+        {"values": [2**63]},
+        {"values": [-(2**63)]},
+        {"values": [10**18, 9_999_999_999_999_999_999]},
     ):
         with pytest.raises(psycopg.Error, match="not an answer"):
             call(places.analyst, "privclust_answer", run, "a", {**answer, **wrong})
-    call(places.analyst, "privclust_answer", run, "a", answer)
+    call(places.analyst, "privclust_answer", run, "a", {**answer, "values": [2**63 - 1, -(2**62)]})
     with pytest.raises(psycopg.errors.UniqueViolation):
         call(places.analyst, "privclust_answer", run, "a", answer)
+    assert Ledger.open(places.owner).verify() == []
+
+
+def test_runs_show_the_role_that_reserved_them(places: Places) -> None:
+    reserve(places.analyst, asdict(QUARTER))
+    assert [run.role for run in Ledger.open(places.owner).runs("table")] == ["analyst"]
+    assert "analyst" in privclust("ledger", "runs", places.owner, "table").stdout
+
+
+def test_error_of_a_server_names_what_a_server_has(places: Places) -> None:
+    with pytest.raises(LedgerError) as caught:
+        Ledger.open(places.owner.replace("owner", "nobody"))
+    assert "role and database of the URL" in str(caught.value)
+    assert "disk" not in str(caught.value)
 
 
 def test_run_of_another_role_is_left_alone(places: Places) -> None:

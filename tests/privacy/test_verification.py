@@ -317,3 +317,21 @@ def test_a_second_budget_of_a_data_set_is_found(place: str) -> None:
     larger |= {"capacity": asdict(budget.capacity), "pure": asdict(budget.pure)}
     forge(place, Entry("dataset", "table", "", "again", larger))
     assert Ledger.open(place).verify() == ["entry 9 says again what was said before"]
+
+
+@pytest.mark.attack
+def test_entry_that_cannot_be_read_is_named_and_others_are_checked(place: str) -> None:
+    ledger = Ledger.open(place)
+    run = ledger.runs("table")[0].name
+    beyond = {"values": [2**63], "scale": 1.0, "noise": "OpenDP"}
+    forge(place, Entry("answer", "table", run, "far", beyond))
+    forge(place, Entry("reserve", "table", "ab" * 8, body={"spend": spend(ledger, 9), "facts": {}}))
+    assert found(place) == [
+        "entry 9 does not say what its kind should, so it was not written by us",
+        "entry 10 overspends data set 'table'",
+    ]
+
+
+def test_entry_that_is_no_object_is_named(place: str) -> None:
+    tamper(place, "UPDATE privclust_entries SET body = 'nonsense' WHERE number = 5")
+    assert any("entry 5" in problem for problem in found(place))

@@ -129,7 +129,9 @@ def fit(
 
 
 def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextManager[Path | None]:
-    return nullcontext() if out is None else replacing(out, ".json", reads, may_replace=force)
+    if out is None:
+        return nullcontext()
+    return replacing(out, ".json", reads, may_replace=force, may_stream=False)
 
 
 def _show(model: Any) -> None:

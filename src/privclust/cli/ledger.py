@@ -88,18 +88,22 @@ def runs(place: Place, label: Label) -> None:
     with told():
         ledger = Ledger.open(place)
         capacity = ledger.dataset(label).budget.capacity
+        found = ledger.runs(label)
+        on_server = any(run.role for run in found)
         rows = [
             (
                 run.name,
+                *([run.role] if on_server else []),
                 _described(run),
                 run.state,
                 str(len(run.charges)),
                 f"{_part(run.spent, capacity):.1%}",
                 f"{_part(run.spent.left_of(run.committed), capacity):.1%}",
             )
-            for run in ledger.runs(label)
+            for run in found
         ]
-        show(("run", "fit", "state", "answers", "spent", "set aside besides"), rows, whole="run")
+        header = ("fit", "state", "answers", "spent", "set aside besides")
+        show(("run", *(["role"] if on_server else []), *header), rows, whole="run")
 
 
 @ledger_app.command()
@@ -116,9 +120,10 @@ def grant_role(
 ) -> None:
     """Print the SQL that lets a role fit, and nothing else; a ledger's owner runs it with psql.
 
-    Such as: privclust ledger grant analyst | psql -d budgets
+    Such as: privclust ledger grant analyst | psql -v ON_ERROR_STOP=1 -d budgets
     """
-    typer.echo(grant(role))
+    with told():
+        typer.echo(grant(role))
 
 
 @ledger_app.command()

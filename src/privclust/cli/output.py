@@ -27,18 +27,21 @@ def replacing(
     reads: Sequence[Path] = (),
     rights: int = FOR_ALL,
     may_replace: bool = True,
+    may_stream: bool = True,
 ) -> Iterator[Path]:
     """Give the path of a file to write, which takes the place of `path` if all goes well.
 
     Otherwise what was there stays. That there is room is tried before anything else happens. A
-    link stays a link, and a device or pipe is written to at the end. A file keeps its rights, if
-    not `rights` are the owner's alone. Unless it `may_replace` it, a file that holds something is
-    refused.
+    link stays a link, and a device or pipe is written to at the end, unless not `may_stream`: it
+    might wait for ever, or keep nothing. A file keeps its rights, if not `rights` are the owner's
+    alone. Unless it `may_replace` it, a file that holds something is refused.
     """
     with writing(path):
         target = Path(os.path.realpath(path))
         streams = target.exists() and not target.is_file() and not target.is_dir()
         _check(target, ending, reads, streams)
+        if not may_stream and streams:
+            raise OSError(errno.EINVAL, "it is not a regular file")
         if not may_replace and holds_something(target):
             raise FileExistsError(
                 errno.EEXIST, "it is there, and may have been paid for; --force writes over it"

@@ -59,7 +59,7 @@ def profile(
                 "or neither."
             )
         reads = [model, bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
-        with replacing(out, ".json", reads, may_replace=force) as file:
+        with replacing(out, ".json", reads, may_replace=force, may_stream=False) as file:
             with progress(silent=quiet), warnings_told():
                 found: Profile = fitted.profile(
                     table,

@@ -105,6 +105,8 @@ def writing(path: Path) -> Iterator[None]:
             remedy = "Free some room"
         elif error.errno == errno.EEXIST:
             remedy = "Name another file, or delete it"
+        elif error.errno == errno.EINVAL:
+            remedy = "Name another file"
         elif not path.parent.is_dir():
             cause, remedy = f"there is no folder {str(path.parent)!r}", "Make it, or choose another"
     else:

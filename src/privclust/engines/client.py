@@ -31,6 +31,7 @@ from privclust.engines.rehearsal import rehearse
 from privclust.engines.schema import Schema
 from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
+from privclust.engines.types import check_source_types, check_types
 from privclust.engines.units import clipped_whole
 from privclust.engines.wire import decode, encode
 from privclust.errors import ParameterError, UnreadableFileError
@@ -38,6 +39,7 @@ from privclust.mixed import Mixed, Use
 from privclust.profiled import Profiled
 from privclust.queries import Count, Query
 from privclust.sphere import Sphere
+from privclust.tracebacks import clears_frames
 from privclust.version import __version__
 
 CLIENT = "client"
@@ -72,6 +74,7 @@ class Client:
     (2, b'')
     """
 
+    @clears_frames
     def __init__(self, table: Any, folder: str | os.PathLike[str] | None = None) -> None:
         if is_path(table):
             _check_format(table)
@@ -81,11 +84,13 @@ class Client:
         self._samples = Samples(self.folder)
 
     @property
+    @clears_frames
     def schema(self) -> Schema:
         """Names and types of the columns, for the holder of the rows."""
         source = source_of(self._table)
         return schema_of(self._table) if source is None else source.schema
 
+    @clears_frames
     def check(self, bounds: Bounds, unit: str | None = None) -> None:
         """Raise what is wrong with the table, for the holder of the rows, before a server asks.
 
@@ -174,13 +179,15 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
         names = None if isinstance(columns, int) else columns
         schema.features(unit.column, names, _uses(domain)).check_lengths(domain)
     if source is None:
-        if isinstance(columns, int):
-            return NumpyEngine(table, domain, unit=unit)
-        used = [*columns] if unit.column is None else [*columns, unit.column]
-        chosen = table.select(used) if hasattr(table, "select") else table[used]
+        chosen = table
+        if not isinstance(columns, int):
+            used = [*columns] if unit.column is None else [*columns, unit.column]
+            chosen = table.select(used) if hasattr(table, "select") else table[used]
+        check_types(chosen, domain, unit)
         return NumpyEngine(chosen, domain, unit=unit)
     if isinstance(columns, int):
         raise TypeError("the columns of a table that is read from elsewhere need names.")
+    check_source_types(source, columns, domain, unit)
     if unit.column is None:
         return ArrowEngine(source, columns, domain)
     return SpilledEngine(source, columns, domain, unit)

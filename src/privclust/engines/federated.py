@@ -31,16 +31,20 @@ from privclust.engines.client import (
     Client,
     Columns,
     answer_size,
+    understood,
 )
-from privclust.engines.question import NONCE_BYTES, Question
+from privclust.engines.question import NONCE_BYTES, WIDTH_MAX, Question
 from privclust.engines.schema import Schema
-from privclust.engines.wire import encode
-from privclust.errors import ColumnError, ParameterError, shown
-from privclust.queries import Query
+from privclust.engines.wire import HEAD_MAX, encode, head_size
+from privclust.errors import ColumnError, CostError, ParameterError, shown
+from privclust.queries import Count, Query
+from privclust.tracebacks import clears_frames
 
 Exchange = Callable[[Mapping[str, bytes]], Iterable[tuple[str, bytes]]]
 """Sends each client its question and yields answers as they come, with who gave them; from nobody
 in particular, more than once, or never."""
+QUERY_HEAD = 2**20
+"""Bytes that a query may add to the part of a message that says what is in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +118,7 @@ class Federation:
             object.__setattr__(self, name, value)
 
     @classmethod
+    @clears_frames
     def in_process(
         cls,
         tables: Mapping[str, Any],
@@ -162,11 +167,14 @@ class Federation:
     def engine(self, domain: Domain, unit: Unit) -> FederatedEngine:
         """Put the federation behind an engine; an estimator does, with its `domain` and `unit`.
 
-        The unit ``"client"`` means a whole client.
+        The unit ``"client"`` means a whole client. What every client would refuse, whatever is
+        asked, is refused here: before anything is charged.
         """
         whole = unit.column == CLIENT
         silos = 1 if whole else self.silos_per_patient
-        return FederatedEngine(self, domain, replace(unit, whole=whole, silos=silos))
+        engine = FederatedEngine(self, domain, replace(unit, whole=whole, silos=silos))
+        engine.check_question()
+        return engine
 
 
 @dataclass(frozen=True)
@@ -195,6 +203,28 @@ class FederatedEngine:
         self._fit = secrets.token_bytes(NONCE_BYTES)
         self._halvings = 0
         self._samples: list[int] = []
+
+    def check_question(self) -> None:
+        """Refuse columns and domains about which no question passes the checks of a client."""
+        if self.n_columns > WIDTH_MAX:
+            raise CostError(
+                f"rows of this federation would have {self.n_columns:,} coordinates, and a client "
+                f"answers for at most {WIDTH_MAX:,}. Name fewer columns, or declare fewer levels. "
+                "Nothing was asked or spent."
+            )
+        message = self._question(Count(), bytes(NONCE_BYTES))
+        if head_size(message) > HEAD_MAX - QUERY_HEAD:
+            raise ColumnError(
+                f"names and declarations of these columns take {head_size(message):,} bytes of "
+                f"each question, and {HEAD_MAX - QUERY_HEAD:,} are allowed. Give columns shorter "
+                "names, or name fewer. Nothing was asked or spent."
+            )
+        if understood(message) is None:
+            raise ParameterError(
+                "every client would refuse questions about these columns, bounds and unit. Names "
+                "must differ, be text, and not be that of the ids; bounds must be finite. Nothing "
+                "was asked or spent."
+            )
 
     @guarded
     def aggregate(self, query: Query) -> list[int]:

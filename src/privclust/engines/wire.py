@@ -43,8 +43,8 @@ from privclust.sphere import Sphere
 Kind = TypeVar("Kind")
 
 _HEAD_BYTES = 8
-_HEAD_MAX, _MESSAGE_MAX = 2**22, 2**28
-"""Bytes of a message, and of the part that says what is in it."""
+HEAD_MAX, MESSAGE_MAX = 2**22, 2**28
+"""Bytes of the part that says what is in a message, and of the whole message."""
 _DTYPES = ("<f8", "<i8")
 
 KNOWN: dict[str, type] = {
@@ -82,6 +82,11 @@ def encode(value: object) -> bytes:
     return b"".join([len(head).to_bytes(_HEAD_BYTES, "little"), head, *blobs])
 
 
+def head_size(data: bytes) -> int:
+    """Return how many bytes of an encoded value say what is in it."""
+    return int.from_bytes(data[:_HEAD_BYTES], "little")
+
+
 def decode(data: bytes, expected: type[Kind]) -> Kind:
     """Make the value again that `encode` wrote, if it is one of the expected class.
 
@@ -91,8 +96,8 @@ def decode(data: bytes, expected: type[Kind]) -> Kind:
         For anything else; the text says nothing about the bytes.
     """
     try:
-        start = _HEAD_BYTES + int.from_bytes(data[:_HEAD_BYTES], "little")
-        if len(data) > _MESSAGE_MAX or start > _HEAD_BYTES + _HEAD_MAX:
+        start = _HEAD_BYTES + head_size(data)
+        if len(data) > MESSAGE_MAX or start > _HEAD_BYTES + HEAD_MAX:
             raise WireError
         blobs = _Blobs(data, start)
         value = _made(json.loads(data[_HEAD_BYTES:start]), blobs)

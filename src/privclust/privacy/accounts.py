@@ -55,7 +55,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Run:
-    """One fit in a ledger: what it may spend, what it spent on which slot, whether it may go on."""
+    """One fit in a ledger: what it may spend, what it spent on which slot, whether it may go on.
+
+    On a server, `role` is that which reserved it.
+    """
 
     name: str
     label: str
@@ -63,6 +66,7 @@ class Run:
     charges: Mapping[str, Spend]
     state: State
     facts: Mapping[str, str]
+    role: str = ""
 
     @property
     def open(self) -> bool:
@@ -157,7 +161,8 @@ def as_runs(lines: Iterable[Line], begun: Iterable[Run] = ()) -> tuple[Run, ...]
         entry, body = line.entry, body_of(line.entry)
         if entry.kind == "reserve":
             cost = Spend(**body["spend"])
-            first = Run(entry.run, entry.label, cost, {}, "open", body["facts"])
+            role = str(body.get("role", ""))
+            first = Run(entry.run, entry.label, cost, {}, "open", body["facts"], role)
             runs.setdefault(entry.run, first)
             charges.setdefault(entry.run, {})
         elif entry.run not in runs:

@@ -119,6 +119,7 @@ class Ledger:
         from privclust.privacy.sql_journal import SqlJournal
 
         budget = Budget(epsilon, delta)
+        _check_texts(label, unit, source)
         journal = SqlJournal(str(place))
         journal.make()
         ledger = cls(journal)._begun()
@@ -159,8 +160,7 @@ class Ledger:
 
         `unit`, `source` and `periods` are those of `create`.
         """
-        if not all(isinstance(text, str) for text in (label, unit, source)):
-            raise ValueError("label, unit and source are texts. Put them into quotes.")
+        _check_texts(label, unit, source)
         if type(periods) is not int or periods < 1:
             raise ValueError(
                 f"periods must be a whole number of at least 1, got {shown(periods)}. Type one, "
@@ -181,7 +181,8 @@ class Ledger:
         with self._journal.writing() as pages:
             if pages.lines("dataset", label=label):
                 raise ValueError(
-                    f"the ledger has a data set {label!r} already; a budget never grows."
+                    f"the ledger has a data set {label!r} already; a budget never grows. Choose "
+                    "another label for another table; 'privclust ledger remaining' shows this one."
                 )
             pages.append(Entry("dataset", label, body=body))
 
@@ -358,6 +359,17 @@ class Ledger:
                 body = {"format": FORMAT, "name": secrets.token_hex(16)}
                 pages.append(Entry("ledger", body=body))
         return self
+
+
+def _check_texts(label: object, unit: object, source: object) -> None:
+    if not all(isinstance(text, str) for text in (label, unit, source)):
+        raise ValueError("label, unit and source are texts. Put them into quotes.")
+    for name, text in (("label", label), ("unit", unit)):
+        if not str(text).strip():
+            raise ValueError(
+                f"{name} must not be empty. Type a name, such as "
+                f"{'patients' if name == 'label' else 'row'}."
+            )
 
 
 def _refusal(

@@ -54,8 +54,9 @@ def file_identity(place: str) -> tuple[int, int]:
     if stat.S_ISLNK(found.st_mode):
         target = os.path.realpath(place)
         raise LedgerError(
-            f"the ledger {place} is a symbolic link, and a ledger must have one name: what was "
-            f"charged last is kept beside that name. Name the file itself, {target}."
+            f"the ledger {place} is a symbolic link, and a ledger must have one name: "
+            "SQLite keeps the latest charges in a file beside the name it was opened by. Name the "
+            f"file itself, {target}."
         )
     if not stat.S_ISREG(found.st_mode):
         raise LedgerError(
@@ -65,8 +66,8 @@ def file_identity(place: str) -> tuple[int, int]:
     if found.st_nlink > 1:
         raise LedgerError(
             f"the ledger {place} has {found.st_nlink} names (hard links), and a ledger must have "
-            "one: what was charged last is kept beside that name. Remove the others; "
-            f"'find FOLDER -samefile {place}' lists them."
+            "one: SQLite keeps the latest charges in a file beside the name it was opened by. "
+            f"Remove the others; 'find FOLDER -samefile {place}' lists them."
         )
     return found.st_dev, found.st_ino
 

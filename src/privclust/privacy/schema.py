@@ -55,9 +55,11 @@ def grant(role: str) -> str:
 
     Examples
     --------
-    >>> print(grant("analyst").splitlines()[0])
+    >>> print(grant("analyst").splitlines()[1])
     GRANT SELECT ON privclust_entries TO "analyst";
     """
+    if not role.strip():
+        raise ValueError("role must not be empty. Type the name of a role of the server.")
     name = '"' + role.replace('"', '""') + '"'
     verbs = (
         "privclust_lock()",
@@ -66,6 +68,6 @@ def grant(role: str) -> str:
         "privclust_answer(text, text, jsonb)",
         "privclust_close(text, jsonb)",
     )
-    lines = [f"GRANT SELECT ON privclust_entries TO {name};"]
+    lines = ["BEGIN;", f"GRANT SELECT ON privclust_entries TO {name};"]
     lines += [f"GRANT EXECUTE ON FUNCTION {verb} TO {name};" for verb in verbs]
-    return "\n".join(lines)
+    return "\n".join([*lines, "COMMIT;"])

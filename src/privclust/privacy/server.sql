@@ -257,7 +257,8 @@ BEGIN
         AND jsonb_typeof(the_body -> 'scale') = 'number' AND (the_body ->> 'scale')::float8 >= 0
         AND jsonb_typeof(the_body -> 'noise') = 'string', false)
         OR EXISTS (SELECT FROM jsonb_array_elements(the_body -> 'values')
-            WHERE jsonb_typeof(value) <> 'number' OR value::text !~ '^-?[0-9]{1,19}$')
+            WHERE CASE WHEN jsonb_typeof(value) <> 'number' THEN true ELSE
+                value::text !~ '^-?[0-9]{1,19}$' OR abs(value::numeric) >= 2::numeric ^ 63 END)
     THEN
         RAISE EXCEPTION 'this is not an answer';
     END IF;

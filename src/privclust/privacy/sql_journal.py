@@ -269,10 +269,15 @@ class SqlJournal:
                 f"this role may not do that to the ledger {self.place}: {cause}. Its owner creates "
                 "data sets, and lets a role fit with what 'privclust ledger grant ROLE' prints."
             )
+        check = (
+            "address, role and database of the URL, that the role may CONNECT to the database, and "
+            "that the server can be reached"
+            if self._server
+            else "that the path is right, that its disk has room and that this user may write there"
+        )
         return (
-            f"the ledger {self.place} could not be read or written: {cause}. Check that the "
-            "path is right, that its disk has room and that this user may write there, or that "
-            "the server can be reached. No charge is lost; a fit that ended so can be resumed."
+            f"the ledger {self.place} could not be read or written: {cause}. Check {check}. No "
+            "charge is lost; a fit that ended so can be resumed."
         )
 
 

@@ -27,15 +27,39 @@ def problems(journal: Journal, head: str | None = None) -> list[str]:
         with journal.reading() as pages:
             lines = pages.lines()
             broken = _broken_chain(lines)
-            found += broken or _changed_questions(pages, lines)
-        found += [] if broken else _ill_formed(lines) or _overspent(lines)
+            odd = [] if broken else _unreadable(lines)
+            read = [line for line in lines if line.number not in odd]
+            found += [
+                f"entry {number} does not say what its kind should, so it was not written by us"
+                for number in odd
+            ]
+            found += broken or _changed_questions(pages, read)
+    except EntryError as error:  # a body that is no object: nothing can be said of the others
+        return [*found, str(error)]
+    try:
+        found += [] if broken else _ill_formed(read) or _overspent(read)
     except (ArithmeticError, LookupError, TypeError, ValueError, EntryError):
-        return [*found, "an entry does not say what its kind should, so it was not written by us"]
+        found.append(
+            "entries do not fit together: one that others go on from is missing or cannot be read"
+        )
     if head is not None and head not in {line.hash for line in lines}:
         found.append(
             "the model's fit is not in this ledger: the ledger is another one, or an older copy of "
             "it was put back, and what was spent since then is missing from it"
         )
+    return found
+
+
+def _unreadable(lines: list[Line]) -> list[int]:
+    """Return the numbers of entries that do not say what their kind should."""
+    found = []
+    for line in lines:
+        try:
+            body_of(line.entry)
+            if line.entry.kind == "dataset":
+                as_dataset(line)
+        except (ArithmeticError, LookupError, TypeError, ValueError, EntryError):
+            found.append(line.number)
     return found
 
 
@@ -55,7 +79,7 @@ def _changed_questions(pages: Pages, lines: list[Line]) -> list[str]:
         if line.entry.kind == "claim":
             try:
                 question = pages.question(line.number)
-            except zlib.error:
+            except (zlib.error, TypeError):
                 question = b""
             if question is not None and sha256(question).hexdigest() != line.entry.body["question"]:
                 found.append(f"the question of entry {line.number} was changed")
@@ -68,7 +92,6 @@ def _ill_formed(lines: list[Line]) -> list[str]:
     seen: set[tuple[str, ...]] = set()
     for line in lines:
         entry = line.entry
-        body_of(entry)
         whole = entry.kind in ("ledger", "dataset", "reserve", "close")
         name = (entry.kind, entry.label if entry.kind == "dataset" else entry.run, entry.slot)
         if name in seen or (whole and entry.slot):

@@ -33,4 +33,26 @@ FEDERATION = (
         "    if unit.whole or not unit.whole:\n        return True\n",
         "tests/engines/test_federated.py::test_the_server_checks_what_a_whole_client_may_add",
     ),
+    Mutation(
+        "questions that clients refuse, charged first",
+        "engines/federated.py",
+        "        engine.check_question()\n",
+        "",
+        "tests/test_federations.py::test_names_too_long_for_a_question_are_refused_before_the_charge",
+    ),
+    Mutation(
+        "results that clients refuse, charged first",
+        "cost.py",
+        "    if cost.largest > SIZE_MAX:",
+        "    if False:",
+        "tests/test_federations.py"
+        "::test_result_larger_than_clients_answer_with_is_refused_before_the_charge",
+    ),
+    Mutation(
+        "a client's types found out by the server",
+        "engines/client.py",
+        "        check_types(chosen, domain, unit)\n",
+        "",
+        "tests/engines/test_client_check.py::test_type_that_cannot_be_read_is_named",
+    ),
 )

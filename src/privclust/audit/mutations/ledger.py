@@ -59,4 +59,19 @@ LEDGER = (
         "os.chmod(descriptor, 0o644)",
         f"{_FILES}::test_new_ledger_is_its_owners_alone",
     ),
+    Mutation(
+        "one entry that hides what others overspend",
+        "privacy/verification.py",
+        "read = [line for line in lines if line.number not in odd]",
+        "read = [] if odd else lines",
+        "tests/privacy/test_verification.py"
+        "::test_entry_that_cannot_be_read_is_named_and_others_are_checked",
+    ),
+    Mutation(
+        "answers that nobody can read again",
+        "privacy/server.sql",
+        " OR abs(value::numeric) >= 2::numeric ^ 63 END)",
+        " END)",
+        "tests/privacy/test_ledger_roles.py::test_answer_needs_a_charge_and_is_given_once",
+    ),
 )

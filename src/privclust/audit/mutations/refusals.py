@@ -87,5 +87,26 @@ REFUSALS = (
         "        for begin, end in every if b'\"' in lines else _odd_lines(lines, begun):",
         "tests/engines/test_csv_lines.py::test_odd_cell_costs_no_more_than_its_line",
     ),
+    Mutation(
+        "a paid model written into a pipe",
+        "cli/output.py",
+        "if not may_stream and streams:",
+        "if False:",
+        "tests/test_regular_files.py::test_paid_result_is_not_written_into_a_pipe_or_device",
+    ),
+    Mutation(
+        "a model saved in a device",
+        "regular_files.py",
+        "    if is_irregular(file):\n",
+        "    if False:\n",
+        "tests/test_regular_files.py::test_paid_result_is_saved_in_regular_files_only",
+    ),
+    Mutation(
+        "a client whose frames stay",
+        "engines/client.py",
+        "    @clears_frames\n    def check(",
+        "    def check(",
+        "tests/test_tracebacks.py::test_refusal_beside_estimators_holds_no_rows",
+    ),
 )
 """What refusals and readers must not do."""
