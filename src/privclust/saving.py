@@ -36,7 +36,7 @@ from privclust.stating import lines_of, noise_of
 
 FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200
-BYTES_MAX, POINTS_MAX = 2**28, 4096
+BYTES_MAX, POINTS_MAX = 2**28, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
 ROUNDING = 1e-3
 """Logarithms are read off a ruler one way, and are exact the other."""
@@ -243,7 +243,7 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     centers = _array(content["cluster_centers"], (-1, domain.center.size))
     k = len(centers)
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
-        raise ValueError(f"it has more than {POINTS_MAX} centres or points")
+        raise ValueError(f"it has more than {POINTS_MAX:,} centres or points")
     names = content["columns"]
     n_columns = _n_columns(domain, names)
     if names is not None:
