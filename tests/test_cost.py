@@ -191,7 +191,10 @@ def test_amount_of_memory_that_cannot_be_read_is_refused(memory: Any) -> None:
 
 @pytest.mark.parametrize("minutes", ["soon", 0, -1, float("nan"), True])
 def test_minutes_that_cannot_be_are_refused(minutes: Any) -> None:
-    with pytest.raises(ParameterError, match="minutes above 0, such as 60"), limits(minutes=minutes):
+    with (
+        pytest.raises(ParameterError, match="minutes above 0, such as 60"),
+        limits(minutes=minutes),
+    ):
         pass
 
 

@@ -151,9 +151,7 @@ def spoken_cost(cost: Cost) -> str:
     'about 90 seconds of computing and 1.9 GiB of memory whatever the number of rows (5.0 million \
 numbers get noise), and 2 seconds more for each million rows'
     """
-    words = (
-        f"about {spoken(cost.seconds)} of computing and {spoken_memory(cost.memory)} of memory"
-    )
+    words = f"about {spoken(cost.seconds)} of computing and {spoken_memory(cost.memory)} of memory"
     if not cost.numbers:
         return words
     return (

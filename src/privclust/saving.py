@@ -26,7 +26,7 @@ from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.profiled import labels_of, number_of
 from privclust.profiling import Profile
-from privclust.regular_files import read_regular, write_text
+from privclust.regular_files import NotRegularFileError, read_regular, write_text
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball, in_units
@@ -36,6 +36,10 @@ from privclust.stating import lines_of, noise_of
 
 FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200
+_OTHERS = {
+    "model": ("profile", "privclust.load_profile"),
+    "profile": ("model", "privclust.load"),
+}
 BYTES_MAX, POINTS_MAX = 2**28, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
 ROUNDING = 1e-3
@@ -127,9 +131,16 @@ def load_profile(path: str | Path) -> Profile:
 def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
         content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
+        _check_kind(content, kind, file)
         wrong = fault(content, _schema(kind))
         if wrong is None:
             return make(content)
+    except ModelFileError:
+        raise
+    except NotRegularFileError as error:
+        raise ModelFileError(
+            f"{str(file)!r} cannot be read as a {kind}: {error}. Name a {kind} file."
+        ) from None
     except OSError as error:
         cause = error.strerror or type(error).__name__
         raise ModelFileError(
@@ -144,6 +155,17 @@ def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> An
         f"the file {file.name!r} is no {kind} of privclust, or of another version: "
         f"{wrong[:SHOWN_FAULT]}. Write one with {maker}."
     )
+
+
+def _check_kind(content: Any, kind: str, file: Path) -> None:
+    """Say it if a file is of the other kind, and which function loads it."""
+    other, function = _OTHERS[kind]
+    form = content.get("format") if isinstance(content, dict) else None
+    if isinstance(form, str) and form.startswith(f"privclust {other} "):
+        raise ModelFileError(
+            f"the file {file.name!r} is a {other}, not a {kind}. Name a {kind} file, or load this "
+            f"one with {function}."
+        )
 
 
 @cache
