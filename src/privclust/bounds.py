@@ -144,9 +144,9 @@ def _check_pairs(bounds: Mapping[str, object]) -> None:
     declared = [name for name, given in bounds.items() if isinstance(given, Mapping)]
     if declared:
         raise BoundsError(
-            f"bounds of {_quoted(declared)} are more than a pair (lower, upper). In a fit a mapping "
-            "cannot declare categories, dates or transforms. Declare all columns in a bounds file, "
-            "which 'privclust bounds init' begins, and give its path (docs/bounds.md)."
+            f"bounds of {_quoted(declared)} are more than a pair (lower, upper). In a fit a "
+            "mapping cannot declare categories, dates or transforms. Declare all columns in a "
+            "bounds file, which 'privclust bounds init' begins, and give its path (docs/bounds.md)."
         )
 
 

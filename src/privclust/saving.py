@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import date
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,7 +18,7 @@ from privclust.domain import Ball, Box, Domain
 from privclust.errors import ModelFileError
 from privclust.fitting import keep_columns
 from privclust.geometry.grid import FloatArray
-from privclust.json_schema import fault
+from privclust.json_schema import check_kind, fault, schema_of
 from privclust.mixed import Column, DateColumn, Mixed
 from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
@@ -36,10 +34,6 @@ from privclust.stating import lines_of, noise_of
 
 FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200
-_OTHERS = {
-    "model": ("profile", "privclust.load_profile"),
-    "profile": ("model", "privclust.load"),
-}
 BYTES_MAX, POINTS_MAX = 2**28, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
 ROUNDING = 1e-3
@@ -131,8 +125,8 @@ def load_profile(path: str | Path) -> Profile:
 def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
         content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
-        _check_kind(content, kind, file)
-        wrong = fault(content, _schema(kind))
+        check_kind(content, kind, file.name)
+        wrong = fault(content, schema_of(kind))
         if wrong is None:
             return make(content)
     except ModelFileError:
@@ -155,24 +149,6 @@ def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> An
         f"the file {file.name!r} is no {kind} of privclust, or of another version: "
         f"{wrong[:SHOWN_FAULT]}. Write one with {maker}."
     )
-
-
-def _check_kind(content: Any, kind: str, file: Path) -> None:
-    """Say it if a file is of the other kind, and which function loads it."""
-    other, function = _OTHERS[kind]
-    form = content.get("format") if isinstance(content, dict) else None
-    if isinstance(form, str) and form.startswith(f"privclust {other} "):
-        raise ModelFileError(
-            f"the file {file.name!r} is a {other}, not a {kind}. Name a {kind} file, or load this "
-            f"one with {function}."
-        )
-
-
-@cache
-def _schema(kind: str) -> dict[str, Any]:
-    text = files("privclust").joinpath(f"{kind}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def to_json(model: Any) -> str:

@@ -99,7 +99,7 @@ def _example(empty: Any) -> str:
 
 
 def _refused(empty: Any) -> list[tuple[Any, Any]]:
-    """Return name and type of pandas columns that Arrow does not take, or of all if it takes each."""
+    """Return name and type of each column that Arrow does not take, or of all if it takes each."""
 
     def read(place: int) -> None:
         through_arrow(empty.iloc[:, [place]])

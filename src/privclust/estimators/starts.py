@@ -24,8 +24,8 @@ def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
     if not isinstance(centers, np.ndarray):
         raise ParameterError(
             "init must be a fitted model of privclust or an array of public points, one a row, got "
-            f"{shown(init)}. Of a model of another library, which made no guarantee, and of one that "
-            "scikit-learn's clone() copied, give the cluster_centers_, if they are public."
+            f"{shown(init)}. Of a model of another library, which made no guarantee, and of one "
+            "that scikit-learn's clone() copied, give the cluster_centers_, if they are public."
         )
     domain = table.domain
     points = centers.astype(np.float64)
