@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privclust.bounds import UNSTATED, read_bounds
+from privclust.bounds import UNSTATED, bounded_columns, read_bounds
 from privclust.domain import Box
 from privclust.errors import BoundsError
 
@@ -25,6 +25,13 @@ type = "number"
 lower = 0
 upper = 120
 """
+
+
+@pytest.mark.parametrize("read", [bounded_columns, lambda given: read_bounds(given, NAMES, 2)])
+def test_mapping_that_declares_a_category_is_told_what_can(read: Any) -> None:
+    given = {"age": (0, 120), "income": {"type": "category", "levels": ["low", "high"]}}
+    with pytest.raises(BoundsError, match=r"'income'.*cannot declare categories.*a bounds file"):
+        read(given)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from pathlib import Path
@@ -24,7 +25,15 @@ from privclust import (
     simulate,
 )
 from privclust.algorithms import balcan_kmeans, private_kmeans
-from privclust.cost import Cost, beyond_limits, check_cost, cost_of, start_cost
+from privclust.cost import (
+    Cost,
+    beyond_limits,
+    check_cost,
+    cost_of,
+    spoken,
+    spoken_memory,
+    start_cost,
+)
 from privclust.costing import spark_cost
 from privclust.engines.base import COORDINATES_MAX
 from privclust.errors import CostError, ParameterError, TooManyClustersError
@@ -126,8 +135,8 @@ def test_wide_results_of_units_are_refused_before_the_charge(place: str) -> None
 def test_too_few_rows_for_the_clusters_are_noticed_first() -> None:
     with pytest.raises(TooManyClustersError):
         PrivateKMeans(10**9, delta=DELTA, radius=1.0, n_rows=10).fit(few_rows(2))
-    with pytest.raises(ParameterError, match="at most 2\\^53"):
-        PrivateKMeans(10**400, delta=DELTA, radius=1.0).fit(few_rows(2))
+    with pytest.raises(ParameterError, match=r"at most 2\^53, got a number of about 5,001 digits"):
+        PrivateKMeans(10**5000, delta=DELTA, radius=1.0).fit(few_rows(2))
 
 
 def test_start_that_takes_too_long_to_merge_is_refused(place: str) -> None:
@@ -180,9 +189,12 @@ def test_amount_of_memory_that_cannot_be_read_is_refused(memory: Any) -> None:
         pass
 
 
-@pytest.mark.parametrize("minutes", ["soon", 0, -1, float("nan")])
+@pytest.mark.parametrize("minutes", ["soon", 0, -1, float("nan"), True])
 def test_minutes_that_cannot_be_are_refused(minutes: Any) -> None:
-    with pytest.raises(ParameterError, match="minutes above 0"), limits(minutes=minutes):
+    with (
+        pytest.raises(ParameterError, match="minutes above 0, such as 60"),
+        limits(minutes=minutes),
+    ):
         pass
 
 
@@ -301,6 +313,28 @@ def test_long_fit_is_announced_and_short_one_is_not(recwarn: pytest.WarningsReco
     assert not recwarn
     with pytest.warns(UserWarning, match="this fit may take about 5 minutes of computing"):
         check_cost(Cost(300.0, 1e-6, 1e6, 1e3, 1e3))
+
+
+@pytest.mark.parametrize("seconds", [99.6, 5976.0, 358_560.0, 8_640_000.0, 3.15e9])
+def test_times_are_said_in_plain_numbers(seconds: float) -> None:
+    assert "e+" not in spoken(seconds)
+
+
+def test_hundred_minutes_are_hours() -> None:
+    assert spoken(100 * 60) == "1.7 hours"
+
+
+@pytest.mark.parametrize("size", [1.0, 1013.0 * 2**10, 99.6 * 2**20, 1023 * 2**20, 1e14])
+def test_memory_is_said_in_plain_numbers(size: float) -> None:
+    assert re.fullmatch(r"[\d,.]+ [KMG]iB", spoken_memory(size))
+
+
+def test_plan_and_refusal_say_the_same_of_memory() -> None:
+    forecast = plan(10, 50_000, 100, delta=DELTA)
+    memory = spoken_memory(forecast.memory)
+    assert f"{memory} of memory" in str(forecast)
+    with pytest.raises(CostError, match=f"{memory} of memory"):
+        PrivateKMeans(100, delta=DELTA, radius=1.0).fit(few_rows(50_000))
 
 
 # Forecasts ---------------------------------------------------------------------------------------

@@ -62,8 +62,8 @@ def test_a_radius_instead_of_bounds(kind: Any) -> None:
     ("parameters", "message"),
     [
         ({"delta": None}, "delta is missing.*type a value well below"),
-        ({"bounds": None}, "bounds are missing. Give one of bounds, such as"),
-        ({"radius": 1.0}, "bounds and radius are both given. Give one of"),
+        ({"bounds": None}, "bounds are missing. Give either bounds, such as"),
+        ({"radius": 1.0}, "bounds and radius are both given. Give either"),
         ({"bounds": ([0.0], [1.0])}, "bounds are given for 1 columns, X has 2"),
         ({"bounds": ([0.0, 1.0], [1.0, 1.0])}, "lower bound must be below"),
         ({"epsilon": 0.0}, "epsilon must lie between 0.01 and 64, got 0.0"),

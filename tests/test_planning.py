@@ -116,11 +116,11 @@ def test_the_grid_has_what_was_asked_for_and_others_beside_it() -> None:
 def test_a_forecast_in_words() -> None:
     lines = str(Forecast(1000, 2, 8, 0.2, 1e-6, 9.0, 134.4, 296, 2400, 0.51, 30, 3.0)).splitlines()
     assert lines == [
-        "8 clusters of 1,000 rows with 2 columns at epsilon 0.2, delta 1e-06:",
+        "8 clusters in a table of 1,000 rows with 2 columns at epsilon 0.2, delta 1e-06:",
         "  loss: clusters will hardly be found, because noise hides them",
         "  sizes: ± 134 rows",
         "  smallest cluster that will be found: about 296 rows",
-        "  time: 30 passes, about a few seconds",
+        "  time: 30 passes, a few seconds",
         "  it would take about 2,400 rows, or epsilon 0.51",
     ]
 

@@ -262,6 +262,7 @@ def test_a_fit_without_a_ledger_gets_an_account_for_this_profile_alone(model: An
     ("given", "error", "words"),
     [
         ({"columns": ["height"]}, ColumnError, "Declare what is missing"),
+        ({"columns": ["height", "a, b"]}, ColumnError, "got 'height', 'a, b', and bounds for '"),
         ({"columns": []}, ColumnError, "one or more different names"),
         ({"columns": ["age", "age"]}, ColumnError, "one or more different names"),
         ({"columns": "age"}, TypeError, "a list of names"),
@@ -341,6 +342,18 @@ def test_a_file_that_contradicts_itself_is_refused(
     file.write_text(text.replace(before, after))
     with pytest.raises(ModelFileError, match="no profile of privclust"):
         load_profile(file)
+
+
+def test_model_and_profile_files_are_told_apart(
+    private: tuple[Any, Profile], tmp_path: Path
+) -> None:
+    model, profile = private
+    save(model, tmp_path / "model.json")
+    save_profile(profile, tmp_path / "profile.json")
+    with pytest.raises(ModelFileError, match=r"is a profile, not a model.*load_profile\.$"):
+        load(tmp_path / "profile.json")
+    with pytest.raises(ModelFileError, match=r"is a model, not a profile.*privclust\.load\.$"):
+        load_profile(tmp_path / "model.json")
 
 
 def test_the_page_shows_profiles_of_its_model_and_no_others(private: tuple[Any, Profile]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from kinds import OTHER_KINDS
 from mixed_rows import FEATURES, mixed_model
 
-from privclust import Ledger, PEMeans, PrivateKMeans, load, save
+from privclust import Ledger, PEMeans, PrivateKMeans, limits, load, save
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.reporting import SHOWN_COLUMNS, to_html
 from privclust.statements import words
@@ -190,6 +190,13 @@ def test_the_elbow_is_named_with_what_it_costs(model: Any, page: Page) -> None:
     assert f"The elbow is at {elbow} : the most clusters" in page.text
     assert f"refit({elbow - 1})" in page.text  # this model has as many as the elbow says
     assert len(page.links) == 5
+
+
+def test_page_does_without_other_numbers_of_clusters_where_they_take_too_long(model: Any) -> None:
+    with limits(minutes=1e-9):
+        text = page_of(model).text
+    assert "The elbow is at" not in text
+    assert "epsilon" in text
 
 
 def test_another_number_of_clusters_is_proposed() -> None:

@@ -217,6 +217,12 @@ def test_paid_model_is_not_written_over_unless_told_so(tmp_path: Path) -> None:
     assert load(there).n_clusters == model.n_clusters
 
 
+def test_missing_folder_is_named(tmp_path: Path) -> None:
+    model = DPLloyd(1, delta=1e-6, radius=1.0).fit(np.zeros((50, 1)))
+    with pytest.raises(FileNotFoundError, match=r"there is no folder '.*nodir'\. Make it"):
+        save(model, tmp_path / "nodir" / "model.json")
+
+
 # What is in it -----------------------------------------------------------------------------------
 
 

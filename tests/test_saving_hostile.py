@@ -343,11 +343,20 @@ def test_columns_are_texts_and_as_many_as_there_are(good: dict[str, Any], tmp_pa
         refused(changed(good, "columns", names), tmp_path)
 
 
+def test_fit_of_thousands_of_clusters_can_be_loaded(good: dict[str, Any], tmp_path: Path) -> None:
+    """It was paid for and saved, and a limit of 4,096 points refused it."""
+    coreset = {name: (part * 5000)[:5000] for name, part in good["coreset"].items()}
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps(changed(good, "coreset", coreset)))
+    assert len(load(path).coreset_.points) == 5000
+
+
 def test_a_file_that_would_keep_a_machine_busy_is_refused(
     good: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = changed(good, "cluster_centers", [[0.0, 0.0]] * 5000)
-    assert "more than 4096" in refused(many, tmp_path)
+    monkeypatch.setattr("privclust.saving.POINTS_MAX", 4999)
+    assert "more than 4,999" in refused(many, tmp_path)
     monkeypatch.setattr("privclust.saving.BYTES_MAX", 1000)
     assert "bytes" in refused(good, tmp_path)
 

@@ -123,10 +123,10 @@ def test_large_tables_and_many_columns_start_so_too() -> None:
     [
         ("last.json", "a fitted model of privclust or an array"),
         (PrivateKMeans(), "a fitted model of privclust or an array"),
-        (KMeans(2, n_init=1).fit(APART), "which made no promise"),
-        (np.zeros((2, 3)), "finite numbers in 2 columns"),
-        (np.full((2, 2), np.nan), "finite numbers in 2 columns"),
-        (np.zeros(2), "finite numbers in 2 columns"),
+        (KMeans(2, n_init=1).fit(APART), "which made no guarantee"),
+        (np.zeros((2, 3)), "init must have 2 columns"),
+        (np.full((2, 2), np.nan), "init has missing or infinite numbers; give finite ones"),
+        (np.zeros(2), "init must have 2 columns"),
     ],
 )
 def test_what_is_no_start_is_refused(init: Any, cause: str) -> None:

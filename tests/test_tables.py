@@ -227,7 +227,7 @@ def test_no_rows_have_no_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["age", "ward"], "does not have these columns: income"),
+        (["age", "ward"], "does not have these columns: 'income'"),
         (["income", "age"], "names should match those that were passed during fit"),
         (["ward"], "does not have these columns: "),
     ],
@@ -257,8 +257,8 @@ def unreadable(folder: Path) -> Path:
     [
         ({"bounds": None, "radius": 9.0}, TypeError, "do not hold numbers: ward. Convert them"),
         ({"bounds": BOUNDS | {"ward": (0, 1)}}, TypeError, "do not hold numbers: ward"),
-        ({"bounds": BOUNDS | {"weight": (0, 1)}}, ValueError, "not have these columns: weight"),
-        ({"bounds": {"weight": (0, 1)}}, ValueError, "not have these columns: weight"),
+        ({"bounds": BOUNDS | {"weight": (0, 1)}}, ValueError, "not have these columns: 'weight'"),
+        ({"bounds": {"weight": (0, 1)}}, ValueError, "not have these columns: 'weight'"),
         ({"unit": "patient"}, ValueError, "unit='patient' is no column of the table. It has 'per"),
         ({"unit": "income", "bounds": {"age": (0, 1)}}, TypeError, "neither whole numbers nor tex"),
         ({"unit": "person", "unit_rows": 0}, ValueError, "unit_rows must be a whole number"),

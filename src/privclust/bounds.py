@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,6 +30,7 @@ Declarations: TypeAlias = (
 
 PRIVATE_RELEASE = "private release"
 ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
+NAMES_SHOWN = 20
 BYTES_MAX = 2**26
 """What a bounds file may have, which is enough for hundreds of thousands of columns."""
 UNSTATED = "typed at the call; where they come from was not stated"
@@ -66,6 +68,7 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     if isinstance(bounds, str | os.PathLike):
         return _from_file(Path(bounds), names)
     if isinstance(bounds, Mapping):
+        _check_pairs(bounds)
         pairs = [pair_of(name, bounds[name]) for name in _ordered(list(bounds), names)]
         return GivenBounds(_box(*zip(*pairs, strict=True)), UNSTATED)
     if not isinstance(bounds, tuple) or len(bounds) != 2:  # type: ignore[redundant-expr]
@@ -94,6 +97,7 @@ def bounded_columns(bounds: Bounds | None) -> dict[str, Any] | None:
     {'age': 'number'}
     """
     if isinstance(bounds, Mapping):
+        _check_pairs(bounds)
         return dict.fromkeys(bounds, "number")
     if isinstance(bounds, str | os.PathLike):
         columns = _content(Path(bounds)).get("columns", {})
@@ -130,12 +134,27 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
         )
     unknown = [name for name in names if name not in given]
     if unknown or len(set(names)) < len(names) or not names:
-        known = ", ".join(map(str, given))
         raise ColumnError(
             "columns must be one or more different names that bounds declare; got "
-            f"{shown(', '.join(names))}, and bounds for {shown(known)}. Declare what is missing."
+            f"{_quoted(names)}, and bounds for {_quoted(given)}. Declare what is missing."
         )
     return tuple(_declared(name, given[name]) for name in names), origin
+
+
+def _check_pairs(bounds: Mapping[str, object]) -> None:
+    declared = [name for name, given in bounds.items() if isinstance(given, Mapping)]
+    if declared:
+        raise BoundsError(
+            f"bounds of {_quoted(declared)} are more than a pair (lower, upper). In a fit a "
+            "mapping cannot declare categories, dates or transforms. Declare all columns in a "
+            "bounds file, which 'privclust bounds init' begins, and give its path (docs/bounds.md)."
+        )
+
+
+def _quoted(names: Iterable[object]) -> str:
+    some = list(islice(names, NAMES_SHOWN + 1))
+    texts = [shown(name) for name in some[:NAMES_SHOWN]] + ["…"] * (len(some) > NAMES_SHOWN)
+    return ", ".join(texts) or "none"
 
 
 def _declared(name: str, given: object) -> Column:

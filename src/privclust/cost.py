@@ -151,12 +151,12 @@ def beyond_limits(cost: Cost) -> str | None:
     limits, in_python, elsewhere = [], [], []
     if cost.seconds > 60 * allowed.minutes:
         enough = _typed(cost.seconds / 60)
-        limits.append(f"{allowed.minutes:g} minutes")
+        limits.append(f"{allowed.minutes:,.10g} minutes")
         in_python.append(f"minutes={enough}")
         elsewhere.append(f"{MINUTES_VARIABLE}={enough}")
     if cost.memory > allowed.memory:
         enough = _typed(cost.memory / GIB)
-        limits.append(f"{allowed.memory / GIB:.3g} GiB")
+        limits.append(spoken_memory(allowed.memory))
         in_python.append(f'memory="{enough} GiB"')
         elsewhere.append(f"{MEMORY_VARIABLE}={enough}GiB")
     if not limits:
@@ -177,10 +177,7 @@ def spoken_cost(cost: Cost) -> str:
     'about 90 seconds of computing and 1.9 GiB of memory whatever the number of rows (5.0 million \
 numbers get noise), and 2 seconds more for each million rows'
     """
-    words = (
-        f"about {spoken(cost.seconds)} of computing and {_two_digits(cost.memory / GIB)} GiB of "
-        "memory"
-    )
+    words = f"about {spoken(cost.seconds)} of computing and {spoken_memory(cost.memory)} of memory"
     if not cost.numbers:
         return words
     return (
@@ -199,10 +196,24 @@ def spoken(seconds: float) -> str:
     """
     if seconds <= 100:
         return f"{math.ceil(seconds)} second{'s' if seconds > 1 else ''}"
-    for name, unit in (("minutes", 60), ("hours", 3600), ("days", 86_400)):
-        if seconds < 100 * unit:
+    for name, unit, most in (("minutes", 60, 99), ("hours", 3600, 99), ("days", 86_400, 365)):
+        if seconds <= most * unit:
             return f"{_two_digits(seconds / unit)} {name}"
     return f"{_two_digits(seconds / (365.25 * 86_400))} years"
+
+
+def spoken_memory(size: float) -> str:
+    """Return an amount of memory in words.
+
+    Examples
+    --------
+    >>> spoken_memory(0), spoken_memory(3e6), spoken_memory(8 * GIB), spoken_memory(1e15)
+    ('1 KiB', '2.9 MiB', '8 GiB', '930,000 GiB')
+    """
+    for name, unit in (("KiB", 2**10), ("MiB", 2**20)):
+        if size <= 990 * unit:
+            return f"{_two_digits(max(size / unit, 1.0))} {name}"
+    return f"{_two_digits(size / GIB)} GiB"
 
 
 def start_cost(n_points: int, most: int, n_columns: int) -> Cost:
@@ -388,9 +399,8 @@ def _count(number: float) -> str:
 
 
 def _two_digits(value: float) -> str:
-    if value >= 100:
-        return f"{float(f'{value:.2g}'):,.0f}"
-    return f"{value:.2g}"
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def _typed(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from privclust.algorithms import private_kmeans
-from privclust.cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
+from privclust.cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS, spoken_memory
 from privclust.engines.spark import MERGERS
 from privclust.planning import Forecast
 from privclust.privacy.budget import Budget
@@ -55,8 +55,8 @@ class SparkCost:
     def __str__(self) -> str:
         return (
             f"on Spark ({self.kind}): {self.passes} passes, about {_two_digits(self.core_hours)} "
-            f"core-hours, {self.broadcast_bytes / 1e3:,.0f} kB to each worker in a pass, "
-            f"{self.driver_bytes / 1e6:,.0f} MB in the driver"
+            f"core-hours, {spoken_memory(self.broadcast_bytes)} to each worker in a pass, "
+            f"{spoken_memory(self.driver_bytes)} in the driver"
         )
 
 

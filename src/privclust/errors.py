@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from privclust.version import __version__
 
 _LONGEST = 80
+_LONGEST_BITS = 256
+"""Python writes no number of thousands of digits."""
 
 
 def shown(value: object) -> str:
@@ -17,6 +21,8 @@ def shown(value: object) -> str:
     >>> shown("1e-6"), shown(np.zeros((3, 2)))
     ("'1e-6'", 'a value of type ndarray')
     """
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return f"a number of about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
     if value is None or isinstance(value, str | bool | int | float | np.number | np.bool_):
         text = repr(value)
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -118,8 +118,8 @@ def fit(
     if not noiseless and delta * found.n_rows > 1:
         warnings.warn(
             f"delta={delta:g} is more than one over the number of rows, "
-            f"about {found.n_rows:,}: so large, it would allow to publish a row as it is. Type a "
-            f"value well below, such as {10.0 ** -(len(str(found.n_rows)) + 1):g}.",
+            f"about {found.n_rows:,}: a delta that large would allow publishing a row as it is. "
+            f"Type a value well below, such as {10.0 ** -(len(str(found.n_rows)) + 1):g}.",
             stacklevel=4,
         )
 

@@ -1,10 +1,21 @@
-"""Check plain values against the part of JSON Schema that our own schemas use."""
+"""Check what files hold against our own schemas, by the part of JSON Schema that these use."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
+
+from privclust.errors import ModelFileError
+
+_OTHERS = {
+    "model": ("profile", "privclust.load_profile"),
+    "profile": ("model", "privclust.load"),
+}
+"""For each kind of file the other one, and what loads it."""
 
 _IS: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
@@ -21,6 +32,25 @@ _IS: dict[str, Callable[[Any], bool]] = {
         and abs(value) <= sys.float_info.max  # isfinite fails on whole numbers above it
     ),
 }
+
+
+def check_kind(content: Any, kind: str, name: str) -> None:
+    """Refuse a file of the other kind, and say which function loads it."""
+    other, function = _OTHERS[kind]
+    form = content.get("format") if isinstance(content, dict) else None
+    if isinstance(form, str) and form.startswith(f"privclust {other} "):
+        raise ModelFileError(
+            f"the file {name!r} is a {other}, not a {kind}. Name a {kind} file, or load this one "
+            f"with {function}."
+        )
+
+
+@cache
+def schema_of(kind: str) -> dict[str, Any]:
+    """Return the schema of a kind of file, such as "model"."""
+    text = files("privclust").joinpath(f"{kind}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 def fault(value: Any, schema: Mapping[str, Any], place: str = "the file") -> str | None:

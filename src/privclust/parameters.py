@@ -41,7 +41,7 @@ def parameters_of(model: Any) -> Parameters:
 
 
 def budget_of(given: Parameters) -> Budget:
-    """Return the promise that was asked for."""
+    """Return the guarantee that was asked for."""
     epsilon = number("epsilon", given.epsilon)
     if epsilon == math.inf:
         return Budget(64.0, 1e-6)
@@ -65,7 +65,7 @@ def sizes_of(given: Parameters) -> tuple[int, int | None]:
     if n_rows is not None and n_clusters > n_rows:
         raise TooManyClustersError(
             f"n_clusters={n_clusters} is more than n_rows={n_rows}, the number of rows you typed. "
-            "Ask for fewer clusters, many fewer if noise shall not hide them, or correct n_rows."
+            "Ask for fewer clusters, many fewer if noise should not hide them, or correct n_rows."
         )
     return n_clusters, n_rows
 
@@ -100,7 +100,9 @@ def whole_number(name: str, value: object) -> int:
             f"{name} must be a whole number of at least 1, got {shown(value)}. Type one such as 8."
         )
     if value > WHOLE_MAX:
-        raise ParameterError(f"{name} must be at most 2^53. Type the number you mean.")
+        raise ParameterError(
+            f"{name} must be at most 2^53, got {shown(value)}. Type the number you mean."
+        )
     return int(value)
 
 

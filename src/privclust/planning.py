@@ -22,6 +22,7 @@ from privclust.cost import (
     check_cost,
     cost_of,
     spoken,
+    spoken_memory,
 )
 from privclust.errors import ParameterError, TooManyClustersError, shown
 from privclust.geometry.grid import FloatArray, to_grid
@@ -59,7 +60,7 @@ class Forecast:
     n_rows, n_columns, n_clusters : int
         What was typed; so are epsilon and delta.
     epsilon, delta : float
-        The promise.
+        The guarantee.
     ratio : float
         Expected loss over that of k-means without privacy.
     size_stderr : float
@@ -109,19 +110,19 @@ class Forecast:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.n_clusters} clusters of {self.n_rows:,} rows with {self.n_columns} columns at "
-            f"epsilon {self.epsilon:g}, delta {self.delta:g}:",
+            f"{self.n_clusters:,} clusters in a table of {self.n_rows:,} rows with "
+            f"{self.n_columns:,} columns at epsilon {self.epsilon:g}, delta {self.delta:g}:",
             f"  loss: about {self.ratio:.3f} times that of k-means without privacy"
             if self.found
             else "  loss: clusters will hardly be found, because noise hides them",
-            f"  sizes: ± {self.size_stderr:.0f} rows",
+            f"  sizes: ± {self.size_stderr:,.0f} rows",
             f"  smallest cluster that will be found: about {self.smallest:,} rows",
-            f"  time: {self.passes} passes, about {_spoken(self.seconds)}",
+            f"  time: {self.passes} passes, {_spoken(self.seconds)}",
         ]
         if self.fixed_seconds > NOTABLE_SECONDS or self.memory > GIB:
             lines.append(
                 f"  whatever the number of rows: {spoken(self.fixed_seconds)} of this, and "
-                f"{self.memory / GIB:,.1f} GiB of memory"
+                f"{spoken_memory(self.memory)} of memory"
             )
         if self.refused is not None:
             lines.append(f"  such a fit is refused: {self.refused}")
@@ -154,7 +155,7 @@ def plan(
     n_clusters : int, default=8
         How many clusters; 8 as the estimators have it.
     epsilon : float, default=1.0
-        Strength of the promise; 1 as the estimators have it.
+        Strength of the guarantee, smaller is stronger; 1 as the estimators have it.
     delta : float
         The remainder that the guarantee allows beside epsilon, such as 1e-6.
 
@@ -199,7 +200,9 @@ def _check(**numbers: Any) -> None:
                 f"{name} must be a whole number of at least 1, got {shown(value)}."
             )
         if int(value) > WHOLE_MAX:
-            raise ParameterError(f"{name} must be at most 2^53. Type the number you mean.")
+            raise ParameterError(
+                f"{name} must be at most 2^53, got {shown(int(value))}. Type the number you mean."
+            )
 
 
 def plan_grid(forecast: Forecast) -> list[Forecast]:
@@ -258,7 +261,7 @@ def _rounded_up(value: float) -> float:
 
 
 def _spoken(seconds: float) -> str:
-    return "a few seconds" if seconds < 10 else spoken(seconds)
+    return "a few seconds" if seconds < 10 else f"about {spoken(seconds)}"
 
 
 @dataclass(frozen=True)
@@ -306,7 +309,7 @@ def simulate(
     n_clusters : int, default=8
         How many clusters to make up and to look for; 8 as the estimators have it.
     epsilon : float, default=1.0
-        Strength of the promise; 1 as the estimators have it.
+        Strength of the guarantee, smaller is stronger; 1 as the estimators have it.
     delta : float
         The remainder that the guarantee allows beside epsilon, such as 1e-6.
     repeats : int, default=3

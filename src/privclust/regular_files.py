@@ -7,6 +7,10 @@ import stat
 from pathlib import Path
 
 
+class NotRegularFileError(ValueError):
+    """A path names something else than a regular file."""
+
+
 def read_regular(file: Path, most: int) -> bytes:
     """Return the content of a file, or refuse at once what is none, or is too large.
 
@@ -21,19 +25,21 @@ def read_regular(file: Path, most: int) -> bytes:
 
     Raises
     ------
+    NotRegularFileError
+        If it is not a regular file.
     ValueError
-        If it is no regular file, or has more than `most` bytes.
+        If it has more than `most` bytes.
 
     Examples
     --------
     >>> read_regular(Path("/dev/zero"), 1000)
     Traceback (most recent call last):
-    ValueError: it is no regular file
+    privclust.regular_files.NotRegularFileError: it is not a regular file
     """
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("it is no regular file")
+            raise NotRegularFileError("it is not a regular file")
         with open(handle, "rb", closefd=False) as opened:
             content = opened.read(most + 1)
     finally:
@@ -71,7 +77,11 @@ def write_text(text: str, file: Path, overwrite: bool) -> None:
         raise OSError(f"{file.name!r} could not be written: it is not a regular file. Name a file.")
     if not overwrite and holds_something(file):
         raise FileExistsError(
-            f"the file {file.name!r} is there already, and what it holds may have been paid for. "
-            "Name another file, or pass overwrite=True."
+            f"{file.name} exists already and may have cost budget. Name another file, or overwrite "
+            "it with overwrite=True."
+        )
+    if not file.parent.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {str(file.parent)!r}. Make it, or choose another."
         )
     file.write_text(text, encoding="utf-8")

@@ -106,9 +106,11 @@ def _bytes(name: str, value: str | int) -> int:
 
 def _minutes(name: str, value: str | float) -> float:
     try:
-        minutes = float(value)
-    except (TypeError, ValueError):
+        minutes = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
         minutes = math.nan
     if not minutes > 0:
-        raise ParameterError(f"{name} must be a number of minutes above 0, got {shown(value)}.")
+        raise ParameterError(
+            f"{name} must be a number of minutes above 0, such as 60, got {shown(value)}."
+        )
     return minutes

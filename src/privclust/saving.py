@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import date
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,13 +18,13 @@ from privclust.domain import Ball, Box, Domain
 from privclust.errors import ModelFileError
 from privclust.fitting import keep_columns
 from privclust.geometry.grid import FloatArray
-from privclust.json_schema import fault
+from privclust.json_schema import check_kind, fault, schema_of
 from privclust.mixed import Column, DateColumn, Mixed
 from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.profiled import labels_of, number_of
 from privclust.profiling import Profile
-from privclust.regular_files import read_regular, write_text
+from privclust.regular_files import NotRegularFileError, read_regular, write_text
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball, in_units
@@ -37,7 +35,7 @@ from privclust.tracebacks import clears_frames
 
 FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200
-BYTES_MAX, POINTS_MAX = 2**28, 4096
+BYTES_MAX, POINTS_MAX = 2**28, 2**20
 """What a model file may hold, so that nobody's file keeps a machine busy."""
 ROUNDING = 1e-3
 """Logarithms are read off a ruler one way, and are exact the other."""
@@ -130,9 +128,16 @@ def load_profile(path: str | Path) -> Profile:
 def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
         content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
-        wrong = fault(content, _schema(kind))
+        check_kind(content, kind, file.name)
+        wrong = fault(content, schema_of(kind))
         if wrong is None:
             return make(content)
+    except ModelFileError:
+        raise
+    except NotRegularFileError as error:
+        raise ModelFileError(
+            f"{str(file)!r} cannot be read as a {kind}: {error}. Name a {kind} file."
+        ) from None
     except OSError as error:
         cause = error.strerror or type(error).__name__
         raise ModelFileError(
@@ -147,13 +152,6 @@ def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> An
         f"the file {file.name!r} is no {kind} of privclust, or of another version: "
         f"{wrong[:SHOWN_FAULT]}. Write one with {maker}."
     )
-
-
-@cache
-def _schema(kind: str) -> dict[str, Any]:
-    text = files("privclust").joinpath(f"{kind}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def to_json(model: Any) -> str:
@@ -246,7 +244,7 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     centers = _array(content["cluster_centers"], (-1, domain.center.size))
     k = len(centers)
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
-        raise ValueError(f"it has more than {POINTS_MAX} centres or points")
+        raise ValueError(f"it has more than {POINTS_MAX:,} centres or points")
     names = content["columns"]
     n_columns = _n_columns(domain, names)
     if names is not None:

@@ -235,8 +235,8 @@ def _domain(model: Any, schema: Schema, around: Domain | None) -> tuple[Domain, 
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
         raise BoundsError(
-            f"{cause}. Give one of bounds, such as {{'age': (0, 120)}}, with a lower and an upper "
-            "value per column, and radius, the largest distance from the origin. Take them from "
+            f"{cause}. Give either bounds, such as {{'age': (0, 120)}}, with a lower and an upper "
+            "value per column, or radius, the largest distance from the origin. Take them from "
             "knowledge of the field, not from the rows."
         )
     if given.scale not in (None, "bounds", "none", MEASURED):

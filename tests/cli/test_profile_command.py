@@ -52,7 +52,7 @@ def test_a_profile_is_written_charged_and_shown() -> None:
 def test_profile_that_is_there_is_kept_and_nothing_is_spent_unless_forced() -> None:
     Path("profile.json").write_text("paid for")
     words = (*PROFILE, *ACCOUNT, "--columns", "who")
-    told(privclust(*words), 10, "profile.json could not be written", "--force")
+    told(privclust(*words), 10, "profile.json exists already", "--force")
     assert Path("profile.json").read_text() == "paid for"
     assert len(Ledger.open("budget.db").runs("visits")) == 1
     assert privclust(*words, "--force").exit_code == 0

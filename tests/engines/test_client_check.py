@@ -48,7 +48,7 @@ def test_a_table_that_can_be_answered_for_passes_without_a_word(
 @pytest.mark.parametrize(
     ("table", "unit", "error", "told"),
     [
-        (PATIENTS.drop_columns("age"), None, ColumnError, "does not have these columns: age"),
+        (PATIENTS.drop_columns("age"), None, ColumnError, "does not have these columns: 'age'"),
         (PATIENTS, "person", ColumnError, "person"),
         (
             PATIENTS.set_column(1, "age", pa.array(["30", "40"])),

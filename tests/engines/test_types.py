@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 
 from privclust import DPLloyd, Ledger
 from privclust.errors import ColumnError, ColumnTypeError
@@ -233,9 +234,17 @@ def test_odd_ids_fit_or_are_refused_before_anything_is_reserved(name: str, tmp_p
 @pytest.mark.parametrize("name", ["pandas Sparse", "pandas longdouble", "pandas big-endian"])
 def test_refusal_names_column_type_and_a_remedy_that_works(name: str, tmp_path: Path) -> None:
     table, place = REFUSED[name](), ledger_at(tmp_path)
-    with pytest.raises(ColumnTypeError, match=r"'b' \((SparseDtype|float128|>f8)\).*astype"):
+    with pytest.raises(ColumnTypeError, match=r"'b' \((SparseDtype|float128|>f8)\).*astype\(\{'b'"):
         model(place, NAMED).fit(table)
     model(place, NAMED).fit(table.astype({"b": "float64"}))
+
+
+def test_refusal_of_a_sparse_matrix_names_a_remedy_that_works(tmp_path: Path) -> None:
+    matrix, place = scipy.sparse.csr_matrix(TWO), ledger_at(tmp_path)
+    with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
+        model(place).fit(matrix)
+    assert_untouched(place)
+    model(place).fit(matrix.toarray())
 
 
 def test_refusal_of_a_surrogate_says_which_name(tmp_path: Path) -> None:

@@ -22,9 +22,12 @@ def audit(
     algorithm: Annotated[
         str, typer.Argument(help="A module such as package.module, or the path of a Python file.")
     ],
-    epsilon: Annotated[float, typer.Option(help="The promise to put to the test.")] = 1.0,
+    epsilon: Annotated[
+        float,
+        typer.Option(help="Strength of the guarantee to put to the test; smaller is stronger."),
+    ] = 1.0,
     delta: Annotated[
-        float, typer.Option(help="Large, so that failures can be counted; 0 for a pure promise.")
+        float, typer.Option(help="Large, so that failures can be counted; 0 for a pure guarantee.")
     ] = 0.01,
     fits: Annotated[int, typer.Option(help="With a canary, and as many without.")] = 500,
 ) -> None:

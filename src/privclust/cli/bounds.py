@@ -51,7 +51,7 @@ def init(
         then = shlex.join(["privclust", "fit", table, "--bounds", str(out)])
         typer.echo(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
-            f"that shall not be clustered, then: {then} -k 8 --delta 1e-6 --out model.json"
+            f"that should not be clustered, then: {then} -k 8 --delta 1e-6 --out model.json"
         )
 
 
@@ -59,7 +59,7 @@ def _head() -> str:
     origins = ", ".join(json.dumps(origin) for origin in ORIGINS)
     return (
         "# What no value can pass, whoever is in the table. Looking at the table to choose bounds\n"
-        "# or levels would reveal something of it. They may be loose. Delete columns that shall\n"
+        "# or levels would reveal something of it. They may be loose. Delete columns that should\n"
         "# not be clustered, such as ids and free text. CSV files do not say what a column holds:\n"
         "# there each one begins as a number, and you change it to what it is, one of\n"
         '#   type = "number"    with  lower = 0  and  upper = 120\n'

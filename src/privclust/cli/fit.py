@@ -33,7 +33,7 @@ def fit(
     ] = None,
     n_clusters: Annotated[int, typer.Option("--clusters", "-k", help="How many.")] = 8,
     epsilon: Annotated[
-        float, typer.Option(help="Strength of the promise; smaller is stronger.")
+        float, typer.Option(help="Strength of the guarantee; smaller is stronger.")
     ] = 1.0,
     delta: Annotated[
         float | None, typer.Option(help="Well below one over the number of rows, such as 1e-6.")

@@ -35,7 +35,7 @@ Label = Annotated[str, typer.Argument(help="Name of a data set in the ledger.")]
 def create(
     place: Place,
     label: Label,
-    epsilon: Annotated[float, typer.Option(help="The most all fits together may promise.")],
+    epsilon: Annotated[float, typer.Option(help="Strength of the guarantee of all fits together.")],
     delta: Annotated[float, typer.Option(help="Such as 1e-6; well below one over the rows.")],
     unit: Annotated[str, typer.Option(help="Column of ids whose rows are protected together.")] = (
         ROW.name
@@ -51,7 +51,7 @@ def create(
         if periods > 1:
             each = ledger.dataset(label).epsilon_per_period
             text += (
-                f" That is the promise to one who is in the table in all {periods} periods; each "
+                f" That is the guarantee to one who is in the table in all {periods} periods; each "
                 f"period has epsilon {_at_most(each):g}."
             )
         typer.echo(text)

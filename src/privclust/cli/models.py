@@ -49,7 +49,7 @@ def predict(
         typer.echo(
             f"wrote {out.name}, one label a row, in the order of the table; of a CSV file, rows "
             "with too many or too few cells are left out. These labels are not covered by the "
-            "promise: whoever may not see the rows may not see them."
+            "guarantee: whoever may not see the rows may not see them."
         )
 
 

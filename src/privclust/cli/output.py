@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from privclust.cli.telling import writing
+import typer
+
+from privclust.cli.telling import CANNOT_WRITE, complain, writing
 from privclust.errors import ParameterError
 from privclust.regular_files import holds_something
 
@@ -43,9 +45,11 @@ def replacing(
         if not may_stream and streams:
             raise OSError(errno.EINVAL, "it is not a regular file")
         if not may_replace and holds_something(target):
-            raise FileExistsError(
-                errno.EEXIST, "it is there, and may have been paid for; --force writes over it"
+            complain(
+                f"{target.name} exists already and may have cost budget. Name another file, or "
+                "overwrite it with --force."
             )
+            raise typer.Exit(CANNOT_WRITE)
         place = None if streams else target.parent
         handle, name = tempfile.mkstemp(dir=place, prefix=f".{target.name}.")
     made = Path(name)

@@ -31,7 +31,7 @@ Rows = Annotated[
 ]
 Columns = Annotated[int, typer.Option("--columns", help="How many columns.")]
 Clusters = Annotated[int, typer.Option("--clusters", "-k", help="How many clusters.")]
-Epsilon = Annotated[float, typer.Option(help="Strength of the promise; less is stronger.")]
+Epsilon = Annotated[float, typer.Option(help="Strength of the guarantee; smaller is stronger.")]
 Delta = Annotated[float, typer.Option(help="Well below one over the rows, such as 1e-6.")]
 
 

@@ -42,11 +42,12 @@ def schema_of(table: Any) -> Schema:
         return polars_schema(table.schema)
     if library == "pyarrow" and hasattr(table, "schema") and hasattr(table, "slice"):
         return arrow_schema(table.schema)
+    convert = "X.toarray()" if library == "scipy" else "numpy.asarray(X, dtype=float)"
     raise TypeError(
         "X must be a NumPy array, a pandas, Polars or Arrow table, the path of Parquet or CSV "
         "files, a pyarrow dataset, a Polars LazyFrame, a DuckDB relation, a Spark DataFrame, or a "
         f"function that returns an Arrow stream; got {type(table)!r}. Convert it yourself, for "
-        "instance with numpy.asarray(X, dtype=float): guessing types from values would reveal them."
+        f"instance with {convert}: guessing types from values would reveal them."
     )
 
 

@@ -123,7 +123,8 @@ class Schema:
         unknown = [name for name in only or () if name not in (self.names or ())]
         if unknown:
             raise ColumnError(
-                f"the table does not have these columns: {', '.join(unknown)}. {self._known()}"
+                f"the table does not have these columns: {', '.join(map(repr, unknown))}. "
+                f"{self._known()}"
             )
         if unit is not None:
             self._check_ids(unit)

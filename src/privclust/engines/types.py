@@ -20,10 +20,7 @@ from privclust.engines.reading import on_grid
 from privclust.engines.sources import Source
 from privclust.errors import ColumnTypeError
 
-_REMEDY = (
-    "Numbers may have up to 64 bits, dense and in this machine's byte order. Convert them, for "
-    "instance with X.astype({'age': 'float64'}) in pandas, or leave them out."
-)
+_ALLOWED = "Numbers may have up to 64 bits, dense and in this machine's byte order."
 
 
 def check_types(table: Any, domain: Domain, unit: Unit) -> None:
@@ -37,7 +34,10 @@ def check_types(table: Any, domain: Domain, unit: Unit) -> None:
     """
     empty = _no_rows(table)
     if _fails(read_table, empty, domain, unit):
-        raise ColumnTypeError(f"columns of types that cannot be read: {_listed(empty)}. {_REMEDY}")
+        raise ColumnTypeError(
+            f"columns of types that cannot be read: {_listed(empty)}. {_ALLOWED} Convert them"
+            f"{_example(empty)}, or leave them out."
+        )
 
 
 def check_source_types(source: Source, columns: Sequence[str], domain: Domain, unit: Unit) -> None:
@@ -50,7 +50,10 @@ def check_source_types(source: Source, columns: Sequence[str], domain: Domain, u
         checked.append(cells.schema)
         if _fails(_read_batch, cells, columns, domain, unit):
             listed = ", ".join(f"{field.name!r} ({field.type})" for field in cells.schema)
-            raise ColumnTypeError(f"columns of types that cannot be read: {listed}. {_REMEDY}")
+            raise ColumnTypeError(
+                f"columns of types that cannot be read: {listed}. {_ALLOWED} Convert them, or "
+                "leave them out."
+            )
 
 
 @guarded
@@ -76,19 +79,32 @@ def _fails(read: Any, *args: Any) -> bool:
 
 
 def _listed(empty: Any) -> str:
-    """Return names and types of the columns that Arrow does not take, or of all if it takes each.
+    """Return names and types of the columns that cannot be read.
 
     Of a type that is not NumPy's only the kind: some write a value into their names.
     """
     if not hasattr(empty, "iloc"):
         return f"one of {empty.dtype if isinstance(empty, np.ndarray) else empty.schema}"
-    every = [
-        (f"{name!r} ({dtype if isinstance(dtype, np.dtype) else type(dtype).__name__})", place)
-        for place, (name, dtype) in enumerate(zip(empty.columns, empty.dtypes, strict=True))
-    ]
+    return ", ".join(
+        f"{name!r} ({dtype if isinstance(dtype, np.dtype) else type(dtype).__name__})"
+        for name, dtype in _refused(empty)
+    )
+
+
+def _example(empty: Any) -> str:
+    """Return how to convert one of those columns, in the words of its library."""
+    if isinstance(empty, np.ndarray):
+        return ", for instance with X.astype('float64')"
+    if not hasattr(empty, "iloc"):
+        return ""
+    return f", for instance with X.astype({{{_refused(empty)[0][0]!r}: 'float64'}})"
+
+
+def _refused(empty: Any) -> list[tuple[Any, Any]]:
+    """Return name and type of each column that Arrow does not take, or of all if it takes each."""
 
     def read(place: int) -> None:
         through_arrow(empty.iloc[:, [place]])
 
-    odd = [text for text, place in every if _fails(read, place)]
-    return ", ".join(odd or [text for text, _ in every])
+    every = list(zip(empty.columns, empty.dtypes, strict=True))
+    return [column for place, column in enumerate(every) if _fails(read, place)] or every

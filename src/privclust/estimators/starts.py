@@ -24,16 +24,18 @@ def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
     if not isinstance(centers, np.ndarray):
         raise ParameterError(
             "init must be a fitted model of privclust or an array of public points, one a row, got "
-            f"{shown(init)}. Of a model of another library, which made no promise, and of one that "
-            "scikit-learn's clone() copied, give the cluster_centers_, if they are public."
+            f"{shown(init)}. Of a model of another library, which made no guarantee, and of one "
+            "that scikit-learn's clone() copied, give the cluster_centers_, if they are public."
         )
     domain = table.domain
     points = centers.astype(np.float64)
-    if points.ndim != 2 or points.shape[1] != domain.center.size or not np.isfinite(points).all():
+    if points.ndim != 2 or points.shape[1] != domain.center.size:
         raise ParameterError(
-            f"init must have finite numbers in {domain.center.size} columns, those of the table, "
-            f"got an array of shape {points.shape}. Give the same columns in the same order."
+            f"init must have {domain.center.size} columns, those of the table, got an array of "
+            f"shape {points.shape}. Give the same columns in the same order."
         )
+    if not np.isfinite(points).all():
+        raise ParameterError("init has missing or infinite numbers; give finite ones.")
     names, given = table.schema.names, getattr(init, "feature_names_in_", None)
     if names is not None and given is not None and tuple(given) != tuple(names):
         raise ParameterError(

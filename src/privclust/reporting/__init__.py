@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
@@ -13,6 +14,7 @@ from privclust.algorithms.choosing import KPath
 from privclust.bounds import UNSTATED
 from privclust.canvas import plain_texts
 from privclust.domain import Box
+from privclust.errors import CostError
 from privclust.mixed import CategoryColumn, Column, DateColumn, Mixed
 from privclust.profiling import Profile
 from privclust.reporting import pictures
@@ -52,7 +54,10 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
         files("privclust.reporting").joinpath("report.html.j2").read_text(encoding="utf-8")
     )
     table = pictures.ClusterTable.of(model, SHOWN_COLUMNS, min_size)
-    path = model.k_path() if hasattr(model, "coreset_") else None
+    path = None
+    if hasattr(model, "coreset_"):
+        with suppress(CostError):  # of very many clusters the page does without
+            path = model.k_path()
     shown = {
         "sizes": pictures.sizes(table, statement.unit),
         "heat": pictures.heat_map(table),
