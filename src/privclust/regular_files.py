@@ -7,10 +7,6 @@ import stat
 from pathlib import Path
 
 
-class NotRegularFileError(ValueError):
-    """A path names something else than a regular file."""
-
-
 def read_regular(file: Path, most: int) -> bytes:
     """Return the content of a file, or refuse at once what is none, or is too large.
 
@@ -25,21 +21,19 @@ def read_regular(file: Path, most: int) -> bytes:
 
     Raises
     ------
-    NotRegularFileError
-        If it is not a regular file.
     ValueError
-        If it has more than `most` bytes.
+        If it is not a regular file, or has more than `most` bytes.
 
     Examples
     --------
     >>> read_regular(Path("/dev/zero"), 1000)
     Traceback (most recent call last):
-    privclust.regular_files.NotRegularFileError: it is not a regular file
+    ValueError: it is not a regular file
     """
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise NotRegularFileError("it is not a regular file")
+            raise ValueError("it is not a regular file")
         with open(handle, "rb", closefd=False) as opened:
             content = opened.read(most + 1)
     finally:

@@ -24,7 +24,7 @@ from privclust.privacy.budget import Spend
 from privclust.privacy.curator import Release
 from privclust.profiled import labels_of, number_of
 from privclust.profiling import Profile
-from privclust.regular_files import NotRegularFileError, read_regular, write_text
+from privclust.regular_files import read_regular, write_text
 from privclust.release.clustering import Coreset, Precision
 from privclust.release.intervals import Intervals
 from privclust.release.places import in_ball, in_units
@@ -127,6 +127,11 @@ def load_profile(path: str | Path) -> Profile:
 
 def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> Any:
     try:
+        if file.exists() and not file.is_file():
+            raise ModelFileError(
+                f"{str(file)!r} cannot be read as a {kind}: it is not a regular file. Name a "
+                f"{kind} file."
+            )
         content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
         check_kind(content, kind, file.name)
         wrong = fault(content, schema_of(kind))
@@ -134,10 +139,6 @@ def _loaded(file: Path, kind: str, make: Callable[[Any], Any], maker: str) -> An
             return make(content)
     except ModelFileError:
         raise
-    except NotRegularFileError as error:
-        raise ModelFileError(
-            f"{str(file)!r} cannot be read as a {kind}: {error}. Name a {kind} file."
-        ) from None
     except OSError as error:
         cause = error.strerror or type(error).__name__
         raise ModelFileError(
