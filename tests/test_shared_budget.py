@@ -96,5 +96,5 @@ def test_two_terminals_together_never_spend_more(place: str) -> None:
     runs = [run.name for run in ledger.runs("table")]
     assert sorted(name for lines in printed for name in lines[:-1]) == sorted(runs)
     assert len(runs) == 7
-    assert all("does not cover this fit; nothing was read" in lines[-1] for lines in printed)
+    assert all("does not cover this run; nothing was read" in lines[-1] for lines in printed)
     assert ledger.verify() == []

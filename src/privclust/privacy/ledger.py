@@ -49,7 +49,7 @@ class BudgetExceededError(RuntimeError):
     ...     ledger.reserve("patients", double, {})
     ... except BudgetExceededError as error:
     ...     print(str(error).splitlines()[0])
-    the data set's budget does not cover this fit; nothing was read.
+    the data set's budget does not cover this run; nothing was read.
     """
 
 
@@ -378,7 +378,7 @@ def _refusal(
     if budget.delta == 0:
         difference = requested.epsilon - remaining.epsilon
         return (
-            f"{whose}'s budget does not cover this fit; nothing was read.\n"
+            f"{whose}'s budget does not cover this run; nothing was read.\n"
             f"  Requested:  epsilon {requested.epsilon:.6g}\n"
             f"  Remaining:  epsilon {remaining.epsilon:.6g}\n"
             f"  Difference: epsilon {difference:.6g}\n"
@@ -387,7 +387,7 @@ def _refusal(
     left = epsilon_of(remaining.mu, budget.delta)
     wanted = epsilon_of(requested.mu, budget.delta)
     return (
-        f"{whose}'s budget does not cover this fit; nothing was read.\n"
+        f"{whose}'s budget does not cover this run; nothing was read.\n"
         f"  Requested:  mu² {requested.mu2:.6g} (epsilon {wanted:.4g} at delta {budget.delta:g})\n"
         f"  Remaining:  mu² {remaining.mu2:.6g} (epsilon {left:.4g} at delta {budget.delta:g})\n"
         f"  Difference: mu² {requested.mu2 - remaining.mu2:.6g}\n"

@@ -191,7 +191,7 @@ BEGIN
     IF NOT {schema}.privclust_within(taken, capacity)
         AND NOT {schema}.privclust_within(taken, {schema}.privclust_cost_of(account -> 'pure'))
     THEN
-        RAISE EXCEPTION 'the data set''s budget does not cover this fit; nothing was read.';
+        RAISE EXCEPTION 'the data set''s budget does not cover this run; nothing was read.';
     END IF;
     periods := coalesce((account ->> 'periods')::numeric, 1);
     IF (period IS NULL) <> (periods = 1) OR period !~ '^[A-Z0-9]+(-[A-Z0-9]+)*$' THEN
@@ -202,7 +202,7 @@ BEGIN
         capacity.pure := div(capacity.pure, periods);
         taken := {schema}.privclust_committed(the_label, period, cost);
         IF NOT {schema}.privclust_within(taken, capacity) THEN
-            RAISE EXCEPTION 'period %''s budget does not cover this fit; nothing was read.', period;
+            RAISE EXCEPTION 'period %''s budget does not cover this run; nothing was read.', period;
         END IF;
     END IF;
     PERFORM {schema}.privclust_chain(
