@@ -84,7 +84,7 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
         (("visits.txt",), 7, "'visits.txt' has none of the endings", "Rename it"),
         (("cut.parquet",), 7, "'cut.parquet' cannot be read", "write it anew"),
         (("smashed.parquet",), 7, "the rows could not be read", "Check that the table"),
-        (LEDGER, 8, "budget does not cover this fit", "Ask for at most --epsilon"),
+        (LEDGER, 8, "budget does not cover this run", "Ask for at most --epsilon"),
         (("--ledger", "nowhere.db", "--dataset", "visits"), 9, "no ledger", "ledger create"),
         (("--ledger", "visits.toml", "--dataset", "visits"), 9, "not a database", "Check that"),
         (("--ledger", "budget.db"), 3, "--ledger and --dataset", "Type both or neither"),

@@ -155,7 +155,7 @@ def test_analyst_gets_no_more_than_the_budget_by_calling_the_verbs(places: Place
         call(places.analyst, "privclust_close", run, forged)
     left = Ledger.open(places.owner).remaining("table").quanta
     assert left == whole["quanta"] % 4
-    with pytest.raises(psycopg.errors.RaiseException, match="does not cover this fit"):
+    with pytest.raises(psycopg.errors.RaiseException, match="does not cover this run"):
         reserve(places.analyst, {**quarter, "quanta": left + 1})
     assert Ledger.open(places.owner).verify() == []
 
@@ -297,7 +297,7 @@ def test_functions_of_the_analyst_are_not_called_by_the_verbs(
         "CREATE TEMP TABLE privclust_entries (number bigint)",
         f"SELECT public.privclust_reserve('table', '{run}', '{body}')",
     ]
-    with pytest.raises(psycopg.errors.RaiseException, match="does not cover this fit"):
+    with pytest.raises(psycopg.errors.RaiseException, match="does not cover this run"):
         execute(places.analyst, *statements)
 
 
