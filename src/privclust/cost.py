@@ -37,6 +37,7 @@ from privclust.engines.wire import MESSAGE_MAX
 from privclust.errors import CostError
 from privclust.geometry.background import POINTS
 from privclust.resources import GIB, MEMORY_VARIABLE, MINUTES_VARIABLE, current_limits
+from privclust.rounding import spoken, spoken_memory
 
 NOISE_SECONDS = 20e-6
 """To draw noise for one number, and to store it."""
@@ -184,36 +185,6 @@ numbers get noise), and 2 seconds more for each million rows'
         f"{words} whatever the number of rows ({_count(cost.numbers)} numbers get noise), and "
         f"{spoken(1e6 * cost.row_seconds)} more for each million rows"
     )
-
-
-def spoken(seconds: float) -> str:
-    """Return a time in words.
-
-    Examples
-    --------
-    >>> spoken(0.2), spoken(80), spoken(600), spoken(1e5), spoken(1e12)
-    ('1 second', '80 seconds', '10 minutes', '28 hours', '32,000 years')
-    """
-    if seconds <= 100:
-        return f"{math.ceil(seconds)} second{'s' if seconds > 1 else ''}"
-    for name, unit, most in (("minutes", 60, 99), ("hours", 3600, 99), ("days", 86_400, 365)):
-        if seconds <= most * unit:
-            return f"{_two_digits(seconds / unit)} {name}"
-    return f"{_two_digits(seconds / (365.25 * 86_400))} years"
-
-
-def spoken_memory(size: float) -> str:
-    """Return an amount of memory in words.
-
-    Examples
-    --------
-    >>> spoken_memory(0), spoken_memory(3e6), spoken_memory(8 * GIB), spoken_memory(1e15)
-    ('1 KiB', '2.9 MiB', '8 GiB', '930,000 GiB')
-    """
-    for name, unit in (("KiB", 2**10), ("MiB", 2**20)):
-        if size <= 990 * unit:
-            return f"{_two_digits(max(size / unit, 1.0))} {name}"
-    return f"{_two_digits(size / GIB)} GiB"
 
 
 def start_cost(n_points: int, most: int, n_columns: int) -> Cost:
@@ -396,11 +367,6 @@ def _count(number: float) -> str:
         if number >= unit:
             return f"{number / unit:,.1f} {name}"
     return f"{number:,.0f}"
-
-
-def _two_digits(value: float) -> str:
-    rounded = float(f"{value:.2g}")
-    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def _typed(value: float) -> str:

@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 
 from privclust.algorithms import private_kmeans
-from privclust.cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS, spoken_memory
+from privclust.cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.engines.spark import MERGERS
 from privclust.planning import Forecast
 from privclust.privacy.budget import Budget
 from privclust.queries import ClusterMoments
+from privclust.rounding import spoken_memory, two_digits
 
 Kind = Literal["files", "frame"]
 """Parquet files that workers read themselves, or a DataFrame."""
@@ -54,7 +55,7 @@ class SparkCost:
 
     def __str__(self) -> str:
         return (
-            f"on Spark ({self.kind}): {self.passes} passes, about {_two_digits(self.core_hours)} "
+            f"on Spark ({self.kind}): {self.passes} passes, about {two_digits(self.core_hours)} "
             f"core-hours, {spoken_memory(self.broadcast_bytes)} to each worker in a pass, "
             f"{spoken_memory(self.driver_bytes)} in the driver"
         )
@@ -84,10 +85,6 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
         _broadcast_bytes(n_columns, n_clusters),
         int(COPIES * 4 * n_columns * sample + MERGERS * 16 * n_clusters * (n_columns + 2)),
     )
-
-
-def _two_digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _broadcast_bytes(n_columns: int, n_clusters: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from privclust.algorithms import private_kmeans
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.cost import (
+from privclust.rounding import spoken, spoken_memory
     NUMBER_SECONDS,
     PRODUCT_SECONDS,
     ROW_SECONDS,

@@ -1,4 +1,6 @@
-"""Figures in words that err on the safe side: what is lost is rounded up, what protects down.
+"""Figures in words: of privacy on the safe side, of time and memory as people say them.
+
+What is lost is rounded up, what protects down.
 
 A figure counts to twelve digits: what arithmetic on floats leaves beyond them, as in 0.1 or in
 1.0000000000000002, is not rounded up to something that nobody typed.
@@ -6,6 +8,7 @@ A figure counts to twelve digits: what arithmetic on floats leaves beyond them, 
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
@@ -51,3 +54,45 @@ def _rounded(value: float, digits: int, direction: str) -> str:
 
 def _twelve_digits(value: float) -> Decimal:
     return Decimal(f"{value:.12g}")
+
+
+def spoken(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> spoken(0.2), spoken(80), spoken(600), spoken(1e5), spoken(1e12)
+    ('1 second', '80 seconds', '10 minutes', '28 hours', '32,000 years')
+    """
+    if seconds <= 100:
+        return f"{math.ceil(seconds)} second{'s' if seconds > 1 else ''}"
+    for name, unit, most in (("minutes", 60, 99), ("hours", 3600, 99), ("days", 86_400, 365)):
+        if seconds <= most * unit:
+            return f"{two_digits(seconds / unit)} {name}"
+    return f"{two_digits(seconds / (365.25 * 86_400))} years"
+
+
+def spoken_memory(size: float) -> str:
+    """Return an amount of memory in words.
+
+    Examples
+    --------
+    >>> spoken_memory(0), spoken_memory(3e6), spoken_memory(8 * 2**30), spoken_memory(1e15)
+    ('1 KiB', '2.9 MiB', '8 GiB', '930,000 GiB')
+    """
+    for name, unit in (("KiB", 2**10), ("MiB", 2**20)):
+        if size <= 990 * unit:
+            return f"{two_digits(max(size / unit, 1.0))} {name}"
+    return f"{two_digits(size / 2**30)} GiB"
+
+
+def two_digits(value: float) -> str:
+    """Return about how much something is, in digits that people write.
+
+    Examples
+    --------
+    >>> two_digits(1234.5), two_digits(0.123)
+    ('1,200', '0.12')
+    """
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
