@@ -14,7 +14,6 @@ import numpy as np
 from privclust.algorithms import private_kmeans
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.cost import (
-from privclust.rounding import spoken, spoken_memory
     NUMBER_SECONDS,
     PRODUCT_SECONDS,
     ROW_SECONDS,
@@ -22,8 +21,6 @@ from privclust.rounding import spoken, spoken_memory
     beyond_limits,
     check_cost,
     cost_of,
-    spoken,
-    spoken_memory,
 )
 from privclust.errors import ParameterError, TooManyClustersError, shown
 from privclust.geometry.grid import FloatArray, to_grid
@@ -31,6 +28,7 @@ from privclust.parameters import WHOLE_MAX
 from privclust.privacy.budget import MU_MAX, Budget, epsilon_of
 from privclust.queries import ClusterMoments
 from privclust.resources import GIB
+from privclust.rounding import spoken, spoken_memory
 from privclust.statements.composition import WEAK, best_power, describe_strength
 from privclust.tracebacks import clears_frames
 
