@@ -30,8 +30,6 @@ from privclust.cost import (
     beyond_limits,
     check_cost,
     cost_of,
-    spoken,
-    spoken_memory,
     start_cost,
 )
 from privclust.costing import spark_cost
@@ -41,6 +39,7 @@ from privclust.geometry.grid import FloatArray
 from privclust.planning import plan_grid
 from privclust.privacy.budget import Budget
 from privclust.resources import MEMORY_VARIABLE, MINUTES_VARIABLE, Limits, current_limits
+from privclust.rounding import spoken, spoken_memory
 from privclust.testing import SeededNoise, noise_from
 
 DELTA = 1e-6
