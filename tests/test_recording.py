@@ -93,7 +93,9 @@ def test_a_fit_takes_what_it_was_charged_and_says_where(kind: Any, place: str) -
 def test_fits_share_a_budget_until_it_refuses_and_then_nothing_is_read(place: str) -> None:
     class Unreadable(np.ndarray[Any, Any]):
         def __getitem__(self, item: Any) -> Any:
-            raise AssertionError("rows were read")
+            if item != slice(None, 0):  # no rows, by which types are checked
+                raise AssertionError("rows were read")
+            return np.asarray(self)[item]
 
     fits = 0
     while Ledger.open(place).remaining("table").mu > 0.25:

@@ -201,8 +201,6 @@ def profile_to_json(profile: Profile) -> str:
 
 
 def _profile(content: Mapping[str, Any]) -> Profile:
-    if content["private"] != content["statement"]["private"]:
-        raise ValueError("it says of itself what its statement does not")
     columns = tuple(_column(column["declared"]) for column in content["columns"])
     releases = tuple(_release(release) for release in content["releases"])
     names = tuple(column.name for column in columns)
@@ -228,8 +226,6 @@ def _release_content(release: Release) -> dict[str, Any]:
 
 
 def _from_content(content: Mapping[str, Any]) -> Any:
-    if content["private"] != content["statement"]["private"]:
-        raise ValueError("it says of itself what its statement does not")
     domain = _domain(content["domain"])
     parameters = dict(content["parameters"])
     if parameters["epsilon"] is None:
@@ -301,6 +297,8 @@ def _statement(
     releases: tuple[Release, ...],
 ) -> Statement:
     """Return the statement of a file; refuse one that the file's own content contradicts."""
+    if content["private"] != content["statement"]["private"]:
+        raise ValueError("it says of itself what its statement does not")
     noiseless = content["statement"]["run"]["epsilon"] is None
     statement = Statement.from_dict(content["statement"], lines_of(releases, noiseless))
     run = statement.run
