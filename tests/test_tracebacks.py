@@ -16,7 +16,7 @@ import pytest
 from command_line import lay_out, privclust
 
 import privclust as package
-from privclust import DPLloyd, Federation, estimators, save, save_profile, simulate
+from privclust import DPLloyd, Federation, compose, estimators, save, save_profile, simulate
 from privclust.domain import Box
 from privclust.engines.base import EngineError
 from privclust.engines.client import Client
@@ -173,6 +173,7 @@ def test_refusal_beside_estimators_holds_no_rows(tmp_path: Path) -> None:
         client = Client(table)
         assert_withheld(lambda: client.check(([0], [1])), table)  # noqa: B023
         assert_withheld(lambda: client.check({"c": (0, 1)}), table)  # noqa: B023
+        assert_withheld(lambda: compose(table), table)  # noqa: B023
         assert_withheld(lambda: save(table, tmp_path / "m.json"), table)  # noqa: B023
         assert_withheld(lambda: save_profile(table, tmp_path / "p.json"), table)  # noqa: B023
         others = {"a": table, "b": ROWS[["a"]]}

@@ -15,6 +15,7 @@ from privclust.errors import ParameterError, shown
 from privclust.privacy.budget import Spend, epsilon_of_spend
 from privclust.rounding import percent_up, rounded_up
 from privclust.statements.runs import PrivateRun
+from privclust.tracebacks import clears_frames
 
 FALSE_ALARMS = 0.05
 """How often the test whose power is stated may take an absent unit for a present one."""
@@ -168,6 +169,7 @@ class Composition:
         return "\n".join(lines)
 
 
+@clears_frames
 def compose(*released: Any) -> Composition:
     """Return what models and profiles of the same rows guarantee together.
 
