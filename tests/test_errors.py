@@ -55,4 +55,5 @@ def test_what_could_hold_rows_is_shown_as_its_type(value: object) -> None:
 def test_plain_values_are_shown_and_long_ones_cut() -> None:
     plain = (None, True, 3, 0.5, "1e-6", np.int64(3))
     assert [shown(value) for value in plain] == [repr(value) for value in plain]
-    assert len(shown("x" * 1000)) == len(shown(10**1000)) == 81
+    assert len(shown("x" * 1000)) == 81
+    assert shown(10**1000) == "a number of about 1,001 digits"

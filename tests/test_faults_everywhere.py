@@ -27,6 +27,8 @@ ROOMS = tuple(
     )
 )
 BESIDE_ROWS = ("privclust.engines", "privclust.privacy.curator", "privclust.privacy.noise")
+DESCRIPTIONS = ("privclust.engines.base:Unit.", "privclust.privacy.curator:Release.")
+"""What is public about whose rows count as one, and about what was released."""
 FAST = ("-k", 2, "--delta", 1e-6, "--seed", 0, "--max-clusters", 2, "--quiet")
 PAID = ("--out", "out/model.json", "--ledger", "out/budget.db", "--dataset", "visits")
 BY_IDS = ("--unit", "who", "--out", "out/model.json")
@@ -105,7 +107,7 @@ def test_other_commands_are_never_beside_rows(words: tuple[object, ...], out: Pa
     results: list[Any] = []
     called = functions_called(lambda: results.append(privclust(*words)), BESIDE_ROWS)
     assert results[0].exit_code == 0, results[0].output
-    assert not called
+    assert not [name for name in called if not name.startswith(DESCRIPTIONS)]
 
 
 Fit = Callable[[], object]

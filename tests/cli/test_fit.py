@@ -241,9 +241,8 @@ def test_a_fit_is_recorded_and_the_model_is_found_in_its_ledger(
     done = fitted(*FAST, "--ledger", ledger, "--dataset", "visits", "--out", out)
     (run,) = Ledger.open(ledger).runs("visits")
     assert f"Run {run.name} of data set 'visits'." in done.stdout
-    assert privclust("ledger", "verify", ledger, "--model", out).stdout == (
-        "the ledger is intact.\n"
-    )
+    verified = privclust("ledger", "verify", ledger, "--model", out).stdout
+    assert verified.startswith("the ledger is intact.\n")
 
 
 @pytest.fixture

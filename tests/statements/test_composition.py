@@ -115,7 +115,7 @@ def test_random_histories_are_composed_as_dp_accounting_does(seed: int) -> None:
         one = history.objects[-1]
         words = str(getattr(one, "privacy_statement_", None) or one.privacy_statement)
         count = len(history.behind[-1])
-        assert (f"guarantee of {count} runs together" in words) is (count > 1)
+        assert (f"guarantee of {count} runs on the rows together" in words) is (count > 1)
 
 
 @pytest.mark.attack

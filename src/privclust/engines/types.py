@@ -59,7 +59,7 @@ def check_source_types(source: Source, columns: Sequence[str], domain: Domain, u
 @guarded
 def _no_rows(table: Any) -> Any:
     if isinstance(table, np.ndarray):
-        return np.empty((0, *table.shape[1:]), table.dtype)
+        return np.empty((0, table.shape[1]), table.dtype)
     # Guarded, because the table may be of a class that looks at rows all the same.
     return table[:0]
 
