@@ -9,9 +9,19 @@ import pytest
 
 from benchmarks import audit_mutations, pieces
 from benchmarks.audit_mutations import BY_NAME, Caught, digest_of
+from benchmarks.pieces import Piece
 from privclust.audit.mutations import Mutation, Trial
 
 NAN = BY_NAME["NaN past the clip"]
+CURRENT = audit_mutations.current()
+
+
+@pytest.mark.parametrize("piece", audit_mutations.pieces(), ids=lambda piece: piece.method)
+def test_mutation_is_caught_by_the_test_meant_for_it(piece: Piece) -> None:
+    """By a kept result that still holds, or else planted now."""
+    caught = CURRENT[piece] if piece in CURRENT else audit_mutations.notice(piece)
+    assert caught.test is not None
+    assert caught.test.partition("[")[0] == BY_NAME[piece.method].test.partition("[")[0]
 
 
 @pytest.fixture
