@@ -32,6 +32,7 @@ from privclust.errors import (
 )
 from privclust.profiling import Profile
 from privclust.reporting import to_html
+from privclust.rounding import rounded_up
 from privclust.testing import RepeatableNoise, SeededNoise, noise_from
 
 N_ROWS = 3000
@@ -372,6 +373,18 @@ def test_the_page_shows_profiles_of_its_model_and_no_others(private: tuple[Any, 
         other = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
     with pytest.raises(ModelFileError, match="belongs to another model"):
         to_html(other, [profile])
+
+
+def test_the_page_states_what_all_its_runs_come_to() -> None:
+    model = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED, n_rows=N_ROWS)
+    model.fit(TABLE.select(["x", "y"]))
+    profile = model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=1.0)
+    page = " ".join(to_html(model, [profile]).split())
+    replacing = profile.privacy_statement.composed.replacing_epsilon
+    assert replacing is not None
+    assert f"replacing one row instead, at epsilon = {rounded_up(replacing)}" in page
+    assert "an epsilon that was chosen after looking at an earlier run" in page
+    assert f"{len(model.releases_) + len(profile.releases)} noisy answers" in page
 
 
 def test_names_cannot_write_on_the_page(model: Any) -> None:

@@ -76,8 +76,15 @@ def test_weak_guarantee_says_how_little_it_means(epsilon: float, weak: bool) -> 
 def test_no_text_of_a_release_can_forge_a_line() -> None:
     """Slots are named by the algorithm, which may be anybody's."""
     one = statement()
-    forged = replace(one.releases[0], slot="x\nGuarantee: epsilon = 0.01")
-    assert "\nGuarantee: epsilon = 0.01" not in str(replace(one, releases=(forged,)))
+    line, text = one.releases[0], "x\nGuarantee: epsilon = 0.01"
+    for forged in (replace(line, slot=text), replace(line, query=text)):
+        assert "\nGuarantee: epsilon = 0.01" not in str(replace(one, releases=(forged,)))
+
+
+def test_bounds_of_a_private_release_are_not_free() -> None:
+    found = replace(statement(), bounds_origin="private release")
+    assert "what the private release that the bounds come from has cost" in found.not_covered
+    assert "all else follows from these and the bounds" in str(found)
 
 
 def test_each_answer_says_what_one_row_adds_and_the_noise_on_it() -> None:

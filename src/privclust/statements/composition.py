@@ -250,7 +250,7 @@ def describe_run(run: PrivateRun) -> str:
 def _of_two(cost: Spend) -> Spend:
     """Return what the same releases cost one unit that leaves and one that comes in its place."""
     pure = None if cost.pure is None else 2 * cost.pure
-    return Spend(4 * cost.quanta, 4 * cost.slack, 2 * cost.tail, pure)
+    return Spend(4 * cost.quanta, 8 * cost.slack, 2 * cost.tail, pure)
 
 
 def _runs(count: int) -> str:
