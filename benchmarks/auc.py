@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.methods import EPSILONS
 from benchmarks.pieces import Results
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 _STEPS = np.diff(EPSILONS)
 WEIGHTS = (np.append(_STEPS, 0.0) + np.append(0.0, _STEPS)) / 2

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from mutations import CATALOGUE
 
 from benchmarks import audit_histories, audit_mutations, federated, methods
 from benchmarks.audit_histories import Cell
@@ -28,11 +29,10 @@ from privclust.audit.canaries import (
     exported,
     sightings,
 )
-from privclust.audit.epsilon import Scores, refuted
+from privclust.audit.epsilon_bound import Scores, refuted
 from privclust.audit.histories import histories, watch
-from privclust.audit.mutations import CATALOGUE
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget
+from privclust.kernels.grid import FloatArray
+from privclust.privacy.accounting import Budget
 
 PICTURE = Path(__file__).parents[1] / "docs" / "figures" / "audit.png"
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -12,9 +12,9 @@ from benchmarks.digest import Definition, code_digest, definitions_of
 from benchmarks.pieces import Piece, load, run
 from privclust import estimators
 from privclust.audit.canaries import DELTA
-from privclust.audit.epsilon import Scores, linear_scores, refuted
+from privclust.audit.epsilon_bound import Scores, linear_scores, refuted
 from privclust.audit.histories import histories, watch
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 EPSILONS = (4.0, 8.0)
 """With so few fits no attack refutes anything of smaller ones."""
@@ -25,20 +25,20 @@ ALONE_EPSILON, ALONE_FITS = 4.0, 100
 SIDES = ("absent", "present")
 ATTACKERS = ("profile", "model", "releases")
 
-KEEP: Definition = ("privclust.fitting", "keep")
+KEEP: Definition = ("privclust.estimators._fit", "keep")
 """Puts what was found on a model. How a fit is recorded and stated decides no figure."""
 AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
-    "start": (("seeded_kmeans",), (("privclust.estimators.starts", "start_of"),)),
+    "start": (("seeded_kmeans",), (("privclust.estimators._init", "start_of"),)),
     "scale": (
         ("scaling",),
-        (("privclust.fitting", "_rescaled"), ("privclust.scaled_domains", "by_spread")),
+        (("privclust.estimators._fit", "_rescaled"), ("privclust.domains._scaled", "by_spread")),
     ),
     "profile": (
         ("profile",),
         (
-            ("privclust.profile_queries", "ProfileSums"),
-            ("privclust.profile_queries", "ProfileTallies"),
-            ("privclust.profiled", "Profiled"),
+            ("privclust.queries.profiles", "ProfileSums"),
+            ("privclust.queries.profiles", "ProfileTallies"),
+            ("privclust.domains.profiled", "Profiled"),
         ),
     ),
 }

@@ -7,9 +7,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutations import CATALOGUE, Mutation, try_out
+
 from benchmarks.digest import PACKAGE
 from benchmarks.pieces import Piece, load, run
-from privclust.audit.mutations import CATALOGUE, Mutation, try_out
 
 TESTS = Path(__file__).parents[1] / "tests"
 BY_NAME = {mutation.name: mutation for mutation in CATALOGUE}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from privclust.drawing import PALETTE
+from privclust.planning.plots import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

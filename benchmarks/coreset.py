@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import loss
 from privclust import PrivateKMeans
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 N_ROWS = 20_000
 SETTINGS = [(2, 4, 1.0), (2, 4, 0.25), (8, 8, 1.0), (8, 8, 0.25), (16, 8, 1.0), (64, 8, 1.0)]

@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import blobs
-from privclust import PEMeans, tables
+from privclust import PEMeans
 from privclust.algorithms import pe_means
-from privclust.domain import Ball, to_unit_grid
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray, to_grid
-from privclust.geometry.nearest import nearest
-from privclust.geometry.weighted_kmeans import weighted_kmeans
-from privclust.privacy.curator import Release
+from privclust.domains.base import Ball, to_unit_grid
+from privclust.engines.memory import NumpyEngine
+from privclust.estimators import _input
+from privclust.kernels.grid import FloatArray, to_grid
+from privclust.kernels.nearest import nearest
+from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.privacy.noise import OpenDPNoise
-from privclust.queries import NearestVotes, Query
+from privclust.privacy.release import Release
+from privclust.queries.base import NearestVotes, Query
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -72,7 +73,7 @@ def main(quick: bool) -> None:
 
 def _fit(rows: FloatArray, seed: int) -> tuple[Release, ...]:
     Listening.populations.clear()
-    with patch.object(tables, "NumpyEngine", Listening):
+    with patch.object(_input, "NumpyEngine", Listening):
         model = PEMeans(16, epsilon=1.0, delta=1e-6, radius=1.0, random_state=seed).fit(rows)
     return tuple(model.releases_[1:])
 

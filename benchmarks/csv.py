@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from privclust.domain import Box
-from privclust.engines.arrow import ArrowEngine
-from privclust.engines.sources import source_of
-from privclust.queries import Count
+from privclust.domains.base import Box
+from privclust.engines.streaming import ArrowEngine
+from privclust.queries.base import Count
+from privclust.sources.streams import source_of
 
 TARGET = 1.05
 COLUMNS, REPEATS = 8, 15

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 CLUSTERS_OF_FILES = {"iris": 3, "adult": 3, "letter": 26, "gas": 6, "mnist": 10, "birch2": 100}
 COLUMNS = (4, 16, 64, 128)

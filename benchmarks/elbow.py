@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from privclust import PrivateKMeans
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 SETS, BAR = 30, 27
 N_ROWS = 20_000

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.data import blobs
 from privclust import PrivateKMeans
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 FITS = 200
 CLUSTERS = 8

@@ -27,13 +27,14 @@ from pathlib import Path
 import numpy as np
 
 from privclust import Ledger, PEMeans, PrivateKMeans
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.accounts import Run
-from privclust.privacy.curator import Curator, Release
-from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import BudgetExceededError
+from privclust.kernels.grid import FloatArray
+from privclust.privacy.curator import Curator
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import BudgetExceededError
+from privclust.privacy.ledger.records import Run
 from privclust.privacy.noise import OpenDPNoise
-from privclust.queries import Query
+from privclust.privacy.release import Release
+from privclust.queries.base import Query
 from privclust.testing import RepeatableNoise, noise_from
 
 KILLS = 300

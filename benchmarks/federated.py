@@ -23,14 +23,14 @@ from benchmarks.digest import code_digest
 from benchmarks.pieces import Outcome, Piece, Results, kept, run
 from benchmarks.silos import N_CLUSTERS, Silos, silos
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans
-from privclust.domain import from_unit, to_unit_grid
-from privclust.engines.base import ROW, Unit
+from privclust.domains.base import from_unit, to_unit_grid
 from privclust.estimators.feddp_kmeans import ball_around
-from privclust.geometry.grid import GRID, FloatArray
-from privclust.privacy.budget import Budget
+from privclust.kernels.grid import GRID, FloatArray
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan, numbered
-from privclust.queries import ClusterSums
+from privclust.queries.base import ClusterSums
+from privclust.queries.unit import ROW, Unit
 
 DELTA = 1e-6
 CLIENT_ROWS = 10

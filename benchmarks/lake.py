@@ -23,15 +23,15 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import loss
 from benchmarks.scale import CLUSTERS, NARROW, RADIUS, blobs
 from privclust import PrivateKMeans, on_spark, plan
-from privclust.costing import Kind, spark_cost
-from privclust.domain import Ball, to_unit_grid
-from privclust.engines.base import ROW
-from privclust.engines.lakes import lake_of
-from privclust.engines.spark import SparkEngine
-from privclust.engines.summing import total
+from privclust.domains.base import Ball, to_unit_grid
+from privclust.engines._summing import total
+from privclust.engines.spark.engine import SparkEngine
+from privclust.engines.spark.table import lake_of
 from privclust.engines.units import parcels
-from privclust.geometry.grid import FloatArray
-from privclust.queries import Count, NearestVotes
+from privclust.kernels.grid import FloatArray
+from privclust.planning.spark_cost import Kind, spark_cost
+from privclust.queries.base import Count, NearestVotes
+from privclust.queries.unit import ROW
 
 CANDIDATES, WIDE = 2000, 16
 FILE_ROWS, GROUP_ROWS = 1_000_000, 2**17

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import privclust
-from privclust import fitting
-from privclust.cost import Cost, cost_of
+from privclust.estimators import _fit
+from privclust.estimators._cost import Cost, cost_of
 from privclust.privacy.noise import OpenDPNoise
 
 ROWS = 50
@@ -51,7 +51,7 @@ def measure(name: str, n_clusters: int, n_columns: int, n_rows: int) -> str:
         estimated.append(cost_of(planned))
         return estimated[-1]
 
-    fitting.cost_of = kept  # type: ignore[assignment, attr-defined]
+    _fit.cost_of = kept  # type: ignore[assignment, attr-defined]
     rows = np.random.default_rng(0).normal(0, 0.1, (ROWS, n_columns))
     OpenDPNoise().gaussian(np.zeros(2, dtype=np.int64), 1e8)  # loaded before the clock starts
     model = getattr(privclust, name)(

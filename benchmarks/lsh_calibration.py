@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from benchmarks.methods import EPSILONS
 from privclust.algorithms import lsh_coreset
-from privclust.privacy.budget import Budget, mu_of
+from privclust.privacy.accounting import Budget, mu_of
 
 COUNT_MULTIPLIER = 20.0
 LEVELS = 21

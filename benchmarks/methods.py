@@ -26,7 +26,7 @@ from privclust import (
     PEMeans,
     PrivateKMeans,
 )
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 

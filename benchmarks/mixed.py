@@ -28,11 +28,11 @@ from benchmarks.data import CLUSTERS_WITHIN_BOUNDS, MissingDataError, loss
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Piece
 from privclust import PrivateKMeans
-from privclust.bounds import read_bounds
-from privclust.domain import Box, Domain, to_unit_grid
-from privclust.engines.frames import read_rows
-from privclust.geometry.grid import GRID, FloatArray
-from privclust.mixed import CategoryColumn, Mixed, NumberColumn
+from privclust.domains.base import Box, Domain, to_unit_grid
+from privclust.domains.bounds import read_bounds
+from privclust.domains.mixed import CategoryColumn, Mixed, NumberColumn
+from privclust.kernels.grid import GRID, FloatArray
+from privclust.sources.frames import read_rows
 
 METHODS = ("numbers", "declared", "declared, private scale")
 TABLES = ("credit", "randhie")

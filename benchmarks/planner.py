@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from privclust import plan, simulate
-from privclust.planning import FOUND
+from privclust.planning.forecast import FOUND
 
 WITHIN = 1.25
 SETTINGS = [

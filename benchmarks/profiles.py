@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from privclust import PrivateKMeans
-from privclust.geometry.grid import FloatArray
-from privclust.release.intervals import Intervals
+from privclust.kernels.grid import FloatArray
+from privclust.models.intervals import Intervals
 
 RUNS, ROWS, BINS = 200, 20_000, 10
 ALLOWED = 0.02

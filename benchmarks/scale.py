@@ -20,13 +20,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import loss
 from privclust import PrivateKMeans
-from privclust.domain import Ball, to_unit_grid
-from privclust.engines.arrow import ArrowEngine
-from privclust.engines.base import ROW
-from privclust.engines.sources import source_of
-from privclust.engines.summing import total
+from privclust.domains.base import Ball, to_unit_grid
+from privclust.engines._summing import total
+from privclust.engines.streaming import ArrowEngine
 from privclust.engines.units import parcels
-from privclust.queries import NearestVotes
+from privclust.queries.base import NearestVotes
+from privclust.queries.unit import ROW
+from privclust.sources.streams import source_of
 
 CANDIDATES, WIDE = 2000, 16
 CLUSTERS, NARROW, RADIUS = 16, 8, 40.0

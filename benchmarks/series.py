@@ -21,8 +21,8 @@ from benchmarks.data import loss
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Piece, load, run
 from privclust import Ledger, PrivateKMeans, track
-from privclust.geometry.grid import FloatArray, to_grid
-from privclust.geometry.nearest import nearest
+from privclust.kernels.grid import FloatArray, to_grid
+from privclust.kernels.nearest import nearest
 
 WEEKS, PERIODS = 12, 52
 EPSILON, YEARLY_EPSILON, DELTA = 0.25, 2.1, 1e-6
@@ -217,7 +217,7 @@ def _verdict(what: str, value: float, bar: float, passed: bool) -> bool:
 
 
 def _draw() -> None:
-    from privclust.postprocessing.drawing import draw_series
+    from privclust.models.plots import draw_series
 
     draw_series(track(fitted("seeded", weekly("drifting", 0), 0)), FIGURE)
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 N_CLUSTERS, N_COLUMNS = 10, 100
 VARIANCE = 0.5

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.data import Dataset
 from benchmarks.environments import python_with
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 NEEDS = ("diffprivlib==0.6.6", "scikit-learn<1.9")
 WORKER = Path(__file__).with_name("diffprivlib_worker.py")

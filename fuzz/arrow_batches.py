@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from fuzz.neighbours import PERSON, answers, close
 from fuzz.values import noise_seeds
-from privclust.engines.base import ROW, Unit
-from privclust.engines.cells import ids
+from privclust.queries.unit import ROW, Unit
+from privclust.sources.cells import ids
 
 COLUMNS = ("age", "weight")
 PEOPLE = Unit(PERSON, 2)

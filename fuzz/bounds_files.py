@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from privclust.bounds import bounded_columns, read_bounds
-from privclust.engines.reading import on_grid
+from privclust.domains.bounds import bounded_columns, read_bounds
 from privclust.errors import BoundsError, ColumnError
-from privclust.geometry.grid import GRID
+from privclust.kernels.grid import GRID
+from privclust.sources._reading import on_grid
 
 ALLOWED = (BoundsError, ColumnError)
 HEAD = 'bounds_origin = "domain knowledge"\n'

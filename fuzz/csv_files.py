@@ -10,7 +10,7 @@ from pathlib import Path
 import atheris
 
 from fuzz.neighbours import DECLARED, PERSON, answers, close, written
-from privclust.engines.base import ROW, Unit
+from privclust.queries.unit import ROW, Unit
 
 ALLOWED = (*DECLARED, OSError)
 """A gzip file that ends too early is an OSError, with nothing in its message."""

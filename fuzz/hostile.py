@@ -16,20 +16,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from privclust.cell_queries import CellCounts, CellSums, SignCells
-from privclust.column_queries import ColumnHistograms
-from privclust.cube_queries import SetSavings, SubcubeCounts, SwapSavings
-from privclust.domain import Ball, Box, Domain
-from privclust.engines.base import ROW, Unit
-from privclust.engines.client import FAILED, Client, understood
-from privclust.engines.question import NONCE_BYTES, Question
-from privclust.engines.wire import encode
-from privclust.geometry.projection import gaussian_projection
-from privclust.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
-from privclust.moment_queries import SecondMoment
-from privclust.profile_queries import ProfileSums, ProfileTallies
-from privclust.profiled import Profiled
-from privclust.queries import (
+from privclust.domains.base import Ball, Box, Domain
+from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
+from privclust.domains.profiled import Profiled
+from privclust.domains.sphere import Sphere
+from privclust.engines.federated._request import NONCE_BYTES, Question
+from privclust.engines.federated.client import FAILED, Client, understood
+from privclust.engines.federated.wire import encode
+from privclust.kernels.projection import gaussian_projection
+from privclust.queries.base import (
     ClusterMoments,
     ClusterSums,
     Count,
@@ -37,8 +32,13 @@ from privclust.queries import (
     NearestVotes,
     Query,
 )
-from privclust.relative_queries import NearbySums
-from privclust.sphere import Sphere
+from privclust.queries.cells import CellCounts, CellSums, SignCells
+from privclust.queries.columns import ColumnHistograms
+from privclust.queries.covariance import SecondMoment
+from privclust.queries.cubes import SetSavings, SubcubeCounts, SwapSavings
+from privclust.queries.nearby import NearbySums
+from privclust.queries.profiles import ProfileSums, ProfileTallies
+from privclust.queries.unit import ROW, Unit
 
 Choose = Callable[[int], int]
 """From a number of choices to one of them."""

@@ -15,7 +15,7 @@ import atheris
 from jsonschema import Draft202012Validator
 
 from fuzz.values import noise_seeds, value_from
-from privclust.json_schema import fault
+from privclust.models._json_schema import fault
 
 SCHEMA = json.loads(files("privclust").joinpath("model.schema.json").read_text(encoding="utf-8"))
 

@@ -12,7 +12,7 @@ import atheris
 
 from fuzz.ledgers import original, put, use
 from fuzz.values import edit, noise_seeds, value_from
-from privclust.privacy.journal import NOTHING, Entry, hash_of
+from privclust.privacy.ledger.journal import NOTHING, Entry, hash_of
 
 COLUMNS = ("number", "kind", "label", "run", "slot", "body", "question", "hash")
 BODY = COLUMNS.index("body")

@@ -8,10 +8,10 @@ from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
-from privclust.privacy.accounts import Answer
-from privclust.privacy.budget import QUANTA, gaussian_spend
-from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import BudgetExceededError, Ledger
+from privclust.privacy.accounting import QUANTA, gaussian_spend
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+from privclust.privacy.ledger.records import Answer
 
 ALLOWED = (LedgerError, BudgetExceededError)
 LABELS = ("visits", "pure")

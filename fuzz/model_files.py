@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from fuzz.values import edit, noise_seeds
 from privclust import PEMeans, PrivateKMeans, load
+from privclust.domains.mixed import Mixed
+from privclust.domains.sphere import Sphere
 from privclust.errors import ModelFileError, ParameterError, TooManyClustersError
-from privclust.exporting import to_sql
-from privclust.geometry.grid import FloatArray
-from privclust.mixed import Mixed
-from privclust.reporting import to_html
-from privclust.saving import to_json
-from privclust.sphere import Sphere
+from privclust.estimators.model_file import to_json
+from privclust.kernels.grid import FloatArray
+from privclust.models.report import to_html
+from privclust.models.sql_export import to_sql
 
 ALLOWED = (ModelFileError,)
 AS_TEXT, ONE_PAGE_IN = 4, 50

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domain import Box
-from privclust.engines import arrow, csv_lines, spilled
-from privclust.engines.arrow import ArrowEngine
-from privclust.engines.base import ROW, EngineError, Unit
-from privclust.engines.sources import source_of
+from privclust.domains.base import Box
+from privclust.engines import spilled, streaming
+from privclust.engines.base import EngineError
 from privclust.engines.spilled import SpilledEngine
+from privclust.engines.streaming import ArrowEngine
 from privclust.errors import ColumnError, ColumnTypeError, UnreadableFileError
-from privclust.geometry.grid import UNIT
-from privclust.queries import ClusterSums, Count, Query
+from privclust.kernels.grid import UNIT
+from privclust.queries.base import ClusterSums, Count, Query
+from privclust.queries.unit import ROW, Unit
+from privclust.sources import csv_lines
+from privclust.sources.streams import source_of
 
 DECLARED = (UnreadableFileError, ColumnError, ColumnTypeError, EngineError)
 """How files that cannot be used are refused."""
@@ -25,7 +27,7 @@ PERSON = "who"
 # So that small tables meet all that large ones meet, and many can be tried.
 csv_lines.BLOCK_BYTES = 2**10
 spilled.PARTITIONS = 2
-for room in (arrow, spilled):
+for room in (streaming, spilled):
     room.on_all_cores = lambda work, items, threads: map(work, items)  # type: ignore[attr-defined]
 
 

@@ -12,7 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 
 from fuzz.neighbours import DECLARED, PERSON, answers, written
-from privclust.engines.base import ROW, Unit
+from privclust.queries.unit import ROW, Unit
 
 ALLOWED = DECLARED
 ENDINGS = (".parquet", ".arrow")

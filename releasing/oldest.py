@@ -15,9 +15,9 @@ TESTS = (
     "tests/privacy",
     "tests/geometry",
     "tests/release",
-    "tests/test_domain.py",
-    "tests/test_queries.py",
-    "tests/test_saving.py",
+    "tests/domains/test_base.py",
+    "tests/queries/test_clusters.py",
+    "tests/estimators/test_model_file.py",
 )
 
 

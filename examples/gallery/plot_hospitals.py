@@ -24,8 +24,8 @@ import numpy as np
 from house_style import BLUE, GREEN, GREY, RED, WIDTH, use_house_style
 
 from privclust import Federation, PrivateKMeans
-from privclust.engines.question import NONCE_BYTES
-from privclust.geometry.grid import UNIT
+from privclust.engines.federated._request import NONCE_BYTES
+from privclust.kernels.grid import UNIT
 
 BOUNDS = ([0, 10], [120, 60])  # age in years, body mass index
 rng = np.random.default_rng(0)

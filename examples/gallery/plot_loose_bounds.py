@@ -26,13 +26,13 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from privclust import DPLloyd, PrivateKMeans
-from privclust.domain import Box, from_unit
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget
+from privclust.domains.base import Box, from_unit
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import FloatArray
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import NearestVotes
+from privclust.queries.base import NearestVotes
 
 CLUSTERS, EPSILON, DELTA = 6, 1.0, 1e-6
 rng = np.random.default_rng(5)

@@ -22,16 +22,16 @@ import numpy as np
 from house_style import BLUE, PALE, RED, WIDTH, as_map, use_house_style
 from sklearn.datasets import make_blobs
 
+from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms.pe_means import keep_leaders, next_generation
-from privclust.domain import Ball
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray
-from privclust.geometry.packing import sphere_packing
-from privclust.geometry.weighted_kmeans import weighted_kmeans
-from privclust.privacy.budget import Budget
+from privclust.domains.base import Ball
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import FloatArray
+from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import NearestVotes
+from privclust.queries.base import NearestVotes
 from privclust.testing import NoNoise, noise_from
 
 CLUSTERS, ROUNDS, CHILDREN = 4, 4, 25

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from privclust.version import __version__
+from privclust._version import __version__
 
 if TYPE_CHECKING:
-    from privclust.engines.federated import Federation
-    from privclust.engines.lakes import on_spark
+    from privclust.engines.federated.federation import Federation
+    from privclust.engines.spark.table import on_spark
     from privclust.estimators import (
         BalcanKMeans,
         DPLloyd,
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
         PEMeans,
         PrivateKMeans,
     )
-    from privclust.planning import plan, simulate
-    from privclust.postprocessing.comparing import compare
-    from privclust.postprocessing.tracking import track
-    from privclust.privacy.journal import LedgerError
-    from privclust.privacy.ledger import BudgetExceededError, Ledger
-    from privclust.resources import limits
-    from privclust.saving import load, load_profile, save, save_profile
-    from privclust.statements.composition import compose
+    from privclust.estimators._limits import limits
+    from privclust.estimators.model_file import load, load_profile, save, save_profile
+    from privclust.models.compare import compare
+    from privclust.models.composition import compose
+    from privclust.models.track import track
+    from privclust.planning.forecast import plan, simulate
+    from privclust.privacy.ledger.journal import LedgerError
+    from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 
 __all__ = [
     "BalcanKMeans",
@@ -55,37 +55,37 @@ __all__ = [
     "simulate",
     "track",
 ]
-_ROOMS = {
+_PACKAGES = {
     "BalcanKMeans": "estimators",
-    "BudgetExceededError": "privacy.ledger",
+    "BudgetExceededError": "privacy.ledger.ledger",
     "DPLloyd": "estimators",
     "FastLloyd": "estimators",
     "FedDPKMeans": "estimators",
-    "Federation": "engines.federated",
+    "Federation": "engines.federated.federation",
     "HDPEMeans": "estimators",
     "LSHCoreset": "estimators",
-    "Ledger": "privacy.ledger",
-    "LedgerError": "privacy.journal",
+    "Ledger": "privacy.ledger.ledger",
+    "LedgerError": "privacy.ledger.journal",
     "PEMeans": "estimators",
     "PrivateKMeans": "estimators",
-    "compare": "postprocessing.comparing",
-    "compose": "statements.composition",
-    "limits": "resources",
-    "load": "saving",
-    "load_profile": "saving",
-    "on_spark": "engines.lakes",
-    "plan": "planning",
-    "save": "saving",
-    "save_profile": "saving",
-    "simulate": "planning",
-    "track": "postprocessing.tracking",
+    "compare": "models.compare",
+    "compose": "models.composition",
+    "limits": "estimators._limits",
+    "load": "estimators.model_file",
+    "load_profile": "estimators.model_file",
+    "on_spark": "engines.spark.table",
+    "plan": "planning.forecast",
+    "save": "estimators.model_file",
+    "save_profile": "estimators.model_file",
+    "simulate": "planning.forecast",
+    "track": "models.track",
 }
 
 
 def __getattr__(name: str) -> object:
     # Estimators load scikit-learn; a federated client that only needs queries should not.
-    if name in _ROOMS:
-        return getattr(import_module(f"privclust.{_ROOMS[name]}"), name)
+    if name in _PACKAGES:
+        return getattr(import_module(f"privclust.{_PACKAGES[name]}"), name)
     raise AttributeError(f"module 'privclust' has no attribute {name!r}")
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from privclust.version import __version__
+from privclust._version import __version__
 
 _LONGEST = 80
 _LONGEST_BITS = 256

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from privclust.geometry.grid import IntArray
+from privclust.kernels.grid import IntArray
 from privclust.privacy.noise import NoiseSource, NoNoise, substitute
 
 __all__ = ["NoNoise", "RepeatableNoise", "SeededNoise", "noise_from"]

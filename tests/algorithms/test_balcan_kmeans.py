@@ -11,16 +11,17 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from privclust.algorithms import balcan_kmeans
-from privclust.algorithms.cube_partition import Search, crowded_cubes
+from privclust.algorithms._cube_partition import Search, crowded_cubes
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domain import Ball
+from privclust.domains.base import Ball
 from privclust.engines.base import Engine
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import UNIT, FloatArray, IntArray
-from privclust.geometry.nearest import nearest
-from privclust.privacy.budget import Budget, Spend
-from privclust.privacy.curator import Curator, Release
-from privclust.release.clustering import Clustering
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import UNIT, FloatArray, IntArray
+from privclust.kernels.nearest import nearest
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget, Spend
+from privclust.privacy.curator import Curator
+from privclust.privacy.release import Release
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)

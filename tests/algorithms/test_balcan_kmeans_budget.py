@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from privclust.algorithms import balcan_kmeans
 from privclust.audit.replay import Question, Transcript
-from privclust.domain import Ball
-from privclust.engines.numpy import NumpyEngine
-from privclust.privacy.budget import Budget
+from privclust.domains.base import Ball
+from privclust.engines.memory import NumpyEngine
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.testing import SeededNoise, noise_from
 

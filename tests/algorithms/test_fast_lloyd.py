@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 from privclust import FastLloyd
 from privclust.algorithms import fast_lloyd
 from privclust.audit.replay import Transcript
-from privclust.domain import Ball
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import UNIT, FloatArray
-from privclust.privacy.budget import Budget, mu_of
+from privclust.domains.base import Ball
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.privacy.accounting import Budget, mu_of
 from privclust.privacy.curator import Curator
 from privclust.testing import SeededNoise, noise_from
 

@@ -9,21 +9,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from referee import epsilon_spent
+from helpers.referee import epsilon_spent
 
 from privclust import FedDPKMeans, Federation, PrivateKMeans
 from privclust.algorithms import feddp_kmeans
 from privclust.algorithms.feddp_kmeans import surviving
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domain import Ball
-from privclust.engines.base import Engine, TooFewClientsError, Unit
-from privclust.engines.federated import Attendance
-from privclust.engines.numpy import NumpyEngine
+from privclust.domains.base import Ball
+from privclust.engines.base import Engine, TooFewClientsError
+from privclust.queries.participation import Attendance
+from privclust.engines.memory import NumpyEngine
 from privclust.errors import ParameterError
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget
+from privclust.kernels.grid import FloatArray
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.privacy.ledger import Ledger
+from privclust.privacy.ledger.ledger import Ledger
+from privclust.queries.unit import Unit
 from privclust.testing import SeededNoise, noise_from
 
 D, K = 6, 3

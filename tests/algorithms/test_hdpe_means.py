@@ -7,13 +7,13 @@ import pytest
 
 from privclust.algorithms import hdpe_means
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domain import Ball
+from privclust.domains.base import Ball
 from privclust.engines.base import Engine
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import FloatArray
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.release.clustering import Clustering
 from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)

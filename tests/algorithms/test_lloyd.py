@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lloyd_forms import Form, every_form, fit, half_widths
+from helpers.lloyd_forms import Form, every_form, fit, half_widths
 
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domain import Ball, Box
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import UNIT, FloatArray
-from privclust.privacy.budget import Budget
+from privclust.domains.base import Ball, Box
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.privacy.accounting import Budget
 from privclust.testing import SeededNoise, noise_from
 
 STRANGE = (np.nan, np.inf, -1e308, 5e-324, -0.0)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers.lloyd_forms import Form, every_form, fit
+from helpers.referee import epsilon_spent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lloyd_forms import Form, every_form, fit
-from referee import epsilon_spent
 
 from privclust.audit.replay import Transcript
-from privclust.domain import Ball, Box
-from privclust.engines.numpy import NumpyEngine
+from privclust.domains.base import Ball, Box
+from privclust.engines.memory import NumpyEngine
 from privclust.testing import SeededNoise, noise_from
 
 

@@ -12,16 +12,16 @@ from sklearn.datasets import make_blobs
 from privclust.algorithms import lsh_coreset
 from privclust.algorithms.lsh_coreset import DEPTH, LEVEL_NOISE, WEIGHT
 from privclust.audit.replay import replay_on_neighbour
-from privclust.cell_queries import SignCells
-from privclust.domain import Ball
+from privclust.domains.base import Ball
 from privclust.engines.base import Engine
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray, IntArray
-from privclust.geometry.nearest import nearest
-from privclust.privacy.budget import Budget, mu_of
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import FloatArray, IntArray
+from privclust.kernels.nearest import nearest
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget, mu_of
 from privclust.privacy.curator import Curator
 from privclust.privacy.noise import NoiseSource
-from privclust.release.clustering import Clustering
+from privclust.queries.cells import SignCells
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)

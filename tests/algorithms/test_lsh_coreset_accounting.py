@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from privclust.algorithms import lsh_coreset
 from privclust.algorithms.lsh_coreset import WEIGHT
-from privclust.domain import Ball
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import UNIT
-from privclust.privacy.budget import Budget, Spend
+from privclust.domains.base import Ball
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import UNIT
+from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
 from privclust.testing import SeededNoise, noise_from
 

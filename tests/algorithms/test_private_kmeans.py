@@ -12,17 +12,18 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from privclust.algorithms import private_kmeans
-from privclust.algorithms.polishing import STEPS_MAX, steps_for
+from privclust.algorithms._refine import STEPS_MAX, steps_for
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domain import Ball, Box, Domain, from_unit
-from privclust.engines.base import ROW, Engine
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray
-from privclust.geometry.nearest import nearest
-from privclust.privacy.budget import Budget, Spend
+from privclust.domains.base import Ball, Box, Domain, from_unit
+from privclust.engines.base import Engine
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import FloatArray
+from privclust.kernels.nearest import nearest
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
-from privclust.queries import Query
-from privclust.release.clustering import Clustering
+from privclust.queries.base import Query
+from privclust.queries.unit import ROW
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)

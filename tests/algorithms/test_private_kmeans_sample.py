@@ -16,15 +16,15 @@ from sklearn.datasets import make_blobs
 
 from privclust.algorithms import private_kmeans
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domain import Ball
+from privclust.domains.base import Ball
 from privclust.engines.base import Engine
-from privclust.engines.numpy import NumpyEngine
+from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX, heads, row_words
-from privclust.geometry.grid import FloatArray
-from privclust.geometry.nearest import nearest
-from privclust.privacy.budget import Budget, Spend
+from privclust.kernels.grid import FloatArray
+from privclust.kernels.nearest import nearest
+from privclust.models.clustering import Clustering, Coreset, Precision
+from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
-from privclust.release.clustering import Clustering, Coreset, Precision
 from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(4.0, 1e-6)

@@ -7,20 +7,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from queries.test_clusters import telling_rows
+from queries.test_profiles import CENTERS, DOMAIN, table
 from scipy.stats import binom
-from test_profile_queries import CENTERS, DOMAIN, table
-from test_queries import telling_rows
 
 from privclust.algorithms import profile
 from privclust.algorithms.profile import found_in
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domain import Box
+from privclust.domains.base import Box
+from privclust.domains.mixed import CategoryColumn, NumberColumn
+from privclust.domains.profiled import Profiled
 from privclust.engines.base import Engine
-from privclust.engines.numpy import NumpyEngine
-from privclust.mixed import CategoryColumn, NumberColumn
-from privclust.privacy.budget import Budget
-from privclust.privacy.curator import Curator, Release
-from privclust.profiled import Profiled
+from privclust.engines.memory import NumpyEngine
+from privclust.privacy.accounting import Budget
+from privclust.privacy.curator import Curator
+from privclust.privacy.release import Release
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from referee import epsilon_spent
+from helpers.referee import epsilon_spent
 
 from privclust.algorithms import private_kmeans, seeded_kmeans
 from privclust.algorithms.seeded_kmeans import start_from
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domain import Ball
+from privclust.domains.base import Ball
 from privclust.engines.base import Engine
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import FloatArray
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.release.clustering import Clustering
 from privclust.testing import SeededNoise, noise_from
 
 BALL = Ball(np.zeros(2), 1.0)

@@ -18,10 +18,10 @@ from privclust.audit.canaries import (
     sightings,
 )
 from privclust.audit.checks import SURE
-from privclust.audit.epsilon import refuted
-from privclust.privacy.budget import Budget
+from privclust.audit.epsilon_bound import refuted
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.release.clustering import Clustering
 
 
 def refutations(

@@ -6,7 +6,7 @@ import pytest
 
 from privclust.audit.canaries import DELTA, PLAIN_COUNT, exported
 from privclust.audit.checks import check_plan, check_queries, check_replay, verdicts
-from privclust.privacy.budget import Budget
+from privclust.privacy.accounting import Budget
 
 BUDGET = Budget(1.0, DELTA)
 

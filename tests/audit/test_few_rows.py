@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privclust.audit.few_rows import FewRows
-from privclust.domain import Ball
-from privclust.engines.numpy import NumpyEngine
-from privclust.queries import ClusterSums, Count, NearestVotes, Query
+from privclust.audit._few_rows import FewRows
+from privclust.domains.base import Ball
+from privclust.engines.memory import NumpyEngine
+from privclust.queries.base import ClusterSums, Count, NearestVotes, Query
 
 ROWS = np.random.default_rng(0).normal(0.0, 0.6, (50, 2))
 POINTS = np.array([[0.3, 0.1], [-0.4, 0.2]])

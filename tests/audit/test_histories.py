@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from privclust import estimators, tables
+from privclust import estimators
 from privclust.audit.canaries import DELTA
 from privclust.audit.histories import half_of, histories, together, watch
-from privclust.engines.numpy import NumpyEngine
-from privclust.privacy.budget import mu_of
+from privclust.engines.memory import NumpyEngine
+from privclust.estimators import _input
+from privclust.privacy.accounting import mu_of
 
 EVERYTHING = histories()
 MORE = [name for name in EVERYTHING if name not in estimators.__all__]
@@ -35,7 +36,7 @@ def test_what_was_heard_tells_of_the_canary_and_no_more_than_is_promised(name: s
 
 def test_tables_are_opened_as_before_after_a_history() -> None:
     watch(EVERYTHING["DPLloyd"], 1.0, present=False, seeds=range(1))
-    assert vars(tables)["NumpyEngine"] is NumpyEngine
+    assert vars(_input)["NumpyEngine"] is NumpyEngine
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 8.0])

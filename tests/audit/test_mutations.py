@@ -7,9 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-import privclust
-from privclust.audit.mutations import (
+from mutations import (
     CATALOGUE,
     Mutation,
     attack,
@@ -18,9 +16,11 @@ from privclust.audit.mutations import (
     try_out,
 )
 
+import privclust
+
 PACKAGE = Path(privclust.__file__).parent
 TESTS = Path(__file__).parents[1]
-QUIET = "tests/test_domain.py::test_columns_are_clipped_before_the_norm"
+QUIET = "tests/domains/test_base.py::test_columns_are_clipped_before_the_norm"
 NAN = next(mutation for mutation in CATALOGUE if mutation.name == "NaN past the clip")
 
 
@@ -69,12 +69,16 @@ def test_a_bug_noticed_by_another_test_is_noticed_by_luck() -> None:
     trial = try_out(moved_to(QUIET), PACKAGE, TESTS)
     assert not trial.meant
     assert trial.test is not None
-    assert trial.test.startswith("tests/test_domain.py::test_missing_becomes_the_centre")
+    assert trial.test.startswith("tests/domains/test_base.py::test_missing_becomes_the_centre")
 
 
 @pytest.mark.parametrize(
     ("after", "test"),
-    [("values = unheard_of", NAN.test), ("(", NAN.test), ("pass", "tests/test_domain.py::test_no")],
+    [
+        ("values = unheard_of", NAN.test),
+        ("(", NAN.test),
+        ("pass", "tests/domains/test_base.py::test_no"),
+    ],
 )
 def test_a_bug_that_breaks_the_code_or_names_no_test_is_an_error(after: str, test: str) -> None:
     broken = Mutation(NAN.name, NAN.file, NAN.before, after, test)

@@ -18,9 +18,9 @@ import pytest
 
 from privclust import FedDPKMeans
 from privclust.audit.canaries import DELTA
-from privclust.audit.epsilon import Scores, refuted
+from privclust.audit.epsilon_bound import Scores, refuted
 from privclust.audit.histories import BOUNDS, History, Shown, profile_numbers, together, watch
-from privclust.geometry.grid import FloatArray
+from privclust.kernels.grid import FloatArray
 
 PLACES = (-0.5, -0.4, 1.0)
 HALF = 100

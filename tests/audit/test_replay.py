@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.column_queries import ColumnHistograms
-from privclust.domain import Ball
-from privclust.engines.base import ROW, Engine
-from privclust.engines.numpy import NumpyEngine
+from privclust.domains.base import Ball
+from privclust.engines.base import Engine
+from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import heads, row_words
-from privclust.geometry.grid import UNIT, FloatArray
-from privclust.privacy.budget import Budget
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import Count, NearestVotes, Query
+from privclust.queries.base import Count, NearestVotes, Query
+from privclust.queries.columns import ColumnHistograms
+from privclust.queries.unit import ROW
 from privclust.testing import SeededNoise, noise_from
 
 CANDIDATES = np.array([[0.5, 0.0], [-0.5, 0.0]])

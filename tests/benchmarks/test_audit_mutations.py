@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from mutations import Mutation, Trial
 
 from benchmarks import audit_mutations, pieces
 from benchmarks.audit_mutations import BY_NAME, Caught, digest_of
 from benchmarks.pieces import Piece
-from privclust.audit.mutations import Mutation, Trial
 
 NAN = BY_NAME["NaN past the clip"]
 CURRENT = audit_mutations.current()

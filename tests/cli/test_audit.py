@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import toy_algorithm
-from command_line import privclust, told
+from helpers import toy_algorithm
+from helpers.command_line import privclust, told
 
 TOY = Path(toy_algorithm.__file__).read_text()
 FITS = ("--fits", 100)

@@ -15,15 +15,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import BOUNDS, N_ROWS, assert_silent_about_cells, lay_out, privclust, told
-from interruptions import Interrupted
+from helpers.command_line import BOUNDS, N_ROWS, assert_silent_about_cells, lay_out, privclust, told
+from helpers.interruptions import Interrupted
 from typer.testing import Result
 
 from privclust import Ledger, PrivateKMeans, load
 from privclust.cli.progress import Clock
+from privclust.estimators.model_file import to_json
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.progress import Step
-from privclust.saving import to_json
 from privclust.testing import RepeatableNoise, noise_from
 
 FEW = ("-k", 2, "--delta", 1e-6, "--max-clusters", 4)

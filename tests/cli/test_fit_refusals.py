@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_line import BOUNDS, N_ROWS, lay_out, privclust, told, visits
+from helpers.command_line import BOUNDS, N_ROWS, lay_out, privclust, told, visits
 from typer.testing import CliRunner
 
 from privclust import Ledger
 from privclust.cli import app
-from privclust.cli.telling import CANNOT_WRITE, EXIT_CODES
-from privclust.privacy.budget import Spend
+from privclust.cli.messages import CANNOT_WRITE, EXIT_CODES
+from privclust.privacy.accounting import Spend
 
 FAST = ("-k", 2, "--delta", 1e-6, "--seed", 0, "--max-clusters", 4)
 MANUAL = Path(__file__).parents[2] / "docs" / "command-line.md"

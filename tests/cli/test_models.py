@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import assert_silent_about_cells, lay_out, privclust, told
+from helpers.command_line import assert_silent_about_cells, lay_out, privclust, told
 from numpy.typing import NDArray
 
 from privclust import PrivateKMeans, load, save
-from privclust.exporting import to_sql
-from privclust.reporting import to_html
+from privclust.models.report import to_html
+from privclust.models.sql_export import to_sql
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -181,7 +181,7 @@ def test_the_page_is_that_of_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("out", ["full", "nowhere/page.html", "empty"])
 def test_a_page_that_cannot_be_written(out: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privclust.reporting.to_html", lambda *given: "a page")
+    monkeypatch.setattr("privclust.models.report.to_html", lambda *given: "a page")
     told(privclust("report", "model.json", "-o", out), 10, "could not be written")
 
 
@@ -192,7 +192,7 @@ def test_a_page_of_no_model(tmp_path: Path) -> None:
 
 
 def test_a_page_never_replaces_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privclust.reporting.to_html", lambda *given: "a page")
+    monkeypatch.setattr("privclust.models.report.to_html", lambda *given: "a page")
     before = Path("model.json").read_text()
     try:
         assert privclust("report", "model.json", "-o", "model.json").exit_code != 0
@@ -202,5 +202,5 @@ def test_a_page_never_replaces_its_model(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_page_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "privclust.reporting", None)
+    monkeypatch.setitem(sys.modules, "privclust.models.report", None)
     told(privclust("report", "model.json"), 13, 'pip install ".[report]"')

@@ -25,10 +25,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fleet_proxy import proxy
+from helpers.fleet_proxy import proxy
 
 from privclust import load
-from privclust.engines.flower import QUIET
+from privclust.engines.federated.flower import QUIET
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
@@ -172,7 +172,7 @@ class Deployment:
     def check_table(self, node: int) -> None:
         """Ask, as a hospital does, whether a table is what was agreed on."""
         given = (str(self.folder / f"{node}.parquet"), str(self.folder / f"kept{node}"))
-        code = "import sys; from privclust.engines.client import Client\n"
+        code = "import sys; from privclust.engines.federated.client import Client\n"
         code += "Client(*sys.argv[1:3]).check(sys.argv[3])"
         agreed = str(APP / "bounds.toml")
         assert self.run(sys.executable, "-c", code, *given, agreed) == ""

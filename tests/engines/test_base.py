@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from privclust.engines.base import EngineError, Unit, bounded_sum, guarded
+from privclust.engines.base import EngineError, bounded_sum, guarded
 from privclust.engines.units import Parcel, parcel_sum
-from privclust.geometry.grid import UNIT, FloatArray
-from privclust.queries import Bounds, Contribution
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.queries.base import Bounds, Contribution
+from privclust.queries.unit import Unit
 
 CANARY = 1234567.8901234
 LOWEST = np.iinfo(np.int64).min

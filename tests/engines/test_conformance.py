@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from conformance import (
+from helpers.conformance import (
     AS_TEXT,
     COLUMNS,
     DOMAIN,
@@ -27,11 +27,11 @@ from conformance import (
     with_columns,
 )
 
-from privclust.domain import Box
+from privclust.domains.base import Box
 from privclust.engines import spilled
 from privclust.engines.base import Engine
-from privclust.geometry.grid import UNIT
-from privclust.queries import Count
+from privclust.kernels.grid import UNIT
+from privclust.queries.base import Count
 
 N_ROWS = 120
 every_engine = pytest.mark.parametrize("name", ENGINES)

@@ -14,16 +14,17 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from privclust.domain import to_unit_grid
-from privclust.engines.arrow import ArrowEngine
-from privclust.engines.base import ROW, Engine, Unit
-from privclust.engines.federated import Federation
-from privclust.engines.frames import read_rows
-from privclust.engines.numpy import NumpyEngine
-from privclust.engines.sources import source_of
+from privclust.domains.base import to_unit_grid
+from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
+from privclust.engines.base import Engine
+from privclust.engines.federated.federation import Federation
+from privclust.engines.memory import NumpyEngine
 from privclust.engines.spilled import SpilledEngine
-from privclust.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
-from privclust.queries import ClusterSums
+from privclust.engines.streaming import ArrowEngine
+from privclust.queries.base import ClusterSums
+from privclust.queries.unit import ROW, Unit
+from privclust.sources.frames import read_rows
+from privclust.sources.streams import source_of
 
 MIXED = Mixed(
     (

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conformance import COLUMNS, DOMAIN, ENGINES, UNITS, answers, in_memory, people
+from helpers.conformance import COLUMNS, DOMAIN, ENGINES, UNITS, answers, in_memory, people
 
+from privclust.domains.mixed import CategoryColumn, Column, NumberColumn
+from privclust.domains.profiled import Profiled
 from privclust.engines import spilled
-from privclust.mixed import CategoryColumn, Column, NumberColumn
-from privclust.profile_queries import ProfileSums, ProfileTallies
-from privclust.profiled import Profiled
-from privclust.queries import Query
+from privclust.queries.base import Query
+from privclust.queries.profiles import ProfileSums, ProfileTallies
 
 NUMBERS = (NumberColumn("x", -50, 50), NumberColumn("y", 1, 100, transform="log"))
 PROFILED: dict[str, tuple[Column, ...]] = {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from conformance import (
+from helpers.conformance import (
     CANARY,
     DOMAIN,
     KEY,
@@ -30,17 +30,19 @@ from conformance import (
     write_csv,
     write_parquet,
 )
+from helpers.processes import other_process
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from processes import other_process
 
-from privclust.domain import Ball, Box
-from privclust.engines import sources, spilled
-from privclust.engines.base import Engine, EngineError, Unit
-from privclust.engines.sources import Source
+from privclust.domains.base import Ball, Box
+from privclust.engines import spilled
+from privclust.engines.base import Engine, EngineError
 from privclust.engines.spilled import SpilledEngine
-from privclust.geometry.grid import UNIT, FloatArray
-from privclust.queries import Bounds, Contribution, Count, Query
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.queries.base import Bounds, Contribution, Count, Query
+from privclust.queries.unit import Unit
+from privclust.sources import streams
+from privclust.sources.streams import Source
 
 NAME = Unit("name")
 ONE = Box([0], [100])
@@ -90,7 +92,7 @@ def test_all_files_together_give_the_numpy_engines_integers(unit: str, threads: 
 def test_the_size_of_batches_and_the_number_of_files_change_nothing(
     batch: int, parcel: int, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "BATCH_ROWS", batch)
+    monkeypatch.setattr(streams, "BATCH_ROWS", batch)
     monkeypatch.setattr(spilled, "PARCEL_ROWS", parcel)
     monkeypatch.setattr(spilled, "PARTITIONS", files)
     table = people(150)
@@ -255,11 +257,11 @@ def test_a_user_counts_as_many_rows_as_allowed_and_no_more(
 WATCH = """
 import sys
 import numpy as np, pyarrow as pa
-from privclust.domain import Box
-from privclust.engines.base import Unit
-from privclust.engines.sources import source_of
+from privclust.domains.base import Box
+from privclust.queries.unit import Unit
+from privclust.sources.streams import source_of
 from privclust.engines.spilled import SpilledEngine
-from privclust.queries import Count
+from privclust.queries.base import Count
 
 schema = pa.schema([("a", pa.float64()), ("who", pa.int64())])
 

@@ -12,15 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domain import Ball
-from privclust.engines.base import Unit
-from privclust.engines.cells import ids as as_ids
-from privclust.engines.numpy import NumpyEngine
+from privclust.domains.base import Ball
+from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX, heads, unit_words
-from privclust.engines.sources import source_of
 from privclust.engines.spilled import SpilledEngine
-from privclust.geometry.grid import UNIT
-from privclust.queries import (
+from privclust.kernels.grid import UNIT
+from privclust.queries.base import (
     ClusterMoments,
     ClusterSums,
     Count,
@@ -28,6 +25,9 @@ from privclust.queries import (
     NearestVotes,
     Query,
 )
+from privclust.queries.unit import Unit
+from privclust.sources.cells import ids as as_ids
+from privclust.sources.streams import source_of
 
 BALL = Ball([0.0, 0.0], 1.0)
 POINTS = np.random.default_rng(1).uniform(-0.5, 0.5, (5, 2))

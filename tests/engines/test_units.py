@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privclust.engines import units
-from privclust.engines.base import UNIT_ROWS_MAX, Unit
-from privclust.engines.summing import total
+from privclust.engines._summing import total
 from privclust.engines.units import parcels
-from privclust.geometry.grid import UNIT, FloatArray, IntArray
-from privclust.queries import Bounds, ClusterSums, Contribution, Query
+from privclust.kernels.grid import UNIT, FloatArray, IntArray
+from privclust.queries.base import Bounds, ClusterSums, Contribution, Query
+from privclust.queries.unit import UNIT_ROWS_MAX, Unit
 
 Units = Sequence[Sequence[int]]
 MARGIN = Fraction(2**38 - 1, 2**38)

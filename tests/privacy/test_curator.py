@@ -7,19 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from privclust.audit.witness import log_chances
-from privclust.domain import Ball
-from privclust.engines.base import ROW, EngineError
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import UNIT, FloatArray, IntArray
-from privclust.privacy.accounts import Answer
-from privclust.privacy.budget import Budget, Spend
-from privclust.privacy.curator import Curator, Release
-from privclust.privacy.journal import Entry, LedgerError, MemoryJournal
-from privclust.privacy.ledger import BudgetExceededError, Ledger
+from privclust.audit.likelihood_ratio import log_chances
+from privclust.domains.base import Ball
+from privclust.engines.base import EngineError
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import UNIT, FloatArray, IntArray
+from privclust.privacy.accounting import Budget, Spend
+from privclust.privacy.curator import Curator
+from privclust.privacy.ledger.journal import Entry, LedgerError, MemoryJournal
+from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+from privclust.privacy.ledger.records import Answer
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import Bounds, ClusterSums, Contribution, Count, NearestVotes
+from privclust.privacy.release import Release
+from privclust.queries.base import Bounds, ClusterSums, Contribution, Count, NearestVotes
+from privclust.queries.unit import ROW
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)

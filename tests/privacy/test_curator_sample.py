@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privclust.domain import Ball
-from privclust.engines.base import ROW, Engine, EngineError
-from privclust.engines.numpy import NumpyEngine
+from privclust.domains.base import Ball
+from privclust.engines.base import Engine, EngineError
+from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX
-from privclust.geometry.grid import UNIT
-from privclust.privacy.budget import Budget, Spend
-from privclust.privacy.curator import Curator, Release
-from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import Ledger
+from privclust.kernels.grid import UNIT
+from privclust.privacy.accounting import Budget, Spend
+from privclust.privacy.curator import Curator
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import ClusterMoments, Count, NearestVotes, Query
+from privclust.privacy.release import Release
+from privclust.queries.base import ClusterMoments, Count, NearestVotes, Query
+from privclust.queries.unit import ROW
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 PLAN = make_plan(

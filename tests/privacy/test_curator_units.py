@@ -11,20 +11,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from kinds import EVERY_KIND
+from helpers.kinds import EVERY_KIND
 
 from privclust import PEMeans
 from privclust.algorithms import pe_means, private_kmeans
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domain import Ball
-from privclust.engines.base import COORDINATES_MAX, ROW, Engine, Unit
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import UNIT, FloatArray
-from privclust.privacy.budget import QUANTA, Budget, gaussian_spend
-from privclust.privacy.curator import Curator, Release
-from privclust.privacy.ledger import Ledger
+from privclust.domains.base import Ball
+from privclust.engines.base import Engine
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.privacy.accounting import QUANTA, Budget, gaussian_spend
+from privclust.privacy.curator import Curator
+from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import ONE_HOT, ClusterSums, Contribution, Count, NearestVotes, Query
+from privclust.privacy.release import Release
+from privclust.queries.base import ONE_HOT, ClusterSums, Contribution, Count, NearestVotes, Query
+from privclust.queries.unit import COORDINATES_MAX, ROW, Unit
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)

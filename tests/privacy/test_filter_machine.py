@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
-from privclust.privacy.accounts import Answer
-from privclust.privacy.budget import QUANTA, Budget, Spend, gaussian_spend, pure_spend
-from privclust.privacy.ledger import BudgetExceededError, Ledger
+from privclust.privacy.accounting import QUANTA, Budget, Spend, gaussian_spend, pure_spend
+from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+from privclust.privacy.ledger.records import Answer
 
 TOTAL = Budget(1.0, 1e-6)
 WHOLE = TOTAL.capacity.quanta

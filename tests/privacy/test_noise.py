@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from privclust.geometry.grid import UNIT, FloatArray, IntArray
+from privclust.kernels.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.noise import NoiseSource, OpenDPNoise, noise_source
 from privclust.testing import NoNoise, noise_from
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.privacy.budget import QUANTA, Budget, Spend, mu_of
+from privclust.privacy.accounting import QUANTA, Budget, Spend, mu_of
 from privclust.privacy.plan import SLOTS_MAX, Mechanism, Plan, Slot, make_plan
 
 BUDGET = Budget(1.0, 1e-6)

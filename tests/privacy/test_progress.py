@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kinds import EVERY_KIND
+from helpers.kinds import EVERY_KIND
 
 from privclust import PEMeans, PrivateKMeans
 from privclust.privacy.progress import Step, tell, watching

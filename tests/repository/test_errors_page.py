@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from privclust.cli.telling import EXIT_CODES
+from privclust.cli.messages import EXIT_CODES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text()

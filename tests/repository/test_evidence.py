@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import typer
+from mutations import CATALOGUE
 
 from benchmarks.__main__ import MEASUREMENTS
 from fuzz.__main__ import TARGETS
-from privclust.audit.mutations import CATALOGUE
 from privclust.cli import app
 
 ROOT = Path(__file__).parents[2]
@@ -112,9 +112,10 @@ def test_every_proof_is_looked_at() -> None:
 
 def test_what_is_not_there_is_found() -> None:
     text = """
-Test names are relative to `tests/`: `test_door.py::test_the_fence_works`, `::test_no`,
-`test_no.py::test_no`, `privacy/no.py`, `geometry/{grid,no}.py`, `no/`, `privclust.no`, the
-mutation `no`, `pytest tests/no.py -m attack`, `pytest tests/test_door.py::test_no`, `mypy`,
+Test names are relative to `tests/`: `privacy/test_one_way_in.py::test_the_fence_works`,
+`::test_no`, `test_no.py::test_no`, `privacy/no.py`, `kernels/{grid,no}.py`, `no/`, `privclust.no`,
+the mutation `no`, `pytest tests/no.py -m attack`,
+`pytest tests/privacy/test_one_way_in.py::test_no`, `mypy`,
 `python -m benchmarks no`, `python -m fuzz no`, `privclust ledger no`,
 `privclust plan --rows 5`, [no](no.md#a).
   ```console
@@ -123,9 +124,18 @@ mutation `no`, `pytest tests/no.py -m attack`, `pytest tests/test_door.py::test_
 """
     assert sorted(missing(text, "docs/x.md")) == sorted(
         [
-            *("test_door.py::test_no", "test_no.py::test_no", "privacy/no.py", "geometry/no.py"),
+            *(
+                "privacy/test_one_way_in.py::test_no",
+                "test_no.py::test_no",
+                "privacy/no.py",
+                "geometry/no.py",
+            ),
             *("no/", "privclust.no", "no", "pytest tests/no.py -m attack", "no.md"),
-            *("pytest tests/test_door.py::test_no", "python -m benchmarks no", "python -m fuzz no"),
+            *(
+                "pytest tests/privacy/test_one_way_in.py::test_no",
+                "python -m benchmarks no",
+                "python -m fuzz no",
+            ),
             *("privclust ledger no", "privclust no"),
         ]
     )

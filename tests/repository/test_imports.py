@@ -25,10 +25,10 @@ HEAVY = ("opendp", "matplotlib", "sqlalchemy", "psycopg", "typer", "pyspark")
     ("statement", "absent"),
     [
         ("import privclust", (*HEAVY, "sklearn", "scipy", "pyarrow")),
-        ("import privclust.queries", (*HEAVY, "sklearn", "scipy", "pyarrow")),
+        ("import privclust.queries.base", (*HEAVY, "sklearn", "scipy", "pyarrow")),
         ("from privclust import PEMeans, on_spark", HEAVY),
-        ("import privclust.engines.spark_tasks", (*HEAVY, "sklearn", "scipy")),
-        ("import privclust.engines.client", (*HEAVY, "sklearn", "scipy")),
+        ("import privclust.engines.spark._tasks", (*HEAVY, "sklearn", "scipy")),
+        ("import privclust.engines.federated.client", (*HEAVY, "sklearn", "scipy")),
     ],
 )
 def test_an_import_loads_no_more_than_it_needs(statement: str, absent: tuple[str, ...]) -> None:

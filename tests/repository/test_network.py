@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from processes import output_of
+from helpers.processes import output_of
 
 FORBID = """
 import socket, sys

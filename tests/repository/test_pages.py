@@ -1,4 +1,4 @@
-"""Every page of the documents runs as printed (tests/pages.py says by which rules)."""
+"""Every page of the documents runs as printed (tests/helpers/pages.py says by which rules)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from pages import DOCS, agrees, blocks_of, pictures_of, run
+from helpers.pages import DOCS, agrees, blocks_of, pictures_of, run
 
-from privclust.bounds import declared_columns
+from privclust.domains.bounds import declared_columns
 
 FOLDERS = ("start", "tutorials", "explanations")
 ALONE = ("bounds.md", "federated.md", "postprocessing.md", "profiles.md", "series.md")

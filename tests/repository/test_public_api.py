@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from public_api import STORED, lines
+from helpers.public_api import STORED, lines
 
 RENEW = """
 docs/project/deprecation.md says what a change owes to users: a warning first, a line in the
 changelog. If that is done, or the name is new, store the list again and commit it:
 
-    python tests/public_api.py
+    python tests/helpers/public_api.py
 """
 
 

@@ -10,17 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privclust import (
-    cell_queries,
-    column_queries,
-    cube_queries,
-    moment_queries,
-    profile_queries,
-    queries,
-    relative_queries,
-)
-from privclust.geometry.grid import UNIT
-from privclust.queries import Query
+from privclust.kernels.grid import UNIT
+from privclust.queries import base, cells, columns, covariance, cubes, nearby, profiles
+from privclust.queries.base import Query
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "queries.md").read_text()
@@ -32,36 +24,36 @@ LINES = {
 }
 TESTS = re.findall(r"^\| (`test_[^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
 POINTS = np.eye(2, 3) / 2
-CELLS = cell_queries.SignCells(np.eye(3), ("0", "1"))
-SUMS = queries.ClusterSums(POINTS, POINTS, radius=0.5, weight=0.75)
+CELLS = cells.SignCells(np.eye(3), ("0", "1"))
+SUMS = base.ClusterSums(POINTS, POINTS, radius=0.5, weight=0.75)
 EXAMPLES: dict[str, tuple[Query, dict[str, float]]] = {
-    "Count": (queries.Count(), {}),
-    "NearestVotes": (queries.NearestVotes(POINTS), {}),
-    "DistanceHistogram": (queries.DistanceHistogram(POINTS, np.array([0.5])), {}),
+    "Count": (base.Count(), {}),
+    "NearestVotes": (base.NearestVotes(POINTS), {}),
+    "DistanceHistogram": (base.DistanceHistogram(POINTS, np.array([0.5])), {}),
     "ClusterSums": (SUMS, {"w": 0.75}),
     "ClusterMoments": (
-        queries.ClusterMoments(POINTS, np.ones(2), weight=0.75, spread=0.5),
+        base.ClusterMoments(POINTS, np.ones(2), weight=0.75, spread=0.5),
         {"w": 0.75, "v": 0.5},
     ),
-    "NearbySums": (relative_queries.NearbySums(SUMS), {"w": 0.75}),
-    "CellCounts": (cell_queries.CellCounts(CELLS), {}),
-    "CellSums": (cell_queries.CellSums(CELLS, 3, weight=0.75), {"w": 0.75}),
+    "NearbySums": (nearby.NearbySums(SUMS), {"w": 0.75}),
+    "CellCounts": (cells.CellCounts(CELLS), {}),
+    "CellSums": (cells.CellSums(CELLS, 3, weight=0.75), {"w": 0.75}),
     "SubcubeCounts": (
-        cube_queries.SubcubeCounts(np.zeros((1, 3), dtype=np.int64), 1, np.full(3, -(2**26))),
+        cubes.SubcubeCounts(np.zeros((1, 3), dtype=np.int64), 1, np.full(3, -(2**26))),
         {},
     ),
-    "SwapSavings": (cube_queries.SwapSavings(POINTS, POINTS, np.array([0, 1])), {"S": 2}),
-    "SetSavings": (cube_queries.SetSavings(np.array([POINTS, -POINTS, POINTS])), {"S": 3}),
-    "SecondMoment": (moment_queries.SecondMoment(3), {}),
-    "ColumnHistograms": (column_queries.ColumnHistograms(np.ones(3), bins=4), {"d": 3}),
-    "ProfileTallies": (profile_queries.ProfileTallies(POINTS, (2, 5)), {"C": 2}),
-    "ProfileSums": (profile_queries.ProfileSums(POINTS, 0, n_values=4), {"w": (1 / 4) ** 0.5}),
+    "SwapSavings": (cubes.SwapSavings(POINTS, POINTS, np.array([0, 1])), {"S": 2}),
+    "SetSavings": (cubes.SetSavings(np.array([POINTS, -POINTS, POINTS])), {"S": 3}),
+    "SecondMoment": (covariance.SecondMoment(3), {}),
+    "ColumnHistograms": (columns.ColumnHistograms(np.ones(3), bins=4), {"d": 3}),
+    "ProfileTallies": (profiles.ProfileTallies(POINTS, (2, 5)), {"C": 2}),
+    "ProfileSums": (profiles.ProfileSums(POINTS, 0, n_values=4), {"w": (1 / 4) ** 0.5}),
 }
 
 
 def every_query() -> set[str]:
     """Return all classes of the package's query modules that have what a query has."""
-    files = (ROOT / "src" / "privclust").glob("*queries.py")
+    files = (ROOT / "src" / "privclust").glob("*base.py")
     modules = [import_module(f"privclust.{file.stem}") for file in files]
     return {
         name

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from chromium import Browser, program, running, served
+from helpers.chromium import Browser, program, running, served
 from typer.main import get_command
 
 from privclust.cli import app

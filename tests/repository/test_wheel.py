@@ -45,7 +45,7 @@ def test_a_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
         tops = {name.split("/")[0].rpartition(".")[2] for name in wheel.namelist()}
         names = wheel.namelist()
     assert tops == {"privclust", "dist-info"}
-    assert {"privclust/model.schema.json", "privclust/py.typed"} < set(names)
+    assert {"privclust/models/model.schema.json", "privclust/py.typed"} < set(names)
 
 
 def test_an_sdist_holds_what_builds_explains_and_tests_the_package(tmp_path: Path) -> None:

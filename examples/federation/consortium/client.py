@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from flwr.app import Context
 
-from privclust.engines.client import Client
-from privclust.engines.flower import client_app
+from privclust.engines.federated.client import Client
+from privclust.engines.federated.flower import client_app
 
 
 def open_client(context: Context) -> Client:

@@ -12,8 +12,8 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 import privclust
-from privclust.bounds import bounded_columns
-from privclust.engines.flower import flower_federation
+from privclust.domains.bounds import bounded_columns
+from privclust.engines.federated.flower import flower_federation
 from privclust.privacy.progress import Step, watching
 
 FOLDER = Path(__file__).parents[1]

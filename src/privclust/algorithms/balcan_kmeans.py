@@ -15,18 +15,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privclust.algorithms.cube_partition import Search, level_names, partition
-from privclust.algorithms.local_search import local_search
+from privclust.algorithms._cube_partition import Search, level_names, partition
+from privclust.algorithms._local_search import local_search
+from privclust.algorithms._shrinkage import rows_held
 from privclust.algorithms.pe_means import count_rows, count_slots
-from privclust.cube_queries import CHOICES_MAX, SetSavings
-from privclust.geometry.grid import GRID, FloatArray
-from privclust.geometry.projection import Projection, gaussian_projection
-from privclust.geometry.shrinkage import rows_held
-from privclust.privacy.budget import Budget
+from privclust.kernels.grid import GRID, FloatArray
+from privclust.kernels.projection import Projection, gaussian_projection
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan, numbered
-from privclust.queries import ClusterSums
-from privclust.release.clustering import Clustering
+from privclust.queries.base import ClusterSums
+from privclust.queries.cubes import CHOICES_MAX, SetSavings
 
 PARTITIONS = 3
 DEPTH_MAX = 10

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._box_packing import domain_packing, fold
 from privclust.algorithms.pe_means import COUNT_SHARE, count_rows
-from privclust.geometry.boxes import domain_packing, fold
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget, mu_of
+from privclust.kernels.grid import FloatArray
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget, mu_of
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan, numbered
-from privclust.queries import ClusterSums
-from privclust.release.clustering import Clustering
+from privclust.queries.base import ClusterSums
 
 ROUNDS_MIN, ROUNDS_MAX = 2, 7
 RHO = 0.225

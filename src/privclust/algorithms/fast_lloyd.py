@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from privclust.algorithms._box_packing import domain_packing, fold
 from privclust.algorithms.dp_lloyd import (
     ROUNDS_MAX,
     LloydPlan,
@@ -19,13 +20,12 @@ from privclust.algorithms.dp_lloyd import (
 )
 from privclust.algorithms.pe_means import count_rows
 from privclust.errors import ParameterError
-from privclust.geometry.boxes import domain_packing, fold
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget, mu_of
+from privclust.kernels.grid import FloatArray
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget, mu_of
 from privclust.privacy.curator import Curator
-from privclust.queries import ClusterSums
-from privclust.relative_queries import NearbySums
-from privclust.release.clustering import Clustering
+from privclust.queries.base import ClusterSums
+from privclust.queries.nearby import NearbySums
 
 ALPHA = 0.8
 """The reach after the first round, in radii of as many balls as would fill the domain."""

@@ -16,17 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.algorithms.splitting import into_ball
-from privclust.geometry.grid import GRID, FloatArray, to_grid
-from privclust.geometry.packing import sphere_packing
-from privclust.geometry.projection import Projection
-from privclust.geometry.weighted_kmeans import weighted_kmeans
-from privclust.moment_queries import SecondMoment
-from privclust.privacy.budget import Budget
+from privclust.algorithms._packing import sphere_packing
+from privclust.algorithms._split import into_ball
+from privclust.kernels.grid import GRID, FloatArray, to_grid
+from privclust.kernels.projection import Projection
+from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.queries import ClusterSums, NearestVotes
-from privclust.release.clustering import Clustering
+from privclust.queries.base import ClusterSums, NearestVotes
+from privclust.queries.covariance import SecondMoment
 
 SUBSPACE, WEIGHTS, LIFT = "subspace", "weights", "lift"
 FAINT = 2.0

@@ -16,12 +16,12 @@ from privclust.algorithms.pe_means import (
     evolve,
     rounds_for,
 )
-from privclust.geometry.projection import gaussian_projection
-from privclust.privacy.budget import Budget
+from privclust.kernels.projection import gaussian_projection
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import ClusterSums
-from privclust.release.clustering import Clustering
+from privclust.queries.base import ClusterSums
 
 COMPONENTS = 16
 

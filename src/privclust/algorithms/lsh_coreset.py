@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms.pe_means import count_rows, count_slots
-from privclust.cell_queries import CellCounts, CellSums, SignCells
-from privclust.geometry.grid import FloatArray
-from privclust.geometry.packing import sphere_packing
-from privclust.geometry.weighted_kmeans import weighted_kmeans
-from privclust.privacy.budget import Budget
+from privclust.kernels.grid import FloatArray
+from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.release.clustering import Clustering
+from privclust.queries.cells import CellCounts, CellSums, SignCells
 
 DEPTH = 20
 LEVEL_NOISE = 14.0

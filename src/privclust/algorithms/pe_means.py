@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.geometry.grid import FloatArray
-from privclust.geometry.levy import mutate
-from privclust.geometry.packing import sphere_packing
-from privclust.geometry.projection import Projection
-from privclust.geometry.weighted_kmeans import WeightedClusters, weighted_kmeans
-from privclust.privacy.budget import Budget
+from privclust.algorithms._levy import mutate
+from privclust.algorithms._packing import sphere_packing
+from privclust.kernels.grid import FloatArray
+from privclust.kernels.projection import Projection
+from privclust.models._weighted_kmeans import WeightedClusters, weighted_kmeans
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan
-from privclust.queries import Count, NearestVotes
-from privclust.release.clustering import Clustering
+from privclust.queries.base import Count, NearestVotes
 
 COUNT_SHARE = 0.005
 ROUNDS_MAX = 64

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.algorithms.locating import FIRST_RADIUS, FIRST_SLOT, LOOK_SHARE, locate, look
-from privclust.algorithms.merging import merge, with_background
-from privclust.algorithms.polishing import (
+from privclust.algorithms._locate import FIRST_RADIUS, FIRST_SLOT, LOOK_SHARE, locate, look
+from privclust.algorithms._merge import merge, with_background
+from privclust.algorithms._refine import (
     Centers,
     Shadow,
     distances_to,
@@ -30,7 +30,8 @@ from privclust.algorithms.polishing import (
     shadow_means,
     steps_for,
 )
-from privclust.algorithms.splitting import (
+from privclust.algorithms._shrinkage import sampling_variance
+from privclust.algorithms._split import (
     SMALLEST,
     Cells,
     find_cells,
@@ -39,15 +40,14 @@ from privclust.algorithms.splitting import (
     schedule,
     shares,
 )
-from privclust.geometry.grid import GRID, FloatArray, to_grid
-from privclust.geometry.nearest import nearest
-from privclust.geometry.projection import Projection, gaussian_projection
-from privclust.geometry.shrinkage import sampling_variance
-from privclust.privacy.budget import MU_MAX, Budget, epsilon_of
+from privclust.kernels.grid import GRID, FloatArray, to_grid
+from privclust.kernels.nearest import nearest
+from privclust.kernels.projection import Projection, gaussian_projection
+from privclust.models.clustering import Clustering, Coreset, Precision
+from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.queries import NearestVotes
-from privclust.release.clustering import Clustering, Coreset, Precision
+from privclust.queries.base import NearestVotes
 
 MANY_COLUMNS = 32
 """Beyond this many columns clusters are found in a projection."""

@@ -13,21 +13,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.geometry.grid import UNIT, FloatArray
-from privclust.geometry.ratios import ratio_ends
-from privclust.mixed import Column, NumberColumn
-from privclust.privacy.budget import Budget
-from privclust.privacy.curator import Curator, Release
+from privclust.algorithms._ratios import ratio_ends
+from privclust.domains.mixed import Column, NumberColumn
+from privclust.domains.profiled import Profiled, labels_of, number_of
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.models.intervals import Intervals, Z
+from privclust.privacy.accounting import Budget
+from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan
-from privclust.profile_queries import (
+from privclust.privacy.release import Release
+from privclust.queries.profiles import (
     ProfileSums,
     ProfileTallies,
     count_units,
     split_sums,
     value_units,
 )
-from privclust.profiled import Profiled, labels_of, number_of
-from privclust.release.intervals import Intervals, Z
 
 TALLIES, SUMS = "tallies", "sums"
 

@@ -16,9 +16,12 @@ from hashlib import sha256
 
 import numpy as np
 
-from privclust.algorithms.locating import FIRST_SLOT, LOOK_SHARE, look
-from privclust.algorithms.merging import merge, with_background
-from privclust.algorithms.polishing import Centers, distances_to, polish
+from privclust.algorithms._locate import FIRST_SLOT, LOOK_SHARE, look
+from privclust.algorithms._merge import merge, with_background
+from privclust.algorithms._refine import Centers, distances_to, polish
+from privclust.algorithms._shrinkage import sampling_variance
+from privclust.algorithms._split import SMALLEST, Cells, measured, split
+from privclust.algorithms._swap import swapped
 from privclust.algorithms.private_kmeans import (
     CELLS_PER_CLUSTER,
     FULL_STEPS,
@@ -27,18 +30,15 @@ from privclust.algorithms.private_kmeans import (
     PrivateKMeansPlan,
     warn_if_lost,
 )
-from privclust.algorithms.splitting import SMALLEST, Cells, measured, split
-from privclust.algorithms.swapping import swapped
-from privclust.geometry.distances import squared_gaps
-from privclust.geometry.grid import FloatArray, to_grid
-from privclust.geometry.nearest import nearest
-from privclust.geometry.shrinkage import sampling_variance
-from privclust.geometry.weighted_kmeans import weighted_kmeans
-from privclust.privacy.budget import Budget
+from privclust.kernels.distances import squared_gaps
+from privclust.kernels.grid import FloatArray, to_grid
+from privclust.kernels.nearest import nearest
+from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models.clustering import Clustering, Coreset, Precision
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.queries import NearestVotes
-from privclust.release.clustering import Clustering, Coreset, Precision
+from privclust.queries.base import NearestVotes
 
 CELL_SHARE = (0.05, 0.15)
 """Of the budget, for the start's cells and for those they are split into."""

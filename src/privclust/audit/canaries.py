@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 
 from privclust import estimators
-from privclust.audit.epsilon import Scores, linear_scores
-from privclust.audit.few_rows import FewRows
-from privclust.audit.witness import Witness
+from privclust.audit._few_rows import FewRows
+from privclust.audit.epsilon_bound import Scores, linear_scores
+from privclust.audit.likelihood_ratio import Witness
 from privclust.errors import shown
-from privclust.fitting import AlgorithmPlan
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import Budget
+from privclust.estimators._fit import AlgorithmPlan
+from privclust.kernels.grid import FloatArray
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
-from privclust.queries import Count
-from privclust.release.clustering import Clustering
+from privclust.queries.base import Count
 from privclust.testing import noise_from
 
 N_CLUSTERS = 2
@@ -66,7 +66,7 @@ class Sightings:
     Attributes
     ----------
     releases : array of shape (fits,)
-        The log likelihood ratio of everything released (`privclust.audit.witness`).
+        The log likelihood ratio of everything released (`privclust.audit.likelihood_ratio`).
     models : array of shape (fits, 6)
         Numbers that follow from the centres and sizes that a fitted model shows.
     """

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from privclust.audit._few_rows import FewRows
 from privclust.audit.canaries import Algorithm, attacks, planned_by, sightings
-from privclust.audit.epsilon import refuted
-from privclust.audit.few_rows import FewRows
+from privclust.audit.epsilon_bound import refuted
 from privclust.audit.replay import Question, Transcript, replay_on_neighbour
 from privclust.engines.base import Engine, kept_rows
-from privclust.geometry.grid import FloatArray, to_grid
-from privclust.privacy.budget import QUANTA, Budget, Spend
-from privclust.privacy.curator import Curator, Release
-from privclust.privacy.digest import written_out
-from privclust.queries import Query
+from privclust.kernels.grid import FloatArray, to_grid
+from privclust.privacy.accounting import QUANTA, Budget, Spend
+from privclust.privacy.curator import Curator
+from privclust.privacy.fingerprint import written_out
+from privclust.privacy.release import Release
+from privclust.queries.base import Query
 from privclust.testing import SeededNoise, noise_from
 
 SHAPES = ((1, 1), (2, 1), (2, 2), (3, 2))

@@ -18,18 +18,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from privclust import estimators, tables
+from privclust import estimators
+from privclust.audit._few_rows import FewRows
 from privclust.audit.canaries import CANARY, CROWD, DELTA, N_CLUSTERS
-from privclust.audit.few_rows import FewRows
-from privclust.audit.witness import Heard, Witness
-from privclust.domain import Domain
-from privclust.engines.base import ROW, Unit
-from privclust.engines.federated import Federation
-from privclust.engines.numpy import NumpyEngine
-from privclust.geometry.grid import FloatArray
-from privclust.privacy.budget import epsilon_of, mu_of
+from privclust.audit.likelihood_ratio import Heard, Witness
+from privclust.domains.base import Domain
+from privclust.engines.federated.federation import Federation
+from privclust.engines.memory import NumpyEngine
+from privclust.estimators import _input
+from privclust.estimators._profile import Profile
+from privclust.kernels.grid import FloatArray
+from privclust.privacy.accounting import epsilon_of, mu_of
 from privclust.privacy.noise import OpenDPNoise
-from privclust.profiling import Profile
+from privclust.queries.unit import ROW, Unit
 from privclust.testing import SeededNoise, noise_from
 
 Shown = dict[str, list[float]]
@@ -235,8 +236,8 @@ def _overheard(witness: Witness, history: History) -> Iterator[Any]:
         return witness.hears(*pair)
 
     # No estimator takes an engine: what opens tables is told to open both.
-    vars(tables)["NumpyEngine"] = engine
+    vars(_input)["NumpyEngine"] = engine
     try:
         yield history.present
     finally:
-        vars(tables)["NumpyEngine"] = NumpyEngine
+        vars(_input)["NumpyEngine"] = NumpyEngine

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from privclust.engines.base import Engine
-from privclust.geometry.grid import IntArray
-from privclust.privacy.digest import digest
+from privclust.kernels.grid import IntArray
+from privclust.privacy.fingerprint import digest
 from privclust.privacy.noise import NoiseSource
-from privclust.queries import Bounds, Query
+from privclust.queries.base import Bounds, Query
 from privclust.testing import noise_from
 
 

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
+from privclust._version import __version__
 from privclust.cli.audit import audit
 from privclust.cli.bounds import bounds_app
 from privclust.cli.fit import fit
 from privclust.cli.ledger import ledger_app
 from privclust.cli.models import export, predict, report
-from privclust.cli.plans import plan, simulate
+from privclust.cli.plan import plan, simulate
 from privclust.cli.profile import profile
-from privclust.version import __version__
 
 app = typer.Typer(
     add_completion=False,

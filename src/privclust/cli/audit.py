@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privclust.cli.telling import clean, told
+from privclust.cli.messages import clean, told
 from privclust.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def audit(
     of privclust.algorithms have. It is run, so trust it.
     """
     from privclust.audit.checks import verdicts
-    from privclust.parameters import whole_number
-    from privclust.privacy.budget import Budget
+    from privclust.estimators._parameters import whole_number
+    from privclust.privacy.accounting import Budget
 
     with told():
         budget, fits = Budget(epsilon, delta), whole_number("fits", fits)

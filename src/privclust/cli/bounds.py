@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from privclust.bounds import ORIGINS
-from privclust.cli.telling import told, writing
-from privclust.engines.cells import NUMBERS, Kind
-from privclust.engines.files import open_files
+from privclust.cli.messages import told, writing
+from privclust.domains.bounds import ORIGINS
 from privclust.errors import UnreadableFileError
+from privclust.sources.cells import NUMBERS, Kind
+from privclust.sources.files import open_files
 
 bounds_app = typer.Typer(help="Bounds files: what you promise about values.")
 

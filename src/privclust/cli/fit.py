@@ -10,14 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from privclust.cli.output import replacing
+from privclust.cli.atomic_write import replacing
+from privclust.cli.messages import show, tell_if_weak, told, warnings_told, writing
 from privclust.cli.progress import progress
-from privclust.cli.telling import show, tell_if_weak, told, warnings_told, writing
-from privclust.engines.files import paths_of
 from privclust.errors import BoundsError, ParameterError
-from privclust.release.center_cells import uses_of, written
-from privclust.release.numbers import with_error
-from privclust.rounding import rounded_up
+from privclust.models._center_text import uses_of, written
+from privclust.models._number_text import with_error
+from privclust.models.formatting import rounded_up
+from privclust.sources.files import paths_of
 
 SUMMARY = ("columns", "cluster_centers", "cluster_sizes", "size_stderr", "n_rows", "statement")
 SHOWN_CLUSTERS = 4
@@ -71,7 +71,7 @@ def fit(
 ) -> None:
     """Find clusters and write what may be published of them."""
     from privclust import PrivateKMeans
-    from privclust.saving import load, to_json
+    from privclust.estimators.model_file import load, to_json
 
     with told():
         if epsilon == float("inf"):

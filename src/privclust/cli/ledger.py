@@ -10,18 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from privclust.cli.output import replacing
-from privclust.cli.telling import complain, needing, show, told, writing
-from privclust.engines.base import ROW
+from privclust.cli.atomic_write import replacing
+from privclust.cli.messages import complain, needing, show, told, writing
 from privclust.errors import ModelFileError
-from privclust.privacy.accounts import Answer, Dataset, Run
-from privclust.privacy.budget import Spend
-from privclust.privacy.journal import LedgerError
-from privclust.privacy.ledger import Ledger
-from privclust.privacy.schema import grant
-from privclust.statements.composition import WEAK, best_power, describe_strength
-from privclust.statements.runs import PrivateRun
-from privclust.statements.statement import Statement
+from privclust.models.composition import WEAK, best_power, describe_strength
+from privclust.models.private_run import PrivateRun
+from privclust.models.statement import Statement
+from privclust.privacy.accounting import Spend
+from privclust.privacy.ledger._sql_schema import grant
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.ledger.records import Answer, Dataset, Run
+from privclust.queries.unit import ROW
 
 ROUNDING = 1e-6
 """By how much less than was given to it a budget of whole quanta is worth, at most."""
@@ -174,7 +174,7 @@ def draw(
     """Draw where a data set's budget went."""
     with told():
         with needing("report"):
-            from privclust.drawing import draw_budget
+            from privclust.planning.plots import draw_budget
         with replacing(picture, ".png", [Path(place)]) as file, writing(picture):
             draw_budget(Ledger.open(place), label, file)
         typer.echo(f"wrote {picture.name}.")

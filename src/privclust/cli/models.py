@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
-from privclust.cli.output import FOR_THE_OWNER, replacing
-from privclust.cli.telling import at_a_terminal, clean, needing, told, writing
-from privclust.engines.files import paths_of
-from privclust.geometry.grid import IntArray
+from privclust.cli.atomic_write import FOR_THE_OWNER, replacing
+from privclust.cli.messages import at_a_terminal, clean, needing, told, writing
+from privclust.kernels.grid import IntArray
+from privclust.sources.files import paths_of
 
 Model = Annotated[Path, typer.Argument(help="A model file that 'privclust fit' wrote.")]
 
@@ -24,8 +24,8 @@ def predict(
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
 ) -> None:
     """Label rows by their nearest centre. Labels of protected rows are protected data."""
-    from privclust.fitting import label_parts
-    from privclust.saving import load
+    from privclust.estimators._fit import label_parts
+    from privclust.estimators.model_file import load
 
     with told():
         fitted = load(model)
@@ -59,8 +59,8 @@ def export(
     table: Annotated[str, typer.Option(help="The table to label.")] = "your_table",
 ) -> None:
     """Print a query that labels the rows of a table in a database."""
-    from privclust.exporting import to_sql
-    from privclust.saving import load
+    from privclust.estimators.model_file import load
+    from privclust.models.sql_export import to_sql
 
     with told():
         text = to_sql(load(model), sql, table)  # type: ignore[arg-type]
@@ -81,11 +81,11 @@ def report(
     ] = None,
 ) -> None:
     """Write one page about a model, for whoever has to approve or to use it."""
-    from privclust.saving import load, load_profile
+    from privclust.estimators.model_file import load, load_profile
 
     with told():
         with needing("report"):
-            from privclust.reporting import to_html
+            from privclust.models.report import to_html
         profiles = profile or []
         text = to_html(load(model), [load_profile(file) for file in profiles], min_size)
         with replacing(out, ".html", [model, *profiles]) as file, writing(out):

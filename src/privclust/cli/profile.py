@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from privclust.cli.atomic_write import replacing
+from privclust.cli.messages import show, tell_if_weak, told, warnings_told, writing
 from privclust.cli.models import Model
-from privclust.cli.output import replacing
 from privclust.cli.progress import progress
-from privclust.cli.telling import show, tell_if_weak, told, warnings_told, writing
-from privclust.engines.files import paths_of
 from privclust.errors import ParameterError
-from privclust.rounding import rounded_up
+from privclust.models.formatting import rounded_up
+from privclust.sources.files import paths_of
 
 SHOWN_CLUSTERS = 4
 """A terminal of 80 columns has room for so many."""
@@ -48,8 +48,8 @@ def profile(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
-    from privclust.profiling import Profile, summary
-    from privclust.saving import load, profile_to_json
+    from privclust.estimators._profile import Profile, summary
+    from privclust.estimators.model_file import load, profile_to_json
 
     with told():
         fitted = load(model)

@@ -15,16 +15,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privclust.domain import Domain
-from privclust.engines.base import Unit, guarded
-from privclust.engines.cells import ids
-from privclust.engines.numpy import Held, NumpyEngine
-from privclust.engines.packed import packed, unpacked
-from privclust.engines.reading import on_grid
-from privclust.engines.sources import Source
-from privclust.engines.summing import on_all_cores, total
+from privclust.domains.base import Domain
+from privclust.engines._packed import packed, unpacked
+from privclust.engines._summing import on_all_cores, total
+from privclust.engines.base import guarded
+from privclust.engines.memory import Held, NumpyEngine
 from privclust.engines.units import PARCEL_ROWS, parcels
-from privclust.queries import Query
+from privclust.queries.base import Query
+from privclust.queries.unit import Unit
+from privclust.sources._reading import on_grid
+from privclust.sources.cells import ids
+from privclust.sources.streams import Source
 
 PARTITIONS = 64
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.engines.base import ROW, UNIT_ROWS_MAX, Unit, bounded_sum, kept_rows
-from privclust.geometry.grid import FloatArray, IntArray
-from privclust.queries import Bounds, Query
+from privclust.engines.base import bounded_sum, kept_rows
+from privclust.kernels.grid import FloatArray, IntArray
+from privclust.queries.base import Bounds, Query
+from privclust.queries.unit import ROW, UNIT_ROWS_MAX, Unit
 
 GridRows = NDArray[np.int32] | NDArray[np.float64]
 
@@ -83,7 +84,7 @@ def clipped_whole(query: Query, unit: Unit, sums: list[int]) -> list[int]:
 
     Examples
     --------
-    >>> from privclust.queries import Count
+    >>> from privclust.queries.base import Count
     >>> clipped_whole(Count(), Unit("client", 2, whole=True), [5 * 2**26])[0] <= 2 * 2**26
     True
     """

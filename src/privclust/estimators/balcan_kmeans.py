@@ -12,12 +12,11 @@ from sklearn.base import (
     TransformerMixin,
 )
 
-from privclust import fitting
 from privclust.algorithms import balcan_kmeans
-from privclust.bounds import Bounds
+from privclust.domains.bounds import Bounds
 from privclust.errors import ParameterError, shown
-from privclust.estimators import methods
-from privclust.tables import open_table
+from privclust.estimators import _fit, _methods
+from privclust.estimators._input import open_table
 from privclust.tracebacks import clears_frames
 
 
@@ -148,15 +147,15 @@ class BalcanKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 f"constants must be one of {words}, got {shown(self.constants)}. Type one of them."
             )
         plan = partial(balcan_kmeans.plan, constants=self.constants)
-        fitting.fit(self, table, plan, balcan_kmeans.run, resume)
+        _fit.fit(self, table, plan, balcan_kmeans.run, resume)
         return self
 
-    predict = methods.predict
-    transform = methods.transform
-    fit_predict = methods.fit_predict
-    fit_transform = methods.fit_transform
-    profile = methods.profile
-    _n_features_out = property(methods.n_features_out)
+    predict = _methods.predict
+    transform = _methods.transform
+    fit_predict = _methods.fit_predict
+    fit_transform = _methods.fit_transform
+    profile = _methods.profile
+    _n_features_out = property(_methods.n_features_out)
 
     def __sklearn_tags__(self) -> Any:
-        return fitting.tags(super().__sklearn_tags__())
+        return _fit.tags(super().__sklearn_tags__())

@@ -12,11 +12,10 @@ from sklearn.base import (
     TransformerMixin,
 )
 
-from privclust import fitting
 from privclust.algorithms import dp_lloyd
-from privclust.bounds import Bounds
-from privclust.estimators import methods
-from privclust.tables import open_table
+from privclust.domains.bounds import Bounds
+from privclust.estimators import _fit, _methods
+from privclust.estimators._input import open_table
 from privclust.tracebacks import clears_frames
 
 
@@ -138,15 +137,15 @@ class DPLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         table = open_table(self, X)
         half_widths = table.domain.reach / table.domain.spread
         plan = partial(dp_lloyd.plan, half_widths=half_widths)
-        fitting.fit(self, table, plan, dp_lloyd.run, resume)
+        _fit.fit(self, table, plan, dp_lloyd.run, resume)
         return self
 
-    predict = methods.predict
-    transform = methods.transform
-    fit_predict = methods.fit_predict
-    fit_transform = methods.fit_transform
-    profile = methods.profile
-    _n_features_out = property(methods.n_features_out)
+    predict = _methods.predict
+    transform = _methods.transform
+    fit_predict = _methods.fit_predict
+    fit_transform = _methods.fit_transform
+    profile = _methods.profile
+    _n_features_out = property(_methods.n_features_out)
 
     def __sklearn_tags__(self) -> Any:
-        return fitting.tags(super().__sklearn_tags__())
+        return _fit.tags(super().__sklearn_tags__())

@@ -13,15 +13,14 @@ from sklearn.base import (
     TransformerMixin,
 )
 
-from privclust import fitting
 from privclust.algorithms import feddp_kmeans
-from privclust.bounds import Bounds
-from privclust.domain import Ball, Domain, to_unit_grid
-from privclust.engines.frames import schema_of
+from privclust.domains.base import Ball, Domain, to_unit_grid
+from privclust.domains.bounds import Bounds
 from privclust.errors import ParameterError, shown
-from privclust.estimators import methods
-from privclust.geometry.grid import GRID, FloatArray
-from privclust.tables import open_table
+from privclust.estimators import _fit, _methods
+from privclust.estimators._input import open_table
+from privclust.kernels.grid import GRID, FloatArray
+from privclust.sources.frames import schema_of
 from privclust.tracebacks import clears_frames
 
 
@@ -161,18 +160,18 @@ class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         table = open_table(self, X, around)
         server = None if public is None else _in_ball(table.domain, public)
         plan = partial(feddp_kmeans.plan, server=server, rounds=_rounds(self.rounds))
-        fitting.fit(self, table, plan, feddp_kmeans.run, resume)
+        _fit.fit(self, table, plan, feddp_kmeans.run, resume)
         return self
 
-    predict = methods.predict
-    transform = methods.transform
-    fit_predict = methods.fit_predict
-    fit_transform = methods.fit_transform
-    profile = methods.profile
-    _n_features_out = property(methods.n_features_out)
+    predict = _methods.predict
+    transform = _methods.transform
+    fit_predict = _methods.fit_predict
+    fit_transform = _methods.fit_transform
+    profile = _methods.profile
+    _n_features_out = property(_methods.n_features_out)
 
     def __sklearn_tags__(self) -> Any:
-        return fitting.tags(super().__sklearn_tags__())
+        return _fit.tags(super().__sklearn_tags__())
 
 
 def ball_around(points: FloatArray) -> Ball:

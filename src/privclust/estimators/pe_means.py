@@ -11,11 +11,10 @@ from sklearn.base import (
     TransformerMixin,
 )
 
-from privclust import fitting
 from privclust.algorithms import pe_means
-from privclust.bounds import Bounds
-from privclust.estimators import methods
-from privclust.tables import open_table
+from privclust.domains.bounds import Bounds
+from privclust.estimators import _fit, _methods
+from privclust.estimators._input import open_table
 from privclust.tracebacks import clears_frames
 
 
@@ -134,15 +133,15 @@ class PEMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
         table = open_table(self, X)
-        fitting.fit(self, table, pe_means.plan, pe_means.run, resume)
+        _fit.fit(self, table, pe_means.plan, pe_means.run, resume)
         return self
 
-    predict = methods.predict
-    transform = methods.transform
-    fit_predict = methods.fit_predict
-    fit_transform = methods.fit_transform
-    profile = methods.profile
-    _n_features_out = property(methods.n_features_out)
+    predict = _methods.predict
+    transform = _methods.transform
+    fit_predict = _methods.fit_predict
+    fit_transform = _methods.fit_transform
+    profile = _methods.profile
+    _n_features_out = property(_methods.n_features_out)
 
     def __sklearn_tags__(self) -> Any:
-        return fitting.tags(super().__sklearn_tags__())
+        return _fit.tags(super().__sklearn_tags__())

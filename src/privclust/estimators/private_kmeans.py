@@ -14,20 +14,19 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from privclust import fitting
-from privclust.algorithms import private_kmeans, scaling, seeded_kmeans
-from privclust.algorithms.choosing import KPath
+from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
 from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER
-from privclust.bounds import Bounds
-from privclust.cost import check_cost
-from privclust.derived_cost import hierarchy_cost, mixture_cost, sample_cost
-from privclust.estimators import methods
-from privclust.estimators.starts import start_of
-from privclust.parameters import seed_of, whole_number
-from privclust.postprocessing.hierarchy import Hierarchy, hierarchy
-from privclust.postprocessing.mixture import Mixture, mixture
-from privclust.postprocessing.synthetic import sample
-from privclust.tables import MEASURED, open_table
+from privclust.domains.bounds import Bounds
+from privclust.estimators import _fit, _methods
+from privclust.estimators._cost import check_cost
+from privclust.estimators._derived_cost import hierarchy_cost, mixture_cost, sample_cost
+from privclust.estimators._init import start_of
+from privclust.estimators._input import MEASURED, open_table
+from privclust.estimators._parameters import seed_of, whole_number
+from privclust.models.hierarchy import Hierarchy, hierarchy
+from privclust.models.k_path import KPath
+from privclust.models.mixture import Mixture, mixture
+from privclust.models.synthetic import sample
 from privclust.tracebacks import clears_frames
 
 
@@ -194,14 +193,14 @@ class PrivateKMeans(
         if cells is not None:
             cells = whole_number("max_clusters", cells)
         if self.init is None:
-            make_plan = scaling.plan if self.scale == MEASURED else private_kmeans.plan
+            make_plan = _scale.plan if self.scale == MEASURED else private_kmeans.plan
             plan = partial(make_plan, max_clusters=cells)
-            fitting.fit(self, table, plan, private_kmeans.run, resume)
+            _fit.fit(self, table, plan, private_kmeans.run, resume)
         else:
             most = CELLS_PER_CLUSTER * whole_number("n_clusters", self.n_clusters)
             start = start_of(self.init, table, most, self.epsilon)
             seeded = partial(seeded_kmeans.plan, max_clusters=cells, start=start)
-            fitting.fit(self, table, seeded, seeded_kmeans.run, resume)
+            _fit.fit(self, table, seeded, seeded_kmeans.run, resume)
         return self
 
     def refit(self, n_clusters: int) -> Self:
@@ -210,7 +209,7 @@ class PrivateKMeans(
         It follows from `coreset_`: no row is read and nothing is spent.
         """
         check_is_fitted(self)
-        other: Self = fitting.refit(self, n_clusters)
+        other: Self = _fit.refit(self, n_clusters)
         return other
 
     def k_path(self) -> KPath:
@@ -220,12 +219,12 @@ class PrivateKMeans(
         choose among up to k clusters, fit with ``n_clusters=k``: the coreset is then fine enough.
         """
         check_is_fitted(self)
-        return fitting.choices(self)
+        return _fit.choices(self)
 
     def hierarchy(self) -> Hierarchy:
         """Return which clusters merge first, from centres and noisy sizes: nothing is spent.
 
-        ``privclust.postprocessing.drawing.draw_hierarchy`` draws it as a tree.
+        ``privclust.models.plots.draw_hierarchy`` draws it as a tree.
         """
         check_is_fitted(self)
         check_cost(hierarchy_cost(*self.cluster_centers_.shape), "this hierarchy")
@@ -260,12 +259,12 @@ class PrivateKMeans(
         check_cost(sample_cost(wanted, self.cluster_centers_.shape[1]), "this sample")
         return sample(self, wanted, rng)
 
-    predict = methods.predict
-    transform = methods.transform
-    fit_predict = methods.fit_predict
-    fit_transform = methods.fit_transform
-    profile = methods.profile
-    _n_features_out = property(methods.n_features_out)
+    predict = _methods.predict
+    transform = _methods.transform
+    fit_predict = _methods.fit_predict
+    fit_transform = _methods.fit_transform
+    profile = _methods.profile
+    _n_features_out = property(_methods.n_features_out)
 
     def __sklearn_tags__(self) -> Any:
-        return fitting.tags(super().__sklearn_tags__())
+        return _fit.tags(super().__sklearn_tags__())

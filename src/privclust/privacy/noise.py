@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from privclust.geometry.grid import IntArray
+from privclust.kernels.grid import IntArray
 
 
 class NoiseSource(Protocol):

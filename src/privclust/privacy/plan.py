@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from privclust.privacy.budget import (
+from privclust.privacy.accounting import (
     MU_MAX,
     QUANTA,
     Budget,

@@ -11,12 +11,12 @@ import numpy as np
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.serverapp import Grid, ServerApp
 
-from privclust.domain import Box
-from privclust.engines.base import ROW
-from privclust.engines.client import answer_size
-from privclust.engines.federated import Federation
-from privclust.engines.flower import flower_federation
-from privclust.queries import NearestVotes
+from privclust.domains.base import Box
+from privclust.engines.federated.client import answer_size
+from privclust.engines.federated.federation import Federation
+from privclust.engines.federated.flower import flower_federation
+from privclust.queries.base import NearestVotes
+from privclust.queries.unit import ROW
 
 ROUNDS = 4
 CANDIDATES = 20_000

@@ -1,0 +1,62 @@
+"""Merge a coreset's points to clusters: public mathematics, free of charge."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from privclust.algorithms._background import background
+from privclust.kernels.distances import Distances
+from privclust.kernels.grid import FloatArray, to_grid
+from privclust.kernels.nearest import nearest
+from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models.clustering import Coreset, Precision
+
+STARTS = 20
+
+
+class Merged(NamedTuple):
+    """Clusters of a coreset's points, and what noise on these means for them."""
+
+    centers: FloatArray
+    sizes: FloatArray
+    precision: Precision
+
+
+def merge(coreset: Coreset, n_clusters: int, rng: np.random.Generator) -> Merged:
+    """Cluster a coreset's points by weight."""
+    points, weights, known = coreset.points, coreset.weights, coreset.precision
+    centers = weighted_kmeans(points, weights, n_clusters, rng, STARTS).centers
+    cluster = nearest(to_grid(points), to_grid(centers))
+
+    def add(values: FloatArray) -> FloatArray:
+        return np.bincount(cluster, values, n_clusters).astype(np.float64)
+
+    sizes = add(weights)
+    held = np.maximum(sizes, 1.0)
+    apart = ((points - centers[cluster]) ** 2).sum(axis=1)
+    # Noise moves a mean through its points, and through their weights where these lie apart.
+    through_weights = known.size_stderr**2 * apart / points.shape[1]
+    variance = add((weights * known.center_stderr) ** 2 + through_weights) / held**2
+    precision = Precision(
+        np.sqrt(variance),
+        np.sqrt(add(known.size_stderr**2)),
+        np.sqrt(add(weights * (apart + known.radii**2)) / held),
+    )
+    return Merged(centers, sizes, precision)
+
+
+def with_background(coreset: Coreset, spread: Distances, rng: np.random.Generator) -> Coreset:
+    """Add points that stand for rows far from all others; `spread` says how many there are."""
+    points, weights = background(coreset.points, spread, rng)
+    known, nothing = coreset.precision, np.zeros(len(points))
+    return Coreset(
+        np.vstack([coreset.points, points]),
+        np.concatenate([coreset.weights, weights]),
+        Precision(
+            np.concatenate([known.center_stderr, nothing]),
+            np.concatenate([known.size_stderr, nothing]),
+            np.concatenate([known.radii, nothing]),
+        ),
+    )

@@ -1,0 +1,74 @@
+"""How wide columns are in truth, so that each can count by its spread and not by its bounds.
+
+One question, before all others: a histogram of every column. Bins that noise could have filled
+count as empty, so that the spread is that of most rows, whatever a few far out do. But a column of
+which all but one bin are hidden is no point: its other values may be what clusters differ in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privclust.algorithms import private_kmeans
+from privclust.algorithms._locate import FIRST_SLOT, LOOK_SHARE
+from privclust.algorithms.private_kmeans import PrivateKMeansPlan
+from privclust.kernels.grid import FloatArray
+from privclust.privacy.accounting import Budget
+from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Slot, make_plan
+from privclust.queries.columns import ColumnHistograms
+
+SLOT = "scale"
+SHARE = 0.03
+BINS = 64
+CLEAR = 4.0
+"""Standard deviations of noise that a bin must have to count: 1 of 30,000 empty ones does."""
+
+
+def plan(
+    n_clusters: int,
+    n_columns: int,
+    budget: Budget,
+    n_rows: int | None = None,
+    max_clusters: int | None = None,
+) -> PrivateKMeansPlan:
+    """Plan a fit of PrivateKMeans that measures the spread of columns first.
+
+    Examples
+    --------
+    >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
+    ['scale', 'look 1', 'rest']
+    """
+    planned = private_kmeans.plan(n_clusters, n_columns, budget, n_rows, max_clusters)
+    wide = n_columns + 2
+    slots = [
+        Slot(SLOT, SHARE, n_columns),
+        Slot(FIRST_SLOT, LOOK_SHARE, wide),
+        Slot("rest", 1 - SHARE - LOOK_SHARE, wide),
+    ]
+    return PrivateKMeansPlan(
+        planned.n_clusters,
+        planned.n_columns,
+        planned.n_rows,
+        planned.max_clusters,
+        make_plan(budget, slots),
+    )
+
+
+def variances(curator: Curator, reach: FloatArray) -> FloatArray:
+    """Measure the variance of each column, in squared radii; never less than that of one bin."""
+    query = ColumnHistograms(np.minimum(reach, 1.0), BINS)
+    asked = curator.measure(SLOT, query)
+    counts = query.split(asked.values)
+    seen = np.where(counts > CLEAR * asked.sigma, counts, 0.0)
+    # A column of which noise hides everything may have its rows anywhere; one that looks like a
+    # point may have elsewhere what noise would hide.
+    seen[~seen.any(axis=1)] = 1.0
+    points = np.count_nonzero(seen, axis=1) == 1
+    seen[points] = np.maximum(seen[points], asked.sigma)
+    weights = seen / seen.sum(axis=1, keepdims=True)
+    middles = query.middles()
+    mean = (weights * middles).sum(axis=1, keepdims=True)
+    within_bins = (2 * query.reach / BINS) ** 2 / 12
+    found: FloatArray = (weights * (middles - mean) ** 2).sum(axis=1) + within_bins
+    return found

@@ -1,0 +1,43 @@
+"""Made-up tables that are asked a million times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privclust.domains.base import Ball, to_unit_grid
+from privclust.engines._summing import total
+from privclust.engines.sampling import heads, row_words
+from privclust.engines.units import parcels
+from privclust.kernels.grid import FloatArray
+from privclust.queries.base import Query
+from privclust.queries.unit import ROW
+
+
+class FewRows:
+    """An engine over a few rows of the unit ball; it sums as all do, but starts no threads.
+
+    Examples
+    --------
+    >>> from privclust.queries.base import Count
+    >>> FewRows(np.zeros((5, 2))).aggregate(Count())[0] // 2**26
+    5
+    """
+
+    unit = ROW
+
+    def __init__(self, rows: FloatArray) -> None:
+        self.n_columns = rows.shape[1]
+        self._rows = to_unit_grid(Ball(np.zeros(self.n_columns), 1.0), rows).astype(np.int32)
+
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of what all rows contribute to the query."""
+        return [int(value) for value in total(query, ROW, parcels(self._rows, None))]
+
+    def expect_sample(self, key: bytes) -> None:
+        """Nothing to prepare: rows are in memory."""
+
+    def sample(self, halvings: int, key: bytes) -> FewRows:
+        """Return an engine over some of the rows, each in or out by a coin that `key` decides."""
+        some = FewRows(np.empty((0, self.n_columns)))
+        some._rows = self._rows[heads(row_words(key, 0, len(self._rows)), halvings)]
+        return some

@@ -1,0 +1,98 @@
+"""Files that commands write: in one step, and never over what they read."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import typer
+
+from privclust._files import holds_something
+from privclust.cli.messages import CANNOT_WRITE, complain, writing
+from privclust.errors import ParameterError
+
+ROOM = 2**20
+"""Bytes to try to write before anything is spent."""
+FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
+
+
+@contextmanager
+def replacing(
+    path: Path,
+    ending: str,
+    reads: Sequence[Path] = (),
+    rights: int = FOR_ALL,
+    may_replace: bool = True,
+    may_stream: bool = True,
+) -> Iterator[Path]:
+    """Give the path of a file to write, which takes the place of `path` if all goes well.
+
+    Otherwise what was there stays. That there is room is tried before anything else happens. A
+    link stays a link, and a device or pipe is written to at the end, unless not `may_stream`: it
+    might wait for ever, or keep nothing. A file keeps its rights, if not `rights` are the owner's
+    alone. Unless it `may_replace` it, a file that holds something is refused.
+    """
+    with writing(path):
+        target = Path(os.path.realpath(path))
+        streams = target.exists() and not target.is_file() and not target.is_dir()
+        _check(target, ending, reads, streams)
+        if not may_stream and streams:
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if not may_replace and holds_something(target):
+            complain(
+                f"{target.name} exists already and may have cost budget. Name another file, or "
+                "overwrite it with --force."
+            )
+            raise typer.Exit(CANNOT_WRITE)
+        place = None if streams else target.parent
+        handle, name = tempfile.mkstemp(dir=place, prefix=f".{target.name}.")
+    made = Path(name)
+    try:
+        with writing(path):
+            with os.fdopen(handle, "wb") as file:
+                file.write(bytes(ROOM))
+            made.write_bytes(b"")
+        yield made
+        with writing(path):
+            if streams:
+                with made.open("rb") as written, target.open("wb") as stream:
+                    shutil.copyfileobj(written, stream)
+            else:
+                made.chmod(_rights(target, rights))
+                made.replace(target)
+    finally:
+        with suppress(FileNotFoundError):
+            made.unlink()
+
+
+def _check(target: Path, ending: str, reads: Sequence[Path], streams: bool) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
+    if not streams and target.suffix != ending:
+        # So that no command writes over a table or a ledger by a slip of the hand.
+        raise ParameterError(
+            f"{target.name!r} does not end in {ending}, which is what will be in it. Name a file "
+            f"such as {target.stem}{ending}."
+        )
+    for other in reads:
+        if target.exists() and other.exists() and target.samefile(other):
+            raise OSError(errno.EINVAL, "it is what this command reads")
+        if other.is_dir() and target.is_relative_to(other.resolve()):
+            raise OSError(errno.EINVAL, "it lies in a folder that this command reads")
+    if target.is_char_device():
+        with target.open("wb", buffering=0) as device:
+            device.write(b"")  # a full one says so, and nothing appears on a terminal
+
+
+def _rights(target: Path, rights: int) -> int:
+    if target.exists() and rights != FOR_THE_OWNER:
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return rights & ~mask

@@ -1,0 +1,75 @@
+"""Adding up parcels on all cores, exactly."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from privclust.engines.units import Parcel, parcel_sum
+from privclust.queries.base import Query
+from privclust.queries.unit import Unit
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_PARCELS_AT_ONCE = 64
+"""64 parcels of 2^13 units of at most 2^41 add up to less than 2^63."""
+
+
+def on_all_cores(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """Work on items in parallel and yield results in order, taking few items ahead of time.
+
+    Examples
+    --------
+    >>> list(on_all_cores(abs, [-1, -2, 3], threads=2))
+    [1, 2, 3]
+    """
+    waiting: deque[Future[Result]] = deque()
+
+    def quietly(item: Item) -> Result:
+        with np.errstate(all="ignore"):
+            return work(item)
+
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(quietly, item))
+            del item  # rows, which no frame should hold when something fails
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def total(query: Query, unit: Unit, parcels: Iterable[Parcel]) -> NDArray[np.object_]:
+    """Add up parcels, as Python integers."""
+    found = np.zeros(query.size, dtype=object)
+    remaining = iter(parcels)
+    while some := list(islice(remaining, _PARCELS_AT_ONCE)):
+        sums = np.zeros(query.size, dtype=np.int64)
+        for parcel in some:
+            sums += parcel_sum(query, unit, parcel)
+        found += sums
+    return found
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread for a while: others already keep every core busy."""
+    limit: AbstractContextManager[object] = _blas().limit(limits=1)
+    return limit
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Kept, because looking for libraries takes milliseconds.
+    return ThreadpoolController().select(user_api="blas")

@@ -1,0 +1,1 @@
+"""Tables of several clients, summed where they are."""

@@ -1,0 +1,97 @@
+"""A question's query on made-up rows, before a row of the client's is read.
+
+A question is hostile input: whoever sends it may want to learn whether one row is there, by an
+answer that fails with it. So the query must do on rows that everybody knows what it declares. What
+is refused is refused by what the question says, and never by rows.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from privclust.domains.base import Domain, to_unit_grid
+from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed
+from privclust.domains.profiled import Profiled
+from privclust.domains.sphere import Sphere, directions
+from privclust.engines.base import kept_rows
+from privclust.engines.federated._request import Question
+from privclust.engines.units import rows_at_once
+from privclust.kernels.grid import GRID, FloatArray, is_on_grid
+from privclust.queries.base import Query
+from privclust.sources._reading import on_grid
+
+_MARKS = (float("nan"), float("inf"), float("-inf"), 0.0, 1.0, -1.0, 0.3)
+
+
+def rehearse(question: Question) -> None:
+    """Raise unless made-up rows, extreme ones among them, add what the query declares.
+
+    They must add whole numbers of 64 bits within the bounds, as much alone as among others, and
+    no rows must add nothing.
+    """
+    query, rows = question.query, made_up_rows(question.domain, question.columns)
+    for start in range(0, len(rows), rows_at_once(query)):
+        _rehearse(query, rows[start : start + rows_at_once(query)])
+
+
+def _rehearse(query: Query, rows: FloatArray) -> None:
+    together = query.contribute(rows)
+    if len(together.values) != len(rows) or not kept_rows(query, together).all():
+        raise ValueError("made-up rows add something else than the query declares.")
+    for some in (slice(0), slice(len(rows) // 3, len(rows) // 3 + 1), slice(len(rows) - 1, None)):
+        found = query.contribute(rows[some])
+        if not (
+            np.array_equal(found.blocks, together.blocks[some])
+            and np.array_equal(found.values, together.values[some])
+        ):
+            raise ValueError("a made-up row adds something else alone than among others.")
+
+
+def made_up_rows(domain: Domain, columns: tuple[str, ...] | int) -> FloatArray:
+    """Return rows on the grid, made of cells that are missing, extreme and ordinary.
+
+    Examples
+    --------
+    >>> made_up_rows(Mixed((CategoryColumn("ward", ("A", "B")),)), ("ward",)).shape
+    (9, 2)
+    """
+    base = domain.base if isinstance(domain, Profiled) else domain
+    width = base.center.size
+    if isinstance(columns, tuple) and (
+        isinstance(domain, Mixed | Profiled) or (isinstance(domain, Sphere) and domain.vector)
+    ):
+        cells = {name: _cells(name, base, domain) for name in columns}
+        rows = on_grid(domain, pa.record_batch(cells), columns)
+    else:
+        signs = np.where(np.arange(width) % 3 == 1, -1.0, 1.0)
+        values = domain.center + domain.reach * np.array(_MARKS)[:, None] * signs
+        rows = to_unit_grid(domain, directions(values) if isinstance(domain, Sphere) else values)
+    if rows.shape[1] != domain.center.size or not is_on_grid(rows[:, :width]):
+        raise ValueError("the domain does not bring made-up cells to the grid.")
+    rim = np.repeat(rows[-1:], 2, axis=0)
+    rim[:, :width] = 0.0
+    rim[0, 0], rim[1, width - 1] = GRID, -GRID
+    return np.vstack([rows, rim])
+
+
+def _cells(name: str, base: Domain, domain: Domain) -> Any:
+    """Return made-up cells of a column, of the type that a domain declares."""
+    columns: dict[str, Column] = {}
+    for part in (base, domain):
+        if isinstance(part, Mixed | Profiled):
+            columns |= {column.name: column for column in part.columns}
+    column = columns.get(name)
+    if isinstance(base, Sphere) and base.vector == name:
+        vectors = [None, *([mark] * base.n_columns for mark in _MARKS[1:])]
+        return pa.array(vectors, pa.list_(pa.float64(), base.n_columns))
+    if isinstance(column, CategoryColumn):
+        levels = [*column.levels[:3], column.levels[-1]]
+        return pa.array([None, "", "no such level", *levels, ""][: len(_MARKS)], pa.large_string())
+    if isinstance(column, DateColumn):
+        days = [column.lower, column.upper, date.min, date.max, date(1970, 1, 1)]
+        return pa.array([None, None, *days], pa.date32())
+    return pa.array([None, *_MARKS[1:-1], 1e300], pa.float64())

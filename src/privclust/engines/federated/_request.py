@@ -1,0 +1,89 @@
+"""What one client of a federation is asked: parts that agree with each other, or no question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privclust._version import __version__
+from privclust.domains.base import Domain
+from privclust.domains.profiled import Profiled, fits
+from privclust.engines.sampling import HALVINGS_MAX
+from privclust.queries.base import Count, Query
+from privclust.queries.profiles import ProfileSums, ProfileTallies
+from privclust.queries.unit import Unit
+
+NONCE_BYTES = 16
+SIZE_MAX = 2**24
+"""Coordinates of an answer, which then has 128 MiB."""
+WIDTH_MAX = 2**16
+"""Coordinates of a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What one client is asked.
+
+    Attributes
+    ----------
+    nonce : bytes
+        Names the question; the answer begins with it.
+    fit : bytes
+        Names the fit, at whose end its samples are forgotten.
+    columns : tuple of str, or int
+        The columns to cluster, in the order of the domain, or how many there are.
+    domain : Domain
+        What the user promises about the values.
+    unit : Unit
+        Whose rows count as one, among this client's.
+    halvings : int
+        0 to ask all rows; otherwise a sample, which the client draws by a key of its own.
+    query : Query
+        What to sum.
+    version : str
+        Of privclust; a client of another gives no answer.
+    """
+
+    nonce: bytes
+    fit: bytes
+    columns: tuple[str, ...] | int
+    domain: Domain
+    unit: Unit
+    halvings: int
+    query: Query
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        named = len(self.nonce) == len(self.fit) == NONCE_BYTES
+        if not named or not 0 <= self.halvings <= HALVINGS_MAX:
+            raise ValueError(
+                f"a question and its fit have names of {NONCE_BYTES} bytes, and a table is halved "
+                f"0 to {HALVINGS_MAX} times."
+            )
+        if self.unit.silos or (self.unit.whole and self.unit.column is None):
+            raise ValueError("a client counts its own silo alone, and as a whole by a name.")
+        clustered = self.columns if isinstance(self.columns, tuple) else ()
+        if not fits(self.domain, self.columns) or (
+            self.unit.column in clustered and not self.unit.whole
+        ):
+            raise ValueError("columns must be those of the domain, without the column of ids.")
+        if self.domain.center.size > WIDTH_MAX:
+            raise ValueError(f"a row has at most {WIDTH_MAX} coordinates.")
+        if not 1 <= self.query.size <= SIZE_MAX or not _belong_together(self.query, self.domain):
+            raise ValueError(
+                f"a query has 1 to {SIZE_MAX} coordinates, and one of a profile its domain."
+            )
+
+
+def _belong_together(query: Query, domain: Domain) -> bool:
+    """Tell whether a query reads rows as the domain makes them: others leave the unit ball."""
+    if not isinstance(domain, Profiled):
+        return not isinstance(query, ProfileSums | ProfileTallies)
+    if isinstance(query, Count):
+        return True
+    width = domain.base.center.size
+    if isinstance(query, ProfileTallies):
+        return query.centers.shape[1] == width and query.n_places == domain.n_places
+    return isinstance(query, ProfileSums) and (
+        (query.centers.shape[1], query.skipped, query.n_values)
+        == (width, len(domain.columns), domain.n_numbers)
+    )

@@ -1,0 +1,132 @@
+"""Samples of one client of a federation: each is drawn once, and kept until its fit has ended.
+
+A client draws a sample by a key that it forgets at once, and a fit asks one sample for each number
+of halvings (docs/proofs/federation.md). So it is written down that a sample is drawn before rows
+are read for it, and nothing takes that back: a sample that is gone is not drawn again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+
+from privclust.engines.memory import NumpyEngine
+from privclust.errors import ParameterError
+
+UNUSED_SECONDS = 86_400.0
+"""A sample that nobody asked for so long is deleted: its fit has ended without a word."""
+
+
+class Samples:
+    """The samples that a client has drawn.
+
+    Parameters
+    ----------
+    folder : path or None
+        Where other processes find them; None if one process answers all questions of a fit.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._held: dict[tuple[bytes, str], NumpyEngine] = {}
+        self._coins: dict[tuple[bytes, str], bool] = {}
+        self._used: set[tuple[bytes, str]] = set()
+        self._lock = Lock()
+        if folder is not None:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_owner(folder)
+            _delete_unused(folder)
+
+    def sample(self, fit: bytes, name: str, draw: Callable[[], NumpyEngine]) -> NumpyEngine | None:
+        """Return a fit's sample of some name, or None if it was drawn before and is gone.
+
+        `draw` returns an engine that has read nothing yet. From the name nothing about rows
+        follows.
+        """
+        with self._lock:
+            if (fit, name) not in self._held:
+                found = self._drawn(fit, name, draw())
+                if found is None:
+                    return None
+                self._held[fit, name] = found
+            return self._held[fit, name]
+
+    def coin(self, fit: bytes, name: str, halvings: int) -> bool | None:
+        """Tell whether a client that is one unit is in a fit's sample; None if that is gone."""
+        with self._lock:
+            if self._folder is not None:
+                return self._kept_coin(self._folder / f"{fit.hex()}-{name}.sample", halvings)
+            if (fit, name) not in self._used:
+                self._used.add((fit, name))
+                self._coins[fit, name] = secrets.randbits(halvings) == 0
+            return self._coins.get((fit, name))
+
+    def forget(self, fit: bytes) -> None:
+        """Forget the samples of a fit, and never draw them again."""
+        with self._lock:
+            self._held = {name: held for name, held in self._held.items() if name[0] != fit}
+            self._coins = {name: coin for name, coin in self._coins.items() if name[0] != fit}
+            if self._folder is not None:
+                for file in self._folder.glob(f"{fit.hex()}-*.sample*"):
+                    file.unlink(missing_ok=True)
+
+    def _drawn(self, fit: bytes, name: str, engine: NumpyEngine) -> NumpyEngine | None:
+        if self._folder is None:
+            first, self._used = (fit, name) not in self._used, self._used | {(fit, name)}
+            return engine if first else None
+        file = self._folder / f"{fit.hex()}-{name}.sample"
+        if _is_first(file.with_suffix(".used")):
+            engine.write(file)
+        try:
+            os.utime(file)
+        except FileNotFoundError:
+            return None
+        return engine.read_from(file)
+
+    def _kept_coin(self, file: Path, halvings: int) -> bool | None:
+        if _is_first(file.with_suffix(".used")):
+            drawn = b"in" if secrets.randbits(halvings) == 0 else b"out"
+            unfinished = file.with_name(f"{file.name}.part")
+            opened = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.write(opened, drawn)
+            os.close(opened)
+            unfinished.replace(file)
+        try:
+            os.utime(file)
+            return file.read_bytes() == b"in"
+        except FileNotFoundError:
+            return None
+
+
+def _is_first(marker: Path) -> bool:
+    """Write down that a sample is drawn, and tell whether it was not; before rows are read."""
+    try:
+        opened = os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return False
+    os.fsync(opened)
+    os.close(opened)
+    return True
+
+
+def _check_owner(folder: Path) -> None:
+    status = folder.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise ParameterError(
+            f"the folder {folder.name!r} for samples must belong to the user who answers, and "
+            "nobody else may enter it. Change its owner and then its mode (chmod 700), or name one "
+            "that does not exist yet."
+        )
+
+
+def _delete_unused(folder: Path) -> None:
+    for file in folder.glob("*.sample*"):
+        try:
+            if time.time() - file.stat().st_mtime > UNUSED_SECONDS:
+                file.unlink()
+        except FileNotFoundError:  # another process was faster
+            continue

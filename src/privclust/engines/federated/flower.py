@@ -1,0 +1,163 @@
+"""Questions and answers over Flower: the server's side and the client's, with the same `Client`.
+
+Messages have the types ``query.privclust``, with an encoded question, and ``query.privclust_end``,
+when a fit has ended. Both sides import Flower and nothing else of it: no strategy, no model.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from privclust.engines.base import EngineError, guarded
+from privclust.engines.federated.client import Client, failure
+from privclust.engines.federated.federation import Federation
+
+if TYPE_CHECKING:
+    from flwr.app import Context, Message
+    from flwr.clientapp import ClientApp
+
+QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+}
+"""Settings under which Flower calls nobody and installs nothing. Set them for SuperLink and
+SuperNodes, too, which start before this module is loaded."""
+os.environ.update(QUIET)  # before Flower is imported, which reads them then
+
+ACTION, END = "privclust", "privclust_end"
+_PAUSE = 1.0
+
+
+def flower_federation(
+    grid: Any,
+    columns: Iterable[str] | int,
+    *,
+    clients: int,
+    minimum: int | None = None,
+    silos_per_patient: int = 1,
+    seconds: float = 600.0,
+) -> Federation:
+    """Return the federation of all SuperNodes that are connected.
+
+    Parameters
+    ----------
+    grid : flwr.serverapp.Grid
+        What Flower hands to the main function of a ServerApp.
+    columns : sequence of str, or int
+        The columns to cluster, which every client's table must have.
+    clients : int
+        How many SuperNodes to wait for. Those that are connected then are the roster, which stays
+        as it is: one that comes back under its own key takes its place again.
+    minimum : int, optional
+        The fewest clients with whose answers a fit goes on; by default all.
+    silos_per_patient : int, default=1
+        At how many clients one row's owner, or one id, may have rows; noise grows with it.
+    seconds : float, default=600.0
+        How long to wait for clients to connect, and for the answers to one question. Ten minutes,
+        since an answer may take a pass over a large table.
+    """
+    roster = _connected(grid, clients, seconds)
+
+    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        for reply in grid.send_and_receive(_messages(ACTION, questions, seconds), timeout=seconds):
+            if reply.has_content() and ACTION in reply.content.config_records:
+                answer = reply.content.config_records[ACTION].get("answer")
+                if isinstance(answer, bytes):
+                    yield str(reply.metadata.src_node_id), answer
+
+    def farewell(fit: bytes) -> None:
+        # A client that is away forgets a day later.
+        everybody = dict.fromkeys(roster, fit)
+        grid.send_and_receive(_messages(END, everybody, seconds), timeout=seconds)
+
+    return Federation(
+        exchange,
+        roster,
+        columns,
+        minimum=minimum,
+        silos_per_patient=silos_per_patient,
+        farewell=farewell,
+    )
+
+
+def client_app(open_client: Callable[[Context], Client]) -> ClientApp:
+    """Return a Flower ClientApp that answers for the client that `open_client` opens.
+
+    Flower starts a process for each message, so `open_client` is called for each: it should name
+    files, not read them, and give the `Client` a folder to keep samples in. Without a folder
+    nothing is answered, since each process would draw the same sample again.
+
+    Parameters
+    ----------
+    open_client : callable
+        From Flower's context, in which a SuperNode has its settings, to a `Client`.
+    """
+    from flwr.app import ConfigRecord, Message, RecordDict
+    from flwr.clientapp import ClientApp
+
+    app = ClientApp()
+
+    @guarded
+    def opened(context: Context) -> Client:
+        client = open_client(context)
+        if client.folder is None:
+            raise ValueError("each question starts a process: give the Client a folder.")
+        return client
+
+    def sent(message: Message) -> bytes:
+        return bytes(message.content.config_records[ACTION]["question"])
+
+    @app.query(ACTION)  # type: ignore[untyped-decorator]
+    def answer(message: Message, context: Context) -> Message:
+        """Answer one question; Flower would send the text of an error to the server."""
+        question = sent(message)
+        try:
+            given = opened(context).answer(question)
+        except EngineError:
+            given = failure(question)
+        content = RecordDict({ACTION: ConfigRecord({"answer": given})})
+        return Message(content, reply_to=message)
+
+    @app.query(END)  # type: ignore[untyped-decorator]
+    def forget(message: Message, context: Context) -> Message:
+        """Forget the fit's samples: it has ended."""
+        with suppress(EngineError):
+            opened(context).forget(sent(message))
+        return Message(RecordDict(), reply_to=message)
+
+    return app
+
+
+def _connected(grid: Any, clients: int, seconds: float) -> list[str]:
+    """Wait for so many SuperNodes and return their names, in a fixed order."""
+    end = time.monotonic() + seconds
+    while True:
+        nodes = sorted(grid.get_node_ids())
+        if len(nodes) >= clients:
+            return [str(node) for node in nodes]
+        if time.monotonic() > end:
+            raise TimeoutError(
+                f"{len(nodes)} of {clients} SuperNodes are connected after {seconds:g} seconds. "
+                "Start the others, or wait for fewer."
+            )
+        time.sleep(_PAUSE)
+
+
+def _messages(action: str, content: Mapping[str, bytes], seconds: float) -> list[Message]:
+    """Write one message to each node; after `seconds` nobody may act on it any more."""
+    from flwr.app import ConfigRecord, Message, RecordDict
+
+    return [
+        Message(
+            RecordDict({ACTION: ConfigRecord({"question": question})}),
+            dst_node_id=int(name),
+            message_type=f"query.{action}",
+            ttl=seconds,
+        )
+        for name, question in content.items()
+    ]

@@ -1,0 +1,149 @@
+"""Rows in memory: an array or a frame, and samples drawn from larger tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privclust.domains.base import Domain
+from privclust.engines._summing import on_all_cores
+from privclust.engines.base import guarded
+from privclust.engines.sampling import heads, row_words, unit_words
+from privclust.engines.units import PARCEL_ROWS, GridRows, Parcel, parcel_sum, parcels
+from privclust.kernels.grid import IntArray
+from privclust.queries.base import Query
+from privclust.queries.unit import ROW, Unit
+from privclust.sources.cells import by_unit
+from privclust.sources.frames import read_ids, rows_on_grid
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Rows on the grid, in the order of their units: where each unit starts, and its id."""
+
+    rows: GridRows
+    starts: IntArray | None = None
+    ids: Any = None
+
+    def drawn(self, halvings: int, key: bytes) -> Held:
+        """Return the rows whose units' coins show heads."""
+        if self.starts is None:
+            return Held(self.rows[heads(row_words(key, 0, len(self.rows)), halvings)])
+        chosen = heads(unit_words(key, self.ids), halvings)
+        counts = np.diff(np.append(self.starts, len(self.rows)))
+        kept = counts[chosen]
+        rows = self.rows[np.repeat(chosen, counts)]
+        return Held(rows, np.cumsum(kept) - kept, self.ids.filter(chosen))
+
+
+class NumpyEngine:
+    """Sums queries over the rows of an array or frame.
+
+    Rows are mapped to the grid on first use, inside `aggregate`, and kept as 32-bit whole numbers.
+
+    Parameters
+    ----------
+    rows : array or frame of shape (n, d)
+        Numbers of any real type (`privclust.sources.frames`). Never touched outside `aggregate`.
+    domain : Domain
+        What the user promises about the values.
+    threads : int, optional
+        Worker threads; by default one per core. The answer does not depend on it.
+    unit : Unit
+        Whose rows count as one; with a column of ids, `rows` has that column too.
+
+    Examples
+    --------
+    >>> from privclust.domains.base import Ball
+    >>> from privclust.queries.base import Count
+    >>> engine = NumpyEngine(np.zeros((5, 2)), Ball([0.0, 0.0], 1.0))
+    >>> engine.aggregate(Count())[0] // 2**26
+    5
+    """
+
+    def __init__(
+        self, rows: Any, domain: Domain, threads: int | None = None, unit: Unit = ROW
+    ) -> None:
+        self.n_columns = domain.center.size
+        self.unit = unit
+        self._threads = threads or os.cpu_count() or 1
+        self._load: Callable[[], Held] = partial(read_table, rows, domain, unit)
+        self._held: Held | None = None
+
+    @classmethod
+    def holding(
+        cls, load: Callable[[], Held], n_columns: int, unit: Unit, threads: int
+    ) -> NumpyEngine:
+        """Return an engine over rows that `load` brings from elsewhere on first use."""
+        engine = cls.__new__(cls)
+        engine.n_columns, engine.unit, engine._threads = n_columns, unit, threads
+        engine._load, engine._held = load, None
+        return engine
+
+    @guarded
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of what all units contribute to the query, as Python integers."""
+        held = self._loaded()
+
+        def work(parcel: Parcel) -> IntArray:
+            return parcel_sum(query, self.unit, parcel)
+
+        found = np.zeros(query.size, dtype=object)
+        for sums in on_all_cores(work, parcels(held.rows, held.starts), self._threads):
+            found += sums
+        return [int(value) for value in found]
+
+    def expect_sample(self, key: bytes) -> None:
+        """Nothing to prepare: rows are in memory."""
+
+    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+        """Return an engine over some of the units, each in or out by a coin that `key` decides."""
+        return NumpyEngine.holding(
+            lambda: self._loaded().drawn(halvings, key), self.n_columns, self.unit, self._threads
+        )
+
+    def write(self, file: Path) -> None:
+        """Write the rows into a new file, whole or not at all, for this user's eyes only.
+
+        Ids are not written, so what is read again cannot be sampled by unit.
+        """
+        held = self._loaded()
+        unfinished = file.with_name(f"{file.name}.part")
+        with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
+            np.save(opened, held.rows.astype(np.int32, copy=False))
+            np.save(opened, np.zeros(0) if held.starts is None else held.starts)
+        unfinished.replace(file)
+
+    def read_from(self, file: Path) -> NumpyEngine:
+        """Return an engine over the rows that `write` put into a file, in place of its own."""
+
+        def load() -> Held:
+            with file.open("rb") as opened:
+                rows, starts = np.load(opened), np.load(opened)
+            return Held(rows, None if self.unit.column is None else starts)
+
+        return NumpyEngine.holding(load, self.n_columns, self.unit, self._threads)
+
+    def _loaded(self) -> Held:
+        if self._held is None:
+            self._held = self._load()
+        return self._held
+
+
+def read_table(table: Any, domain: Domain, unit: Unit) -> Held:
+    """Return all rows of a table in memory on the grid; only an engine calls this."""
+    rows = np.empty((len(table), domain.center.size), dtype=np.int32)
+    # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
+    for start in range(0, max(1, len(table)), PARCEL_ROWS):
+        stop = start + PARCEL_ROWS
+        rows[start:stop] = rows_on_grid(table, start, stop, domain, unit.column)
+    if unit.column is None:
+        return Held(rows)
+    order, unit_starts, ids = by_unit(read_ids(table, unit.column))
+    return Held(rows[order], unit_starts, ids)

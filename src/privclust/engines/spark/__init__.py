@@ -1,0 +1,1 @@
+"""Tables of Spark, summed where they are."""

@@ -1,0 +1,176 @@
+"""Rows in a lake: queries summed by Spark's workers, on classic Spark and Spark Connect alike.
+
+Of pyspark only methods of what the user hands over are called, so that nobody else needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from privclust.domains.base import Domain
+from privclust.engines.base import guarded
+from privclust.engines.memory import Held, NumpyEngine
+from privclust.engines.sampling import later_key
+from privclust.engines.spark._logs import unheard
+from privclust.engines.spark._tasks import (
+    GRID_ROWS,
+    SAMPLE,
+    SUMS,
+    Reading,
+    brought_to_grid,
+    drawn,
+    from_limbs,
+    merged,
+    summed,
+    units_drawn,
+    units_summed,
+)
+from privclust.engines.spark.table import Lake
+from privclust.queries.base import Query
+from privclust.queries.unit import ROW, Unit
+
+MERGERS = 8
+"""So many tasks at most add up the sums of all others, and the driver adds up theirs."""
+
+
+class SparkEngine:
+    """Sums queries over a table in a lake, read again for each of them; every row is a unit.
+
+    Parameters
+    ----------
+    lake : Lake
+        How Spark reads it.
+    columns : sequence of str
+        The columns to cluster, in the order of the domain.
+    domain : Domain
+        What the user promises about the values.
+    """
+
+    unit = ROW
+
+    def __init__(self, lake: Lake, columns: Sequence[str], domain: Domain) -> None:
+        self.n_columns = domain.center.size
+        self._lake = lake
+        self._columns = list(columns)
+        self._domain = domain
+        self._turn = 0
+
+    @guarded
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of the query's contributions over all rows, as Python integers."""
+        with unheard():
+            frame, reading = self._opened()
+            sums = frame.mapInArrow(partial(summed, reading=reading, query=query), SUMS)
+            return _added_up(sums, self._lake.partitions, query.size)
+
+    def expect_sample(self, key: bytes) -> None:
+        """Nothing to prepare: a sample is drawn in a pass of its own."""
+
+    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+        """Return an engine over some of the rows, each in or out by a coin that `key` decides."""
+
+        def load() -> Held:
+            # Read anew, the table may come in another order: its rows then toss other coins.
+            secret = later_key(key, self._turn)
+            self._turn += 1
+            with unheard():
+                frame, reading = self._opened()
+                task = partial(drawn, reading=reading, halvings=halvings, key=secret)
+                return _together(frame.mapInArrow(task, SAMPLE).collect(), self.n_columns, ROW)
+
+        return NumpyEngine.holding(load, self.n_columns, ROW, os.cpu_count() or 1)
+
+    def _opened(self) -> tuple[Any, Reading]:
+        frame, reader = self._lake.opened(self._columns)
+        return frame, Reading(reader, self._columns, self._domain)
+
+
+class SparkUnitsEngine:
+    """Sums queries over all rows of each id together, wherever in the lake they lie.
+
+    On first use rows are brought to the grid and together by id, once, and kept by Spark, which is
+    told to let go of them when the engine is no longer used.
+
+    Parameters
+    ----------
+    lake : Lake
+        How Spark reads the table.
+    columns : sequence of str
+        The columns to cluster, in the order of the domain.
+    domain : Domain
+        What the user promises about the values.
+    unit : Unit
+        Whose rows count as one.
+    """
+
+    def __init__(self, lake: Lake, columns: Sequence[str], domain: Domain, unit: Unit) -> None:
+        self.n_columns = domain.center.size
+        self.unit = unit
+        self._lake = lake
+        self._columns = list(columns)
+        self._domain = domain
+        self._kept: Any = None
+
+    @guarded
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of what all units contribute to the query, as Python integers."""
+        task = partial(units_summed, n_columns=self.n_columns, unit=self.unit, query=query)
+        with unheard():
+            sums = self._by_unit().mapInArrow(task, SUMS)
+            return _added_up(sums, self._lake.partitions, query.size)
+
+    def expect_sample(self, key: bytes) -> None:
+        """Nothing to prepare: a unit's coin follows from its id."""
+
+    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+        """Return an engine over some of the units, each in or out by a coin that `key` decides."""
+
+        def load() -> Held:
+            task = partial(units_drawn, n_columns=self.n_columns, halvings=halvings, key=key)
+            with unheard():
+                cells = self._by_unit().mapInArrow(task, SAMPLE).collect()
+            return _together(cells, self.n_columns, self.unit)
+
+        return NumpyEngine.holding(load, self.n_columns, self.unit, os.cpu_count() or 1)
+
+    def _by_unit(self) -> Any:
+        if self._kept is None:
+            column = str(self.unit.column)
+            frame, reader = self._lake.opened([*self._columns, column])
+            reading = Reading(reader, self._columns, self._domain)
+            rows = frame.mapInArrow(
+                partial(brought_to_grid, reading=reading, column=column), GRID_ROWS
+            )
+            # With a number given, Spark neither joins nor splits parts: no unit is torn.
+            self._kept = rows.repartition(self._lake.partitions, "id").persist()
+            weakref.finalize(self, _release, self._kept).atexit = False
+        return self._kept
+
+
+def _release(frame: Any) -> None:
+    with suppress(Exception):  # the session may have ended before
+        frame.unpersist()
+
+
+def _added_up(sums: Any, partitions: int, size: int) -> list[int]:
+    """Add up one cell per task in a tree: many tasks, a few, the driver."""
+    few = sums.repartition(min(MERGERS, partitions)).mapInArrow(merged, SUMS)
+    return from_limbs((cell for (cell,) in few.collect()), size)
+
+
+def _together(cells: Iterable[Any], n_columns: int, unit: Unit) -> Held:
+    rows, starts, size = [np.empty((0, n_columns), np.int32)], [np.empty(0, np.int64)], 0
+    for packed, begins in cells:
+        rows.append(np.frombuffer(packed, np.int32).reshape(-1, n_columns))
+        if begins is not None:
+            starts.append(np.frombuffer(begins, np.int64) + size)
+        size += len(rows[-1])
+    together = np.concatenate(rows)
+    return Held(together) if unit.column is None else Held(together, np.concatenate(starts))

@@ -1,0 +1,140 @@
+"""Rows elsewhere: read as Arrow batches, once more for each query, in constant memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.domains.base import Domain
+from privclust.engines._summing import on_all_cores, total
+from privclust.engines.base import guarded
+from privclust.engines.memory import Held, NumpyEngine
+from privclust.engines.sampling import Reserve, heads, later_key, row_words
+from privclust.engines.units import PARCEL_ROWS, Parcel
+from privclust.queries.base import Count, Query
+from privclust.queries.unit import ROW
+from privclust.sources._reading import on_grid
+from privclust.sources.streams import Source
+
+RESERVE_BYTES = 2**26
+"""Rows set aside for a sample while another query is summed take no more memory than this."""
+
+
+class _Part(NamedTuple):
+    """What a batch adds to the sum; its rows that may be in the sample, with their words."""
+
+    sums: NDArray[np.object_]
+    n_read: int
+    words: NDArray[np.uint32]
+    rows: NDArray[np.int32]
+
+
+class ArrowEngine:
+    """Sums queries over a table that is read again for each of them; every row is a unit.
+
+    Parameters
+    ----------
+    source : Source
+        How to read it.
+    columns : sequence of str
+        The columns to cluster, in the order of the domain.
+    domain : Domain
+        What the user promises about the values.
+    threads : int, optional
+        Worker threads; by default one per core. The answer does not depend on it.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from privclust.domains.base import Ball
+    >>> from privclust.sources.streams import source_of
+    >>> source = source_of(lambda: pa.table({"age": [40, 50]}))
+    >>> ArrowEngine(source, ["age"], Ball([60.0], 60.0)).aggregate(Count())[0] // 2**26
+    2
+    """
+
+    unit = ROW
+
+    def __init__(
+        self, source: Source, columns: Sequence[str], domain: Domain, threads: int | None = None
+    ) -> None:
+        self.n_columns = domain.center.size
+        self._source = source
+        self._columns = list(columns)
+        self._domain = domain
+        self._threads = threads or os.cpu_count() or 1
+        self._key: bytes | None = None
+        self._reserve: Reserve | None = None
+        self._turn = 0
+
+    @guarded
+    def aggregate(self, query: Query) -> list[int]:
+        """Return the sum of the query's contributions over all rows, as Python integers."""
+        if self._turn or self._key is None:
+            return self._pass(query, None)
+        reserve = self._new_reserve(self._key, 0, RESERVE_BYTES // (4 * self.n_columns))
+        found = self._pass(query, reserve)
+        self._reserve = reserve
+        return found
+
+    def expect_sample(self, key: bytes) -> None:
+        """Set rows aside while the next query is summed, to save a sample from reading anew."""
+        self._key, self._reserve = key, None
+
+    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+        """Return an engine over some of the rows, each in or out by a coin that `key` decides."""
+
+        def drawn() -> Held:
+            reserve, self._reserve = self._reserve, None  # for one sample only
+            if key != self._key or reserve is None or reserve.halvings > halvings:
+                reserve = self._new_reserve(key, halvings, None)
+                self._pass(Count(), reserve)
+            return Held(reserve.drawn(halvings))
+
+        return NumpyEngine.holding(drawn, self.n_columns, ROW, self._threads)
+
+    def _new_reserve(self, key: bytes, halvings: int, capacity: int | None) -> Reserve:
+        # Read anew, the table may come in another order: its rows then toss other coins.
+        secret = later_key(key, self._turn)
+        self._turn += 1
+        return Reserve(secret, halvings, self.n_columns, capacity)
+
+    def _pass(self, query: Query, reserve: Reserve | None) -> list[int]:
+        """Read all rows once: add up the query, and fill the reserve."""
+
+        def work(batch: tuple[Any, int, int]) -> _Part:
+            cells, start, halvings = batch
+            if reserve is None:
+                words = np.empty(0, dtype=np.uint32)
+                chosen = np.zeros(cells.num_rows, dtype=bool)
+            else:
+                words = row_words(reserve.key, start, cells.num_rows)
+                chosen = heads(words, halvings)
+                words = words[chosen]
+            kept = []
+
+            def read() -> Iterator[Parcel]:
+                for begin in range(0, cells.num_rows, PARCEL_ROWS):
+                    rows = on_grid(self._domain, cells.slice(begin, PARCEL_ROWS), self._columns)
+                    kept.append(rows[chosen[begin : begin + PARCEL_ROWS]].astype(np.int32))
+                    yield Parcel(rows, None)
+
+            sums = total(query, ROW, read())
+            return _Part(sums, cells.num_rows, words, np.concatenate(kept))
+
+        found = np.zeros(query.size, dtype=object)
+        for part in on_all_cores(work, self._batches(reserve), self._threads):
+            found += part.sums
+            if reserve is not None:
+                reserve.add(*part[1:])
+        return [int(value) for value in found]
+
+    def _batches(self, reserve: Reserve | None) -> Iterator[tuple[Any, int, int]]:
+        start = 0
+        for cells in self._source.batches(self._columns):
+            yield cells, start, 0 if reserve is None else reserve.halvings
+            start += cells.num_rows

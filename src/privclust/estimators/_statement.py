@@ -1,0 +1,128 @@
+"""Statements of fits and profiles, put together from what was planned, measured and given."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from privclust.queries.participation import Attendance
+from privclust.errors import ParameterError
+from privclust.kernels.grid import UNIT
+from privclust.models.private_run import PrivateRun, Record
+from privclust.models.statement import (
+    Dependency,
+    Participation,
+    PublicPoints,
+    ReleaseLine,
+    Role,
+    Statement,
+)
+from privclust.privacy.curator import Curator, noise_is_real
+from privclust.privacy.plan import Plan
+from privclust.privacy.release import Release
+from privclust.queries.unit import Unit
+
+
+def run_of(
+    curator: Curator,
+    estimator: str,
+    unit: Unit,
+    record: Record | None,
+    n_rows: int | None = None,
+    noiseless: bool = False,
+) -> PrivateRun:
+    """Return what is to be stated of a run that has ended."""
+    plan: Plan = curator.plan
+    return PrivateRun(
+        curator.run,
+        estimator,
+        unit,
+        math.inf if noiseless else plan.budget.epsilon,
+        1.0 if noiseless else plan.budget.delta,
+        plan.reserve,
+        n_rows,
+        noise_of(curator.releases),
+        record,
+    )
+
+
+def noise_of(releases: tuple[Release, ...]) -> str:
+    """Say where the noise of some releases came from."""
+    return " and ".join(sorted({release.noise for release in releases}))
+
+
+def lines_of(releases: tuple[Release, ...], noiseless: bool) -> tuple[ReleaseLine, ...]:
+    """Return what a statement lists of each release."""
+    whole = sum(release.charge.mu2 for release in releases)
+    return tuple(
+        ReleaseLine(
+            release.slot,
+            release.query,
+            release.mechanism,
+            release.answer.size,
+            _sensitivity(release),
+            0.0 if noiseless else release.sigma / 2**release.halvings,
+            release.charge.mu2 / whole,
+            2**release.halvings,
+        )
+        for release in releases
+    )
+
+
+def dependencies_of(role: Role, model: Any) -> tuple[Dependency, ...]:
+    """Return what follows from a model depends on: its run, and what that depends on itself."""
+    statement: Statement = model.privacy_statement_
+    return (Dependency(role, statement.run), *statement.dependencies)
+
+
+def given_to(model: Any) -> tuple[tuple[Dependency, ...], tuple[PublicPoints, ...]]:
+    """Return what a fit was given to start from: runs of models, and points called public."""
+    runs: tuple[Dependency, ...] = ()
+    points: tuple[PublicPoints, ...] = ()
+    for name in ("init", "server_data"):
+        given = getattr(model, name, None)
+        if isinstance(given, np.ndarray):
+            points += (PublicPoints(name, len(given)),)
+        elif given is not None:
+            runs += dependencies_of("start", given)
+            points += given.privacy_statement_.public_points
+    return runs, points
+
+
+def participation_of(
+    attendance: tuple[Attendance, ...] | None, n_answers: int
+) -> Participation | None:
+    """Return who answered in a federation, where there was one."""
+    if attendance is None:
+        return None
+    earlier = n_answers - len(attendance)
+    if not attendance:
+        return Participation(0, 0, earlier)
+    fewest = min(attendance, key=lambda one: one.answered)
+    return Participation(fewest.answered, fewest.asked, earlier)
+
+
+def check_dependency(model: Any, unit: Unit, epsilon: float, role: str) -> None:
+    """Refuse to build a guarantee on a model that had no real noise, or protects another unit."""
+    statement: Statement = model.privacy_statement_
+    if not (statement.private or epsilon == math.inf or not noise_is_real()):
+        raise ParameterError(
+            f"{role} is NOT PRIVATE (noise: {statement.run.noise}), so what follows from it would "
+            "not be private either, whatever epsilon is. Fit it with a finite epsilon and without "
+            "privclust.testing."
+        )
+    if not statement.run.unit.protects_same(unit):
+        protected, wanted = statement.run.unit.ledger_name, unit.ledger_name
+        raise ParameterError(
+            f"{role} protects each {protected!r}, and this would protect each {wanted!r}: what "
+            "follows from both would guarantee neither. Set unit as the model was fitted, or fit "
+            "a model that protects the same unit."
+        )
+
+
+def _sensitivity(release: Release) -> float:
+    """Return the most one row can add to an answer, in the norm its noise is made for."""
+    charge = release.charge
+    return release.scale / UNIT * (charge.mu if release.mechanism == "gaussian" else charge.epsilon)

@@ -1,1 +1,0 @@
-"""Public mathematics on the integer grid of the unit ball; imports nothing else of privclust."""

@@ -1,0 +1,1 @@
+"""What a fit returns and what follows from it: models, statements, reports, exports."""

@@ -1,0 +1,119 @@
+"""Cells of a table as SQL numbers: bounded, missing ones replaced, as a domain says.
+
+Every function returns one expression for each feature of a column. Levels are compared as texts,
+days counted from 1970, logarithms computed where a fit reads them off a ruler.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from privclust.domains.base import Box
+from privclust.domains.mixed import OTHER, CategoryColumn, Column, DateColumn, Mixed, NumberColumn
+from privclust.errors import ParameterError
+
+Dialect = Literal["duckdb", "postgres", "spark"]
+_IS_NAN = {"duckdb": "isnan({})", "postgres": "{} = 'NaN'", "spark": "isnan({})"}
+_DOUBLE = {"duckdb": "DOUBLE", "postgres": "DOUBLE PRECISION", "spark": "DOUBLE"}
+_TEXT = {"duckdb": "VARCHAR", "postgres": "TEXT", "spark": "STRING"}
+_DAYS = {
+    "duckdb": "date_diff('day', DATE '1970-01-01', date_trunc('day', {}))",
+    "postgres": "FLOOR(EXTRACT(EPOCH FROM {}) / 86400)",
+    "spark": "unix_date(CAST(date_trunc('DAY', {}) AS DATE))",
+}
+"""None takes a column of texts for one of days: what they hold would be read in other ways."""
+_FLOATS = {
+    "duckdb": "typeof({}) IN ('DOUBLE', 'FLOAT')",
+    "spark": "typeof({}) IN ('double', 'float')",
+}
+"""Types whose whole numbers end in .0 as texts; those of PostgreSQL do not."""
+
+
+def features(domain: Box | Mixed, names: list[str], dialect: Dialect) -> list[str]:
+    """Return an expression for each feature of each column, in terms of the table ``given``.
+
+    Examples
+    --------
+    >>> features(Box([0.0], [120.0]), ["age"], "postgres")[0][:29]
+    'CASE WHEN given."age" IS NULL'
+    """
+    if isinstance(domain, Box):
+        sides = zip(names, domain.lower, domain.upper, strict=True)
+        return [
+            _number(NumberColumn(name, float(lower), float(upper)), dialect)
+            for name, lower, upper in sides
+        ]
+    return [one for column in domain.columns for one in _features(column, dialect)]
+
+
+def _features(column: Column, dialect: Dialect) -> list[str]:
+    if isinstance(column, CategoryColumn):
+        return _shares(column, dialect)
+    if isinstance(column, DateColumn):
+        days = _DAYS[dialect].format(_cell(column, dialect))
+        return [_within(column.as_number, days, f"{_cell(column, dialect)} IS NULL")]
+    return [_number(column, dialect)]
+
+
+def _number(column: NumberColumn, dialect: Dialect) -> str:
+    cell = _cell(column, dialect)
+    value = f"CAST({cell} AS {_DOUBLE[dialect]})"
+    return _within(column, value, f"{cell} IS NULL OR {_IS_NAN[dialect].format(value)}")
+
+
+def _within(column: NumberColumn, value: str, missing: str) -> str:
+    """Return a value between the bounds and on the scale of its column."""
+    lower, upper = column.lower, column.upper
+    bounded = f"LEAST(GREATEST({value}, {lower!r}), {upper!r})"
+    if column.transform != "none":
+        bounded = f"LOG10({bounded}{' + 1' if column.transform == 'log1p' else ''})"
+    # Halved before they are added, as a box does.
+    middle = lower / 2 + upper / 2 if column.transform == "none" else column.center[0]
+    return f"CASE WHEN {missing} THEN {float(middle)!r} ELSE {bounded} END"
+
+
+def _shares(column: CategoryColumn, dialect: Dialect) -> list[str]:
+    """Return for each level whether a cell has it, or equal shares if it has none."""
+    cell = _cell(column, dialect)
+    text = f"CAST({cell} AS {_TEXT[dialect]})"
+    missing = f"{cell} IS NULL"
+    if dialect in _FLOATS:
+        whole = f"regexp_replace({text}, '[.]0$', '')"
+        is_float = _FLOATS[dialect].format(cell)
+        missing = f"({missing} OR ({is_float} AND lower({text}) = 'nan'))"
+        text = f"CASE WHEN {is_float} THEN {whole} ELSE {text} END"
+    known = ", ".join(_literal(level, dialect) for level in column.levels)
+    equal = repr(1 / len(column.levels))
+    if OTHER not in column.levels:
+        missing = f"{missing} OR ({text}) NOT IN ({known})"
+    has = {level: f"({text}) = {_literal(level, dialect)}" for level in column.levels}
+    if OTHER in has:
+        has[OTHER] += f" OR ({text}) NOT IN ({known})"
+    return [
+        f"CASE WHEN {missing} THEN {equal} WHEN {condition} THEN 1.0 ELSE 0.0 END"
+        for condition in has.values()
+    ]
+
+
+def _cell(column: Column, dialect: Dialect) -> str:
+    return f"given.{quoted(column.name, dialect)}"
+
+
+def quoted(name: str, dialect: Dialect) -> str:
+    """Return the name of a column or a table as SQL."""
+    mark = "`" if dialect == "spark" else '"'
+    return mark + name.replace(mark, mark * 2) + mark
+
+
+def _literal(text: str, dialect: Dialect) -> str:
+    if "\x00" in text:
+        raise ParameterError(
+            "a level has the character NUL, which texts in SQL have not. Label rows by predict."
+        )
+    if dialect == "spark":
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    escaped = text.replace("'", "''")
+    if dialect == "postgres" and "\\" in text:
+        # What a backslash means in a plain text depends on a setting of the server.
+        return "E'" + escaped.replace("\\", "\\\\") + "'"
+    return f"'{escaped}'"

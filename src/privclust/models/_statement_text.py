@@ -1,0 +1,221 @@
+"""A statement in words. Each sentence follows from the record; none is typed in by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from privclust.domains.bounds import PRIVATE_RELEASE, UNSTATED
+from privclust.models.composition import describe_run
+from privclust.models.formatting import percent_up, rounded_down, rounded_up
+from privclust.queries.unit import Unit
+
+if TYPE_CHECKING:
+    from privclust.models.statement import Participation, ReleaseLine, Statement
+
+ALWAYS_NOT_COVERED = (
+    "names, number and types of the columns",
+    "labels and distances that predict and transform compute for protected rows",
+    "bounds chosen after looking at the rows",
+    "what was done to the rows before (scaling, filters, joins, removed duplicates): a step that "
+    "looked at other rows lets one row change many",
+    "running time and memory",
+    "other fits of the same rows that no common ledger recorded",
+)
+ROLES = {"start": "started from", "clusters": "grouped by the clusters of"}
+
+
+def text(statement: Statement) -> str:
+    """Return all of it, for whoever signs."""
+    run = statement.run
+    return "\n".join(
+        [
+            f"{statement.subject}.",
+            *_guarantee(statement),
+            f"Neighbours: {statement.adjacency}",
+            f"Number of rows: {n_rows(statement)}",
+            f"Bounds: {statement.bounds_origin}.",
+            *(
+                f"Public by the user's word: {points.count} points ({points.parameter})."
+                for points in statement.public_points
+            ),
+            f"Noise: {run.noise}. Ledger: {_recorded(statement)}. privclust {statement.version}.",
+            f"Learned from the rows in this run ({len(statement.releases)} answers; "
+            f"{_rest(statement)}):",
+            *(_line(release, run.unit) for release in statement.releases),
+            *_sampled(statement),
+            "Not covered: " + "; ".join(statement.not_covered) + ".",
+        ]
+    )
+
+
+def subject(statement: Statement) -> str:
+    """Say what was released."""
+    columns = statement.columns
+    if statement.kind == "profile":
+        assert not isinstance(columns, int)
+        listed = ", ".join(map(repr, columns))
+        return (
+            f"Profile of the {statement.n_clusters} clusters of {statement.estimator} by {listed}"
+        )
+    listed = "" if isinstance(columns, int) else f" ({', '.join(map(repr, columns))})"
+    count = columns if isinstance(columns, int) else len(columns)
+    found = f"{statement.estimator}, {statement.n_clusters} clusters, {count} columns{listed}"
+    if statement.kind == "refit":
+        return f"{found}; from the coreset of another fit, at no further cost"
+    return found
+
+
+def n_rows(statement: Statement) -> str:
+    """Say how the number of rows was treated."""
+    if not statement.private and statement.run.epsilon == math.inf:
+        return "not protected."
+    if statement.kind != "profile" and not statement.composed.typed_rows:
+        return "protected; a noisy count is among the answers."
+    return statement.composed.n_rows
+
+
+def factor(epsilon: float) -> str:
+    """Return how much more likely an outcome may become, rounded up."""
+    return rounded_up(math.exp(epsilon), 3) if epsilon < 700 else "more than 1e+300"
+
+
+def adjacency(unit: Unit) -> str:
+    """Say which two tables are compared."""
+    if unit.whole:
+        return (
+            "two federations of the same clients, in one of which one client has no rows. No "
+            f"client's vector may be longer than those of {unit.rows} row(s)."
+        )
+    tables, where, each = "tables", "", ""
+    if unit.silos:
+        clients = "one client" if unit.silos == 1 else f"each of up to {unit.silos} clients"
+        tables, where, each = "federations", f" at {clients}", " at each client"
+    if unit.column is None:
+        return f"two {tables} of the same columns, one of which has one row more{where}."
+    return (
+        f"two {tables} of the same columns, one of which has all rows of one {unit.column!r} more"
+        f"{where}, however many. Rows without one count as one {unit.column!r}"
+        f"{each or ' together'}. None may add more to an answer than {unit.rows} row(s) may{each}."
+    )
+
+
+def not_covered(statement: Statement) -> tuple[str, ...]:
+    """List what the guarantee does not speak of."""
+    listed = [_several(statement.run.unit)]
+    if statement.participation is not None:
+        listed += _federated(statement.participation)
+    listed += ALWAYS_NOT_COVERED
+    if statement.bounds_origin == UNSTATED:
+        listed.append(
+            "whether the bounds were taken from the rows, since nobody stated their origin"
+        )
+    if statement.public_points:
+        listed.append("whether the points that the user calls public are public")
+    if statement.bounds_origin == PRIVATE_RELEASE:
+        listed.append("what the private release that the bounds come from has cost")
+    return (*listed, *statement.composed.not_covered)
+
+
+def _guarantee(statement: Statement) -> list[str]:
+    composed = statement.composed
+    if not composed.private:
+        noise = " and ".join(dict.fromkeys(run.noise for run in composed.runs))
+        return [
+            f"NOT PRIVATE. Noise: {noise}. Nothing here protects anybody; use it on public rows "
+            "only."
+        ]
+    lines = [
+        f"Guarantee: adding or removing any one {_one(statement.run.unit)} makes no outcome more "
+        f"than {factor(composed.epsilon)} times as likely, up to a remainder of "
+        f"delta: epsilon = {rounded_up(composed.epsilon)}, delta = {rounded_up(composed.delta)} "
+        f"(accounted as {rounded_up(statement.mu)}-Gaussian DP). {composed.strength}"
+    ]
+    if statement.dependencies:
+        lines += [
+            f"That is the guarantee of {len(composed.runs)} runs on the rows together, because "
+            "this one follows from the others:",
+            f"  this run: {describe_run(statement.run)}",
+            *(f"  {ROLES[one.role]} {describe_run(one.run)}" for one in statement.dependencies),
+        ]
+    return lines
+
+
+def _rest(statement: Statement) -> str:
+    """Say what everything else in the object follows from."""
+    others = []
+    if statement.dependencies:
+        others.append("the other runs")
+    if statement.public_points:
+        others.append("the public points")
+    if statement.bounds_origin == PRIVATE_RELEASE:
+        others.append("the bounds")
+    return "all else follows from these " + (f"and {' and '.join(others)}" if others else "alone")
+
+
+def _one(unit: Unit) -> str:
+    return unit.quoted if unit.column is None else f"{unit.quoted} with all its rows"
+
+
+def _recorded(statement: Statement) -> str:
+    record = statement.record
+    if record is None:
+        return "unrecorded; nothing here stops further fits of the same rows, which add to epsilon"
+    return (
+        f"data set {record.dataset!r}, whose fits together keep epsilon = "
+        f"{rounded_up(record.epsilon)}, delta = {rounded_up(record.delta)}; run "
+        f"{statement.run.name}, last entry {record.head}"
+    )
+
+
+def _line(release: ReleaseLine, unit: Unit) -> str:
+    one = unit.quoted
+    slot, query = (repr(name)[1:-1] for name in (release.slot, release.query))
+    asked = f"  {slot}: {query}, {release.coordinates} number(s)"
+    if release.one_row_in > 1:
+        asked += f", of one {one} in {release.one_row_in} at random"
+    if release.sigma == 0:
+        return f"{asked}, no noise"
+    return (
+        f"{asked}, {release.mechanism} noise of standard deviation "
+        f"{rounded_down(release.sigma)} where one {one} adds at most "
+        f"{rounded_up(release.sensitivity)}, {percent_up(release.share)} of this run"
+    )
+
+
+def _sampled(statement: Statement) -> list[str]:
+    if all(release.one_row_in == 1 for release in statement.releases):
+        return []
+    return [
+        "Those asked at random are a secret sample, for speed; no credit is taken for it: all are "
+        "protected alike."
+    ]
+
+
+def _several(unit: Unit) -> str:
+    if unit.whole:
+        return "people with rows at several clients, who are protected less than one client is"
+    more = f", or with rows at more than {unit.silos} client(s)" if unit.silos else ""
+    if unit.column is None:
+        return f"people with several rows{more}, who are protected less than one row is"
+    return (
+        f"people with several values of {unit.column!r}{more}, who are protected less than one is"
+    )
+
+
+def _federated(participation: Participation) -> list[str]:
+    taking_part = []
+    if participation.asked:
+        taking_part.append(
+            f"{participation.answered} of {participation.asked} clients or more answered each "
+            "question"
+        )
+    if participation.earlier:
+        # Answers that a ledger had stored: who gave them is not stored.
+        taking_part.append(
+            f"not counting {participation.earlier} answered before the fit was resumed"
+        )
+    return [
+        "what the server of the federation sees, which are exact sums of each client",
+        f"who takes part ({', '.join(taking_part)})",
+    ]

@@ -1,0 +1,51 @@
+"""Ordinary k-means on public weighted points; starts are free, so it takes many."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from privclust.kernels.grid import FloatArray
+
+
+class WeightedClusters(NamedTuple):
+    """Centres, and the weight that fell to each."""
+
+    centers: FloatArray
+    sizes: FloatArray
+
+
+def weighted_kmeans(
+    points: FloatArray,
+    weights: FloatArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    starts: int = 10,
+) -> WeightedClusters:
+    """Cluster points by weight; where fewer than k have any, the next in rank join unweighted.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [0.1], [1.0], [5.0]])
+    >>> found = weighted_kmeans(points, np.array([1, 1, 2, 0]), 2, np.random.default_rng(0))
+    >>> sorted(found.centers.ravel().round(2).tolist()), found.sizes.sum().item()
+    ([0.05, 1.0], 4.0)
+    """
+    ranked = np.argsort(-weights, kind="stable")
+    chosen = ranked[: max(n_clusters, int(np.count_nonzero(weights > 0)))]
+    points, weights = points[chosen], np.maximum(weights[chosen], 0.0)
+    # A weight of exactly zero would let k-means leave that point out of its first centres.
+    fit_weights = np.maximum(weights, weights.max(initial=1.0) * 1e-12)
+    model = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
+    # One thread: sums then have one order, so a seed gives the same centres on any machine, and
+    # on tables of this size idle threads cost more than they gain.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = model.fit_predict(points, sample_weight=fit_weights)
+    sizes = np.bincount(labels, weights, n_clusters).astype(np.float64)
+    return WeightedClusters(model.cluster_centers_, sizes)

@@ -1,0 +1,84 @@
+"""The model: what a fit releases, and what files, reports, comparisons and exports take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from privclust.domains.base import Domain
+from privclust.kernels.grid import FloatArray
+from privclust.models.clustering import Coreset
+from privclust.models.statement import Statement
+from privclust.privacy.release import Release
+from privclust.queries.participation import Attendance
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterModel:
+    """Everything that a fit released, and what is public about its table.
+
+    An estimator holds one as ``model_`` and shows its fields with a trailing underscore.
+
+    Attributes
+    ----------
+    estimator : str
+        Name of the estimator's class.
+    parameters : mapping
+        What the estimator was given, without paths, tables and other models.
+    domain : Domain
+        Where values lie, as the user declared it.
+    n_features_in : int
+        Number of columns of the table.
+    feature_names_in : tuple of str or None
+        Names of the columns, where the table has any.
+    n_rows : int
+        The number of rows that was typed, or the noisy count.
+    cluster_centers : array of shape (n_clusters, n_coordinates)
+        Noisy centres in the user's units, the largest cluster first.
+    cluster_sizes : array of shape (n_clusters,)
+        Noisy numbers of rows.
+    releases : tuple of Release
+        Everything that was learned from the rows.
+    privacy_statement : Statement
+        The privacy guarantee.
+    center_stderr : array of shape (n_clusters, n_coordinates), optional
+        Standard errors of the centres, by the noise alone.
+    size_stderr : array of shape (n_clusters,), optional
+        Standard errors of the sizes.
+    cluster_radii : array of shape (n_clusters,), optional
+        Root mean square distances of rows to their centre, in radii of the domain.
+    coreset : Coreset, optional
+        Weighted points, in the user's units, that stand for all rows.
+    participation : tuple of Attendance, optional
+        With a federation, how many clients took part in each query.
+    """
+
+    estimator: str
+    parameters: Mapping[str, object]
+    domain: Domain
+    n_features_in: int
+    feature_names_in: tuple[str, ...] | None
+    n_rows: int
+    cluster_centers: FloatArray
+    cluster_sizes: FloatArray
+    releases: tuple[Release, ...]
+    privacy_statement: Statement
+    center_stderr: FloatArray | None = None
+    size_stderr: FloatArray | None = None
+    cluster_radii: FloatArray | None = None
+    coreset: Coreset | None = None
+    participation: tuple[Attendance, ...] | None = None
+
+
+class FittedEstimator(Protocol):
+    """Anything that holds a model."""
+
+    @property
+    def model_(self) -> ClusterModel:
+        """What its fit released."""
+
+
+def model_of(fitted: ClusterModel | FittedEstimator) -> ClusterModel:
+    """Return the model of a fitted estimator, or the model itself."""
+    return fitted if isinstance(fitted, ClusterModel) else fitted.model_

@@ -1,0 +1,78 @@
+"""The outcome of an algorithm, in the unit ball."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privclust.kernels.grid import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """How far noise may have moved what was released, and how wide clusters are.
+
+    Attributes
+    ----------
+    center_stderr : array of shape (k,)
+        Standard error of each coordinate of a centre.
+    size_stderr : array of shape (k,)
+        Standard error of a size.
+    radii : array of shape (k,)
+        Root mean square distances of rows to their centre, clipped and noisy.
+    """
+
+    center_stderr: FloatArray
+    size_stderr: FloatArray
+    radii: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Coreset:
+    """A few weighted points that stand for all rows.
+
+    Attributes
+    ----------
+    points : array of shape (M, d)
+        Where they lie.
+    weights : array of shape (M,)
+        Noisy numbers of rows each stands for.
+    precision : Precision
+        Of the weights, in rows, and of the points, in radii of the domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> len(model.coreset_.points) == len(model.coreset_.weights)
+    True
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    precision: Precision
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """Centres and sizes that follow from Releases.
+
+    Attributes
+    ----------
+    centers : array of shape (k, d)
+        Points of the unit ball.
+    sizes : array of shape (k,)
+        Noisy numbers of rows nearest to each centre.
+    n_rows : int
+        The typed number of rows, or the noisy count.
+    precision : Precision, optional
+        Where the algorithm knows it.
+    coreset : Coreset, optional
+        Where the algorithm makes one.
+    """
+
+    centers: FloatArray
+    sizes: FloatArray
+    n_rows: int
+    precision: Precision | None = None
+    coreset: Coreset | None = None

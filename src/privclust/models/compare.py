@@ -1,0 +1,180 @@
+"""Two models beside each other: which clusters are the same, and how far they moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import chi2
+
+from privclust.domains._places import in_ball
+from privclust.errors import ColumnError
+from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._cells import coordinate_names
+from privclust.models._number_text import with_error
+from privclust.models.suppression import reported
+
+CHANCE = 1e-3
+"""How often some cluster of two models seems to have moved though none has."""
+SHOWN_COLUMNS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Clusters of one model and their counterparts in another.
+
+    Attributes
+    ----------
+    pairs : array of shape (m, 2)
+        A cluster before and the cluster after that is matched to it: one to one, so that all
+        together move least. With different numbers of clusters some have no counterpart.
+    names : list of str
+        What the coordinates are called.
+    shifts, shift_stderr : array of shape (m, d)
+        Centre after less centre before, in your own units, and its standard error from noise.
+    size_shifts, size_stderr : array of shape (m,)
+        The same of the sizes.
+    distances : array of shape (m,)
+        How far centres moved, in radii of the domain.
+    moved : array of shape (m,)
+        Whether a centre moved farther than noise and the chance of which rows came explain.
+        A thousandth of comparisons say so of some cluster though none moved. Clusters that a
+        report would leave out for their size never did.
+    gone, new : tuple of int
+        Clusters without a counterpart, before and after.
+
+    Examples
+    --------
+    `compare` shows one.
+    """
+
+    pairs: IntArray
+    names: list[str]
+    shifts: FloatArray
+    shift_stderr: FloatArray
+    size_shifts: FloatArray
+    size_stderr: FloatArray
+    distances: FloatArray
+    moved: NDArray[np.bool_]
+    gone: tuple[int, ...]
+    new: tuple[int, ...]
+
+    def __str__(self) -> str:
+        telling = np.argsort(-np.abs(self.shifts).max(axis=0, initial=0.0), kind="stable")
+        shown = np.sort(telling[:SHOWN_COLUMNS])
+        rows = [["clusters", "size", *(self.names[place] for place in shown), ""]]
+        for place, (before, after) in enumerate(self.pairs):
+            rows.append(
+                [
+                    f"{before} -> {after}",
+                    with_error(self.size_shifts[place], self.size_stderr[place]),
+                    *(
+                        with_error(self.shifts[place, column], self.shift_stderr[place, column])
+                        for column in shown
+                    ),
+                    "moved" if self.moved[place] else "",
+                ]
+            )
+        rows += [[f"{cluster} -> ", "gone"] for cluster in self.gone]
+        rows += [[f"  -> {cluster}", "new"] for cluster in self.new]
+        filled = [[*row, *[""] * (len(rows[0]) - len(row))] for row in rows]
+        widths = [max(map(len, column)) for column in zip(*filled, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in filled
+        )
+
+
+def compare(before: Any, after: Any) -> Comparison:
+    """Match the clusters of two fitted models of the same columns, and say how far they moved.
+
+    Nothing is read and nothing is spent. Where clusters shade into each other, two fits may draw
+    their borders differently; that looks like a move, and is one of the borders only.
+
+    Parameters
+    ----------
+    before, after : fitted estimators
+        Two models of the same columns, such as last year's and this year's.
+
+    Examples
+    --------
+    >>> from privclust import PrivateKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> def fitted(*centers):
+    ...     rows = np.vstack([rng.normal(center, 1.0, (9000, 2)) for center in centers])
+    ...     return PrivateKMeans(2, delta=1e-6, bounds=(0, 100), random_state=0).fit(rows)
+    >>> found = compare(fitted(20, 60), fitted(20, 70))
+    >>> bool(found.moved[found.distances.argmax()]), found.shifts.max().round(-1).item()
+    (True, 10.0)
+    """
+    names = coordinate_names(before)
+    if names != coordinate_names(after):
+        raise ColumnError(
+            "the two models have different columns, so their centres cannot be compared. Compare "
+            "models that were fitted to the same columns in the same order."
+        )
+    start, end = (in_ball(before.domain_, model.cluster_centers_) for model in (before, after))
+    pairs = matched(start, end)
+    one, other = pairs.T
+    shifts = after.cluster_centers_[other] - before.cluster_centers_[one]
+    return Comparison(
+        pairs,
+        names,
+        shifts,
+        _together(before, after, "center_stderr_", one, other),
+        after.cluster_sizes_[other] - before.cluster_sizes_[one],
+        _together(before, after, "size_stderr_", one, other),
+        np.linalg.norm(end[other] - start[one], axis=1),
+        moved(before, after, one, other, CHANCE / max(1, len(pairs))),
+        _without(one, len(before.cluster_centers_)),
+        _without(other, len(after.cluster_centers_)),
+    )
+
+
+def matched(before: FloatArray, after: FloatArray) -> IntArray:
+    """Pair points one to one, so that their squared distances add up to least (Hungarian)."""
+    squares = ((before[:, None] - after) ** 2).sum(axis=2)
+    return np.column_stack(linear_sum_assignment(squares)).astype(np.int64)
+
+
+def _together(before: Any, after: Any, name: str, one: IntArray, other: IntArray) -> FloatArray:
+    """Return standard errors of differences; NaN where a model does not know its own."""
+    errors = []
+    for model, chosen in ((before, one), (after, other)):
+        like = model.cluster_centers_ if name == "center_stderr_" else model.cluster_sizes_
+        errors.append(getattr(model, name, np.full(like.shape, np.nan))[chosen])
+    return np.asarray(np.hypot(*errors))
+
+
+def moved(
+    before: Any, after: Any, one: IntArray, other: IntArray, chance: float
+) -> NDArray[np.bool_]:
+    """Test each cluster's shift against its noise and against the scatter of a mean of rows.
+
+    `chance` is how often an unmoved cluster may seem to have moved.
+    """
+    shifts = after.cluster_centers_[other] - before.cluster_centers_[one]
+    d = shifts.shape[1]
+    variance = _together(before, after, "center_stderr_", one, other) ** 2
+    for model, chosen in ((before, one), (after, other)):
+        if not hasattr(model, "cluster_radii_"):
+            continue
+        rows = np.maximum(model.cluster_sizes_[chosen], 1.0)
+        radii = np.maximum(model.cluster_radii_[chosen], np.median(model.cluster_radii_))
+        variance += (radii**2 / (d * rows))[:, None] * _unit_lengths(model, chosen) ** 2
+    statistic = (shifts**2 / np.where(variance > 0, variance, 1e-300)).sum(axis=1)
+    certain = reported(before)[one] & reported(after)[other]
+    return np.asarray((statistic > chi2.isf(chance, d)) & certain)
+
+
+def _unit_lengths(model: Any, chosen: IntArray) -> FloatArray:
+    """Return what a radius of the domain is worth at each centre, in the user's units."""
+    slopes = getattr(model.domain_, "slopes", np.ones_like)
+    return np.asarray(slopes(model.cluster_centers_[chosen]) * model.domain_.spread)
+
+
+def _without(paired: IntArray, count: int) -> tuple[int, ...]:
+    return tuple(sorted(set(range(count)) - set(paired.tolist())))

@@ -1,0 +1,257 @@
+"""What several runs on the same rows guarantee together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from scipy.special import ndtr, ndtri
+
+from privclust.errors import ParameterError, shown
+from privclust.models.formatting import percent_up, rounded_up
+from privclust.models.private_run import PrivateRun
+from privclust.privacy.accounting import Spend, epsilon_of_spend
+from privclust.queries.unit import Unit
+from privclust.tracebacks import clears_frames
+
+FALSE_ALARMS = 0.05
+"""How often the test whose power is stated may take an absent unit for a present one."""
+WEAK = 8.0
+"""Above this epsilon a guarantee says little, and every page says so."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Runs on the same rows, each once, and what they guarantee together to one unit.
+
+    Attributes
+    ----------
+    runs : tuple of PrivateRun
+        All of them, none twice.
+
+    Examples
+    --------
+    `compose` shows one.
+    """
+
+    runs: tuple[PrivateRun, ...]
+
+    @classmethod
+    def of(cls, runs: Iterable[PrivateRun]) -> Composition:
+        """Return the composition of `runs`; one that comes up again counts once."""
+        distinct: dict[str, PrivateRun] = {}
+        for run in runs:
+            known = distinct.setdefault(run.name, run)
+            if not run.is_same(known):
+                raise ParameterError(
+                    f"run {run.name} is described in two ways, so one of these objects was "
+                    "changed. Take them from where they were first written."
+                )
+            first = next(iter(distinct.values()))
+            if not run.unit.protects_same(first.unit):
+                raise ParameterError(
+                    f"run {first.name} ({first.estimator}) protects each "
+                    f"{first.unit.ledger_name!r}, run {run.name} ({run.estimator}) each "
+                    f"{run.unit.ledger_name!r}: together they guarantee nothing that could be "
+                    "stated. Fit both with the same unit."
+                )
+        return cls(tuple(distinct.values()))
+
+    @property
+    def private(self) -> bool:
+        """Whether every run had real noise."""
+        return all(run.private for run in self.runs)
+
+    @property
+    def unit(self) -> Unit:
+        """Whose data is protected."""
+        return self.runs[0].unit
+
+    @cached_property
+    def cost(self) -> Spend:
+        """The most that all releases of all runs could cost."""
+        return sum((run.reserved for run in self.runs), Spend())
+
+    @property
+    def delta(self) -> float:
+        """The largest delta of the runs, at which the epsilon of all is read."""
+        return max(run.delta for run in self.runs) if self.private else 1.0
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The epsilon of all runs together, rounded up."""
+        if not self.private:
+            return math.inf
+        if len(self.runs) == 1:
+            return self.runs[0].epsilon
+        return self._epsilon_of([run.reserved for run in self.runs])
+
+    @property
+    def typed_rows(self) -> tuple[int, ...]:
+        """The numbers of rows that the user typed, smallest first."""
+        return tuple(sorted({run.n_rows for run in self.runs if run.n_rows is not None}))
+
+    @cached_property
+    def replacing_epsilon(self) -> float | None:
+        """With a typed number of rows that is exact: the epsilon for replacing one unit."""
+        if not self.private or not self.typed_rows:
+            return None
+        return self._epsilon_of([_of_two(run.reserved) for run in self.runs])
+
+    @cached_property
+    def power(self) -> float:
+        """The power of the best test for one unit, at 5 % false alarms, rounded up.
+
+        With a typed number of rows: of the best test for which of two units is there.
+        """
+        if not self.private:
+            return 1.0
+        return best_power(_of_two(self.cost) if self.typed_rows else self.cost)
+
+    @property
+    def weak(self) -> bool:
+        """Whether the guarantee says little: epsilon is above 8, or there is no noise."""
+        return max(self.epsilon, self.replacing_epsilon or 0.0) > WEAK
+
+    @property
+    def strength(self) -> str:
+        """What the guarantee means to somebody who looks for one unit, in words."""
+        loss = max(self.epsilon, self.replacing_epsilon or 0.0)
+        return describe_strength(loss, self.power, self.unit.quoted)
+
+    @property
+    def n_rows(self) -> str:
+        """How the numbers of rows were treated, in words."""
+        if not self.typed_rows:
+            return "protected."
+        said = (
+            f"{' and '.join(map(str, self.typed_rows))}, typed by the user and used as a constant. "
+            f"If it is exact, the guarantee is for replacing one {self.unit.quoted} instead"
+        )
+        if self.replacing_epsilon is None:
+            return f"{said}."
+        return f"{said}, at epsilon = {rounded_up(self.replacing_epsilon)} and the same delta."
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the guarantee of several runs does not speak of, besides that of each."""
+        if len(self.runs) == 1:
+            return ()
+        return (
+            "an epsilon that was chosen after looking at an earlier run: for such choices only the "
+            "total of a common ledger holds",
+        )
+
+    def _epsilon_of(self, costs: list[Spend]) -> float:
+        """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
+        pure = [cost for cost in costs if cost.pure is not None]
+        others = [cost for cost in costs if cost.pure is None]
+        together = epsilon_of_spend(sum(costs, Spend()), self.delta)
+        if not pure or not others:
+            return together
+        apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), self.delta)
+        return min(together, apart)
+
+    def __str__(self) -> str:
+        if not self.private:
+            return "NOT PRIVATE: one of these runs had no real noise, so nobody is protected."
+        lines = [
+            f"{_runs(len(self.runs))}: epsilon = {rounded_up(self.epsilon)}, delta = "
+            f"{rounded_up(self.delta)}, for adding or removing any one "
+            f"{self.unit.quoted}. {self.strength}",
+            *(f"  {describe_run(run)}" for run in self.runs),
+            f"Number of rows: {self.n_rows}",
+            *(f"Not covered: {item}." for item in self.not_covered),
+        ]
+        return "\n".join(lines)
+
+
+@clears_frames
+def compose(*released: Any) -> Composition:
+    """Return what models and profiles of the same rows guarantee together.
+
+    Their runs, and all runs that they follow from, are composed, each once: a fit and its profile,
+    several profiles, the models of a series. No row is read.
+
+    Parameters
+    ----------
+    *released : fitted estimator, Profile or Statement
+        What was released, or is going to be; of one unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> rows = np.zeros((1000, 2))
+    >>> models = [PrivateKMeans(2, delta=1e-6, radius=1.0).fit(rows) for _ in range(4)]
+    >>> together = compose(*models)
+    >>> round(together.epsilon, 2), together.delta, len(together.runs)
+    (2.12, 1e-06, 4)
+    """
+    statements = []
+    for one in released:
+        one = getattr(one, "privacy_statement_", getattr(one, "privacy_statement", one))
+        if not hasattr(one, "composed"):
+            raise ParameterError(
+                f"compose takes fitted models, profiles and statements, got {shown(one)}. Fit it "
+                "first, or load it with privclust.load or privclust.load_profile."
+            )
+        statements.append(one)
+    if not statements:
+        raise ParameterError("compose needs at least one model, profile or statement.")
+    return Composition.of(run for statement in statements for run in statement.composed.runs)
+
+
+def best_power(cost: Spend) -> float:
+    """Return the power of the best test for one unit, at 5 % false alarms, rounded up.
+
+    The proof is in docs/proofs/accounting.md, section 6.
+
+    Examples
+    --------
+    >>> from privclust.privacy.accounting import Budget
+    >>> round(best_power(Budget(1.0, 1e-6).capacity), 4)
+    0.0795
+    """
+    gaussian = math.exp(2 * cost.slack) * float(ndtr(ndtri(FALSE_ALARMS) + cost.mu)) + cost.tail
+    powers = [1.0, gaussian * (1 + 2.0**-34)]
+    if cost.pure is not None:
+        factor = math.exp(cost.epsilon)
+        powers += [factor * FALSE_ALARMS, 1 - (1 - FALSE_ALARMS) / factor]
+    return min(powers)
+
+
+def describe_strength(epsilon: float, power: float, unit: str = "row") -> str:
+    """Say what a guarantee means to somebody who looks for one `unit`."""
+    found = (
+        f"At {100 * FALSE_ALARMS:g} % false alarms, no test for one {unit} finds it in more than "
+        f"{percent_up(power)} of cases."
+    )
+    if epsilon <= WEAK:
+        return found
+    return (
+        f"{found} This guarantee says little, because its epsilon is above {WEAK:g}: do not rely "
+        "on it alone."
+    )
+
+
+def describe_run(run: PrivateRun) -> str:
+    """Return what one run guarantees and where it is recorded, in words."""
+    where = "unrecorded" if run.record is None else f"data set {run.record.dataset!r}"
+    return (
+        f"{run.estimator}, run {run.name} ({where}): epsilon = {rounded_up(run.epsilon)}, delta = "
+        f"{rounded_up(run.delta)}"
+    )
+
+
+def _of_two(cost: Spend) -> Spend:
+    """Return what the same releases cost one unit that leaves and one that comes in its place."""
+    pure = None if cost.pure is None else 2 * cost.pure
+    return Spend(4 * cost.quanta, 8 * cost.slack, 2 * cost.tail, pure)
+
+
+def _runs(count: int) -> str:
+    return "one run" if count == 1 else f"{count} runs together"

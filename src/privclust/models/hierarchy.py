@@ -1,0 +1,106 @@
+"""Which clusters belong together: released centres, merged two by two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privclust.domains._places import in_ball, in_units
+from privclust.errors import ParameterError, shown
+from privclust.kernels.distances import squared_gaps
+from privclust.kernels.grid import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Clusters and what they merge to, the nearest first (Ward's rule, by noisy sizes).
+
+    Attributes
+    ----------
+    linkage : array of shape (k - 1, 4)
+        One line a merge, as SciPy has it: its two parts, its height, and of how many clusters it
+        is made. Parts below k are clusters of the model, k + i is what merge i made. The height is
+        what the merge adds to the root mean square distance, in radii of the domain, if it alone
+        were made.
+    sizes : array of shape (2k - 1,)
+        Noisy numbers of rows: of the clusters, then of the merges.
+    centers : array of shape (2k - 1, d)
+        In your own units: of the clusters, then of the merges.
+
+    Examples
+    --------
+    >>> from privclust import PrivateKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.vstack([rng.normal(center, 1.0, (9000, 2)) for center in (10, 20, 80)])
+    >>> model = PrivateKMeans(3, delta=1e-6, bounds=(0, 100), random_state=0).fit(rows)
+    >>> tree = model.hierarchy()
+    >>> groups = tree.cut(2)[np.argsort(model.cluster_centers_[:, 0])]
+    >>> bool(groups[0] == groups[1] != groups[2])
+    True
+    """
+
+    linkage: FloatArray
+    sizes: FloatArray
+    centers: FloatArray
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters the model has."""
+        return len(self.linkage) + 1
+
+    def cut(self, n_clusters: int) -> IntArray:
+        """Return each cluster's group when `n_clusters` groups are left, group 0 the largest."""
+        k = self.n_clusters
+        if not 1 <= n_clusters <= k:
+            raise ParameterError(
+                f"n_clusters must lie between 1 and {k}, the clusters of the model; got "
+                f"{shown(n_clusters)}. More clusters are what refit is for."
+            )
+        group = np.arange(2 * k - 1)
+        for made, (one, other) in enumerate(self.linkage[: k - n_clusters, :2], k):
+            group[np.isin(group, group[[int(one), int(other)]])] = made
+        _, numbers = np.unique(group[:k], return_inverse=True)
+        together = np.bincount(numbers, self.sizes[:k])
+        rank = np.argsort(np.argsort(-together, kind="stable"), kind="stable")
+        return np.asarray(rank[numbers], dtype=np.int64)
+
+    def __str__(self) -> str:
+        lines = [f"{'merge':>5}  {'parts':<12}{'size':>12}{'height':>10}"]
+        for number, (one, other, height, _) in enumerate(self.linkage, self.n_clusters):
+            parts = f"{int(one)} + {int(other)}"
+            lines.append(f"{number:>5}  {parts:<12}{self.sizes[number]:>12,.0f}{height:>10.4f}")
+        return "\n".join(lines)
+
+
+def hierarchy(model: Any) -> Hierarchy:
+    """Merge the centres of a fitted model two by two, each time those that cost least."""
+    points, k = in_ball(model.domain_, model.cluster_centers_), len(model.cluster_centers_)
+    sizes = np.maximum(model.cluster_sizes_, 1.0)
+    # An empty cluster would merge with any other for nothing; one of a row goes to the nearest.
+    whole = float(sizes.sum())
+    points = np.vstack([points, np.zeros((k - 1, points.shape[1]))])
+    sizes = np.concatenate([sizes, np.zeros(k - 1)])
+    leaves = np.ones(2 * k - 1)
+    there = list(range(k))
+    linkage = np.zeros((k - 1, 4))
+    for step in range(k - 1):
+        one, other, cost = _cheapest(points, sizes, there)
+        made = k + step
+        sizes[made] = sizes[one] + sizes[other]
+        points[made] = (sizes[one] * points[one] + sizes[other] * points[other]) / sizes[made]
+        leaves[made] = leaves[one] + leaves[other]
+        linkage[step] = one, other, np.sqrt(cost / whole), leaves[made]
+        there = [part for part in there if part not in (one, other)] + [made]
+    return Hierarchy(linkage, sizes, in_units(model.domain_, points))
+
+
+def _cheapest(points: FloatArray, sizes: FloatArray, there: list[int]) -> tuple[int, int, float]:
+    """Return the two that raise the summed squares least when merged, and by how much."""
+    some, held = points[there], sizes[there]
+    squares = squared_gaps(some, some)
+    costs = squares * held[:, None] * held / (held[:, None] + held)
+    costs[np.tril_indices(len(there))] = np.inf
+    one, other = np.unravel_index(int(costs.argmin()), costs.shape)
+    return there[one], there[other], float(costs[one, other])

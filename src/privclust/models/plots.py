@@ -1,0 +1,156 @@
+"""Pictures of what follows from models: merges, and clusters that move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from privclust.kernels.grid import FloatArray
+from privclust.models._canvas import plain_texts
+from privclust.models.hierarchy import Hierarchy
+from privclust.models.track import Series
+
+BLUE, GREY = "#33638d", "#9ca3af"
+COLORS = ("#c2570c", "#33638d", "#228833", "#aa3377", "#b59a00", "#0e9aa7")
+BARS = 8
+"""With more clusters, only sizes of those that drifted have error bars."""
+NAMED_CLUSTERS = 64
+"""With more, the labels of a tree would overlap."""
+
+
+@plain_texts()
+def draw_hierarchy(tree: Hierarchy, picture: str | Path) -> None:
+    """Draw merges as a tree: clusters below with their sizes, the higher a merge the farther apart.
+
+    Parameters
+    ----------
+    tree : Hierarchy
+        Of a model: ``model.hierarchy()``.
+    picture : str or Path
+        A PNG to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+    ...     draw_hierarchy(model.hierarchy(), file.name)
+    """
+    k = tree.n_clusters
+    place, height = np.zeros(2 * k - 1), np.concatenate([np.zeros(k), tree.linkage[:, 2]])
+    order = _leaves(tree, 2 * k - 2)
+    place[order] = np.arange(k)
+    figure, axes = _figure(max(5.0, 1.5 + 0.5 * min(k, NAMED_CLUSTERS)), 4.2)
+    for made, (one, other) in enumerate(tree.linkage[:, :2].astype(int), k):
+        place[made] = (place[one] + place[other]) / 2
+        across = [place[one], place[one], place[other], place[other]]
+        up = [height[one], height[made], height[made], height[other]]
+        axes.plot(across, up, color=BLUE, linewidth=1.4, solid_joinstyle="round")
+    if k <= NAMED_CLUSTERS:
+        names = [f"{leaf}\n{tree.sizes[leaf]:,.0f}" for leaf in order]
+        axes.set_xticks(range(k), names, fontsize=8 if k <= 16 else 6)
+    else:
+        axes.set_xticks([])
+    axes.set_xlabel("cluster, and its noisy size")
+    axes.set_ylabel("what the merge adds to the loss\n(root, in radii of the bounds)")
+    axes.set_xlim(-0.6, k - 0.4)
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=True, axis="y", color="#e5e7eb", linewidth=0.6)
+    figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
+
+
+def _leaves(tree: Hierarchy, part: int) -> list[int]:
+    """Return the clusters of a part so that no two lines of the tree cross."""
+    waiting, found = [part], []
+    while waiting:
+        part = waiting.pop()
+        if part < tree.n_clusters:
+            found.append(part)
+        else:
+            one, other = tree.linkage[part - tree.n_clusters, :2].astype(int)
+            waiting += [int(other), int(one)]
+    return found
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+@plain_texts()
+def draw_series(series: Series, picture: str | Path) -> None:
+    """Draw where clusters went and how large they were; those that drifted are in colour.
+
+    Parameters
+    ----------
+    series : Series
+        Of models in the order of their times: ``privclust.track(models)``.
+    picture : str or Path
+        A PNG to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from privclust import PrivateKMeans, track
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+    ...     draw_series(track([model, model]), file.name)
+    """
+    flat, labels = _flat(series)
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    places, sizes = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    times = np.arange(len(series.sizes))
+    crowded = series.sizes.shape[1] > BARS
+    for number in range(series.sizes.shape[1]):
+        there = np.flatnonzero(~np.isnan(series.sizes[:, number]))
+        drifted = bool(series.drifted[:, number].any())
+        color = COLORS[number % len(COLORS)] if drifted else GREY
+        line = flat[there, number]
+        places.plot(*line.T, "-", color=color, linewidth=1.2 if drifted else 0.6)
+        places.scatter(*line.T, color=color, s=6 + 26 * there / max(1, times[-1]), linewidth=0)
+        beside = {"xytext": (5, 5), "textcoords": "offset points"}
+        weight = "bold" if drifted else "normal"
+        places.annotate(str(number), line[-1], color=color, fontsize=9, weight=weight, **beside)
+        rows = series.sizes[there, number]
+        if not drifted and crowded:
+            sizes.plot(there, rows, color=color, linewidth=0.5)
+            continue
+        errors = 2 * series.size_stderr[there, number]
+        sizes.errorbar(there, rows, yerr=errors, color=color, linewidth=1.2, capsize=2)
+        sizes.annotate(str(number), (there[-1], rows[-1]), color=color, fontsize=9, **beside)
+    places.set(xlabel=labels[0], ylabel=labels[1])
+    places.set_title("centres; larger dots are later, colours drifted", loc="left", fontsize=10)
+    sizes.set(xlabel="model", ylabel="noisy size, ± 2 standard errors", ylim=(0, None))
+    sizes.set_title("sizes", loc="left", fontsize=10)
+    for axes in (places, sizes):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(visible=True, color="#e5e7eb", linewidth=0.6)
+        axes.set_axisbelow(True)
+    figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
+
+
+def _flat(series: Series) -> tuple[FloatArray, list[str]]:
+    """Return centres in two dimensions: the columns, or the two directions they differ in most."""
+    shape = series.centers.shape
+    points = series.centers.reshape(-1, shape[2])
+    if shape[2] == 1:
+        times = np.repeat(np.arange(shape[0], dtype=float), shape[1])
+        return np.column_stack([times, points]).reshape(*shape[:2], 2), ["model", series.names[0]]
+    if shape[2] == 2:
+        return series.centers, series.names
+    there = points[~np.isnan(points).any(axis=1)]
+    middle, width = there.mean(axis=0), np.maximum(there.std(axis=0), 1e-300)
+    _, _, directions = np.linalg.svd((there - middle) / width, full_matrices=False)
+    flat = (points - middle) / width @ directions[:2].T
+    labels = [f"direction {number} (columns in standard deviations)" for number in (1, 2)]
+    return flat.reshape(*shape[:2], 2), labels

@@ -1,0 +1,132 @@
+"""One page about a model, for whoever has to approve it or to use it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from privclust.domains.base import Box
+from privclust.domains.bounds import UNSTATED
+from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed
+from privclust.domains.sphere import Sphere
+from privclust.errors import CostError
+from privclust.estimators._profile import Profile
+from privclust.models import _statement_text
+from privclust.models._canvas import plain_texts
+from privclust.models.composition import compose, describe_run
+from privclust.models.formatting import percent_up, rounded_down, rounded_up
+from privclust.models.k_path import KPath
+from privclust.models.report import _pictures as pictures
+from privclust.models.report import _profiles as profile_parts
+from privclust.models.statement import Statement
+
+SHOWN_COLUMNS = 12
+"""Columns in the table of centres and the heat map: those that tell clusters apart most."""
+
+
+@plain_texts()
+def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None = None) -> str:
+    """Return a self-contained page: no script, no font, no picture from elsewhere.
+
+    `profiles` are those of the model that it shall show, too. A cluster that seems to have fewer
+    rows than `min_size`, by default three standard errors of its size, is listed without its
+    centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> to_html(model).startswith("<!DOCTYPE html>")
+    True
+    """
+    statement: Statement = model.privacy_statement_
+    composed = compose(model, *profiles)
+    statements = [statement, *(profile.privacy_statement for profile in profiles)]
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
+    template = environment.from_string(
+        files("privclust.models.report").joinpath("report.html.j2").read_text(encoding="utf-8")
+    )
+    table = pictures.ClusterTable.of(model, SHOWN_COLUMNS, min_size)
+    path = None
+    if hasattr(model, "coreset_"):
+        with suppress(CostError):  # of very many clusters the page does without
+            path = model.k_path()
+    shown = {
+        "sizes": pictures.sizes(table, statement.unit),
+        "heat": pictures.heat_map(table),
+        "map": pictures.map_of(model, table.hidden),
+        "k_path": None if path is None else pictures.path_of_k(path, len(table.sizes)),
+        "budget": pictures.shares(statement),
+    }
+    page: str = template.render(
+        profiles=profile_parts.shown(model, profiles, table.hidden),
+        embedded=_embedded,
+        title=f"{len(table.sizes)} clusters, by {type(model).__name__}",
+        statement=statement,
+        composed=composed,
+        factor=_statement_text.factor(composed.epsilon),
+        n_rows_note=_statement_text.n_rows(statement)
+        if len(composed.runs) == 1
+        else composed.n_rows,
+        unstated=[one for one in statements if one.bounds_origin == UNSTATED],
+        not_covered=list(
+            dict.fromkeys(
+                item
+                for items in (*(one.not_covered for one in statements), composed.not_covered)
+                for item in items
+            )
+        ),
+        unrecorded=any(run.record is None for run in composed.runs),
+        releases=[(one, line) for one in statements for line in one.releases],
+        describe_run=describe_run,
+        roles=_statement_text.ROLES,
+        estimator=type(model).__name__,
+        table=table,
+        path=path,
+        other_k=_other_k(path, len(table.sizes)),
+        n_rows=f"{model.n_rows_:,}",
+        too_large=composed.delta * model.n_rows_ > 1,
+        bounds=_bounds(model),
+        pictures={name: _embedded(png) for name, png in shown.items() if png is not None},
+    )
+    return page
+
+
+def _other_k(path: KPath | None, chosen: int) -> int:
+    """Return a number of clusters to try next: the elbow, or else one less."""
+    if path is not None and path.elbow not in (1, chosen):
+        return path.elbow
+    return max(1, chosen - 1)
+
+
+def _embedded(png: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+def _bounds(model: Any) -> list[tuple[str, list[str]]]:
+    """Return each column with what the user promised about it: two bounds, or all its levels."""
+    domain = model.domain_
+    if isinstance(domain, Mixed):
+        return [_promised(column) for column in domain.columns]
+    if isinstance(domain, Sphere):
+        return [("direction alone", ["none", "none"])]
+    if isinstance(domain, Box):
+        sides = zip(pictures.names_of(model), domain.lower, domain.upper, strict=True)
+        return [(name, [f"{lower:g}", f"{upper:g}"]) for name, lower, upper in sides]
+    return [("distance from the origin", ["0", f"{domain.radius:g}"])]
+
+
+def _promised(column: Column) -> tuple[str, list[str]]:
+    if isinstance(column, CategoryColumn):
+        return column.name, [", ".join(column.levels)]
+    if isinstance(column, DateColumn):
+        return column.name, [column.lower.isoformat(), column.upper.isoformat()]
+    scale = "" if column.transform == "none" else f" ({column.transform} scale)"
+    return column.name + scale, [f"{column.lower:g}", f"{column.upper:g}"]

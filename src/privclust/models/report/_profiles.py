@@ -1,0 +1,124 @@
+"""The report's part about profiles: a table and a picture for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.algorithms.profile import ColumnProfile
+from privclust.errors import ModelFileError
+from privclust.estimators._profile import Profile, clusters_of, said
+from privclust.models.report._pictures import BLUE, ORANGE, panels, short
+from privclust.models.statement import Statement
+
+SHOWN_PLACES = 12
+"""Levels of a category that are shown: the most frequent ones."""
+DRAWN_CLUSTERS = 8
+"""With more, the bars of a histogram would be too thin."""
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """One profiled column as texts, and its picture.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    header : list of str
+        What is said of each cluster: the mean, or the shares of levels.
+    rows : list of list of str
+        The same for each cluster, with intervals.
+    left_out : int
+        How many levels are not shown.
+    picture : bytes or None
+        Shares of levels or ranges in each cluster that is reported.
+    """
+
+    name: str
+    header: list[str]
+    rows: list[list[str]]
+    left_out: int
+    picture: bytes | None
+
+
+@dataclass(frozen=True)
+class ShownProfile:
+    """One profile: its columns, and what it promises."""
+
+    columns: list[ShownColumn]
+    statement: Statement
+
+
+def shown(model: Any, profiles: Sequence[Profile], hidden: NDArray[np.bool_]) -> list[ShownProfile]:
+    """Return profiles as the page shows them, if they are those of the model.
+
+    Clusters that are `hidden` are too small to be reported.
+    """
+    run = model.privacy_statement_.run.name
+    if any(
+        profile.clusters != clusters_of(model)
+        or run not in {one.run.name for one in profile.privacy_statement.dependencies}
+        for profile in profiles
+    ):
+        raise ModelFileError(
+            "a profile belongs to another model: its clusters have other centres. Give profiles "
+            "of this model."
+        )
+    return [
+        ShownProfile(
+            [_column(column, hidden) for column in profile.columns], profile.privacy_statement
+        )
+        for profile in profiles
+    ]
+
+
+def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
+    shares = column.shares.values
+    frequent = np.argsort(-shares.sum(axis=0), kind="stable")[:SHOWN_PLACES]
+    places = np.sort(frequent) if column.means is None else np.arange(len(column.labels))
+    labels = [column.labels[place] for place in places]
+    if column.means is None:
+        header = labels
+        rows = [
+            [said(column, cluster, place) for place in places] for cluster in range(len(shares))
+        ]
+    else:
+        on_logs = getattr(column.column, "transform", "none") != "none"
+        header = ["mean of logarithms, as a number" if on_logs else "mean"]
+        rows = [[said(column, cluster)] for cluster in range(len(shares))]
+    for cluster in np.flatnonzero(hidden):
+        rows[cluster] = ["not reported"] * len(header)
+    drawn = np.flatnonzero(~hidden)[:DRAWN_CLUSTERS]
+    return ShownColumn(
+        column.column.name,
+        header,
+        rows,
+        len(column.labels) - len(places),
+        _picture(column, drawn, places, labels) if len(drawn) else None,
+    )
+
+
+def _sides(intervals: Any) -> tuple[Any, Any, Any]:
+    return intervals.values, intervals.lower, intervals.upper
+
+
+def _picture(column: ColumnProfile, clusters: Any, places: Any, labels: list[str]) -> bytes:
+    """Draw the shares of each place, clusters side by side, with their intervals."""
+    parts = np.ix_(clusters, places)
+    values, lower, upper = (100 * side[parts] for side in _sides(column.shares))
+
+    def draw(axes: Any, panel: int) -> None:
+        down, up = values[panel] - lower[panel], upper[panel] - values[panel]
+        # By number, since two places may have one name.
+        rows = range(len(labels))
+        axes.barh(rows, values[panel], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
+        axes.set_yticks(rows, [short(label) for label in labels])
+        axes.set_title(f"cluster {clusters[panel]}", fontsize=9)
+        axes.set_xlim(left=0)
+
+    return panels(len(clusters), draw, 1.0 + 0.2 * len(places), "% of rows")

@@ -1,0 +1,256 @@
+"""What a released object depends on, and what that guarantees, for the person who has to sign."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from privclust._version import __version__
+from privclust.domains.bounds import KNOWN_ORIGINS
+from privclust.models import _statement_text
+from privclust.models.composition import Composition
+from privclust.models.private_run import PrivateRun, Record, check_printable
+from privclust.privacy.accounting import mu_of
+
+Kind = Literal["fit", "refit", "profile"]
+Role = Literal["start", "clusters"]
+
+
+@dataclass(frozen=True)
+class ReleaseLine:
+    """One answer: what was asked, the most one unit adds, the noise, and its part of the budget.
+
+    `one_row_in` is 1 if all units were asked, 2^h if a secret sample was; sensitivity and noise are
+    those of the sample's own sum.
+    """
+
+    slot: str
+    query: str
+    mechanism: str
+    coordinates: int
+    sensitivity: float
+    sigma: float
+    share: float
+    one_row_in: int
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """An earlier run on the rows that an object follows from.
+
+    Attributes
+    ----------
+    role : {"start", "clusters"}
+        A fit started from its centres, or a profile is grouped by its clusters.
+    run : PrivateRun
+        What it guarantees, and where it is recorded.
+    """
+
+    role: Role
+    run: PrivateRun
+
+
+@dataclass(frozen=True)
+class PublicPoints:
+    """Points that the user calls public, by the parameter that they were given as."""
+
+    parameter: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Participation:
+    """Who answered in a federation.
+
+    Attributes
+    ----------
+    answered, asked : int
+        Clients, in the query that fewest answered.
+    earlier : int
+        Queries that were answered before the run was resumed, for which nobody knows.
+    """
+
+    answered: int
+    asked: int
+    earlier: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a released object depends on. Everything else that it says follows from that.
+
+    Attributes
+    ----------
+    kind : {"fit", "refit", "profile"}
+        What was released.
+    estimator : str
+        Whose clusters.
+    n_clusters : int
+        How many.
+    columns : tuple of str, or int
+        Those that were clustered, or profiled; only how many if they have no names.
+    run : PrivateRun
+        The run that measured it: its own epsilon, delta, unit, noise and place in a ledger.
+    releases : tuple of ReleaseLine
+        Everything that this run learned from the rows.
+    bounds_origin : str
+        Where the bounds come from, in the user's words.
+    dependencies : tuple of Dependency
+        Earlier runs that it follows from, with those that these follow from.
+    public_points : tuple of PublicPoints
+        What it was given as public besides.
+    participation : Participation or None
+        Of a federation.
+    version : str
+        Of privclust.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
+    >>> model.privacy_statement_.epsilon, model.privacy_statement_.unit
+    (1.0, 'row')
+    """
+
+    kind: Kind
+    estimator: str
+    n_clusters: int
+    columns: tuple[str, ...] | int
+    run: PrivateRun
+    releases: tuple[ReleaseLine, ...]
+    bounds_origin: str
+    dependencies: tuple[Dependency, ...] = ()
+    public_points: tuple[PublicPoints, ...] = ()
+    participation: Participation | None = None
+    version: str = field(default_factory=lambda: __version__)
+
+    def __post_init__(self) -> None:
+        grouped = any(one.role == "clusters" for one in self.dependencies)
+        if grouped != (self.kind == "profile"):
+            raise ValueError("a profile, and nothing else, depends on the run of its clusters")
+
+    @cached_property
+    def composed(self) -> Composition:
+        """Its own run and all that it follows from, together."""
+        return Composition.of((self.run, *(one.run for one in self.dependencies)))
+
+    @property
+    def private(self) -> bool:
+        """False if no real noise was added, in its own run or in one that it follows from."""
+        return self.composed.private
+
+    @property
+    def epsilon(self) -> float:
+        """The guarantee of everything behind the object; `run.epsilon` is that of its own run."""
+        return self.composed.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta at which that epsilon is read."""
+        return self.composed.delta
+
+    @property
+    def unit(self) -> str:
+        """Whose data is protected."""
+        return self.run.unit.name
+
+    @property
+    def record(self) -> Record | None:
+        """Where its own run is recorded."""
+        return self.run.record
+
+    @property
+    def subject(self) -> str:
+        """What was released, in words."""
+        return _statement_text.subject(self)
+
+    @property
+    def adjacency(self) -> str:
+        """Which two tables the guarantee compares, in words."""
+        return _statement_text.adjacency(self.run.unit)
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the guarantee does not speak of, in words."""
+        return _statement_text.not_covered(self)
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian-DP parameter that the guarantee is accounted as."""
+        if not self.private or self.delta == 0:
+            return self.composed.cost.mu if self.private else math.inf
+        return max(self.composed.cost.mu, mu_of(self.epsilon, self.delta))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a file keeps: the record, without the releases, and what it comes to."""
+        return {
+            "private": self.private,
+            "epsilon": self.epsilon if self.private else None,
+            "delta": self.delta,
+            "kind": self.kind,
+            "estimator": self.estimator,
+            "n_clusters": self.n_clusters,
+            "columns": self.columns if isinstance(self.columns, int) else list(self.columns),
+            "run": self.run.to_dict(),
+            "bounds_origin": self.bounds_origin,
+            "dependencies": [
+                {"role": one.role, "run": one.run.to_dict()} for one in self.dependencies
+            ],
+            "public_points": [asdict(points) for points in self.public_points],
+            "participation": None if self.participation is None else asdict(self.participation),
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], releases: tuple[ReleaseLine, ...]) -> Statement:
+        """Return the statement that `to_dict` described; refuse one that is not true of itself.
+
+        `content` is what `to_dict` gave, `releases` what is listed of the answers beside it.
+        """
+        kept = {name: content[name] for name in ("kind", "estimator", "n_clusters", "version")}
+        check_printable(kept["version"])
+        if content["bounds_origin"] not in KNOWN_ORIGINS:
+            raise ValueError(f"bounds_origin is none of {', '.join(KNOWN_ORIGINS)}")
+        columns, participation = content["columns"], content["participation"]
+        statement = cls(
+            **kept,
+            columns=columns if isinstance(columns, int) else tuple(columns),
+            run=PrivateRun.from_dict(content["run"]),
+            releases=releases,
+            bounds_origin=content["bounds_origin"],
+            dependencies=tuple(
+                Dependency(one["role"], PrivateRun.from_dict(one["run"]))
+                for one in content["dependencies"]
+            ),
+            public_points=tuple(PublicPoints(**points) for points in content["public_points"]),
+            participation=None if participation is None else Participation(**participation),
+        )
+        said, true = (content["private"], content["delta"]), (statement.private, statement.delta)
+        epsilon = math.inf if content["epsilon"] is None else content["epsilon"]
+        if said != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):
+            raise ValueError("its statement says of its runs what they do not come to")
+        return statement
+
+    def to_json(self) -> str:
+        """Return the record, every release and what follows from them, as JSON."""
+        composed = self.composed
+        content = {
+            "subject": self.subject,
+            **self.to_dict(),
+            "mu": self.mu if self.private else None,
+            "replacing_epsilon": composed.replacing_epsilon,
+            "power_at_5_percent_false_alarms": composed.power,
+            "unit": self.unit,
+            "adjacency": self.adjacency,
+            "releases": [asdict(release) for release in self.releases],
+            "not_covered": list(self.not_covered),
+        }
+        return json.dumps(content, indent=2)
+
+    def __str__(self) -> str:
+        return _statement_text.text(self)

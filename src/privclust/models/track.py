@@ -1,0 +1,156 @@
+"""Clusters that keep their names from one model to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from privclust.domains._places import in_ball
+from privclust.errors import ColumnError, ParameterError
+from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._cells import coordinate_names
+from privclust.models.compare import CHANCE, moved
+
+FAR = 2.0
+"""A centre farther than so many radii of a cluster from where one was last is another cluster."""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Models of one table at T times, their clusters by ids that last.
+
+    Attributes
+    ----------
+    ids : tuple of arrays
+        For each model the ids of its clusters; those of the first are 0, 1, …
+    names : list of str
+        What the coordinates are called.
+    centers, center_stderr : array of shape (T, n_ids, d)
+        In your own units; NaN where a model has no such cluster.
+    sizes, size_stderr : array of shape (T, n_ids)
+        Noisy numbers of rows; NaN where a model has no such cluster.
+    drifted : array of shape (T, n_ids)
+        Whether a centre lies farther from where it was first than noise and the chance of which
+        rows came explain. A thousandth of series say so of some cluster though none moved.
+
+    Examples
+    --------
+    `track` shows one.
+    """
+
+    ids: tuple[IntArray, ...]
+    names: list[str]
+    centers: FloatArray
+    center_stderr: FloatArray
+    sizes: FloatArray
+    size_stderr: FloatArray
+    drifted: NDArray[np.bool_]
+
+    def __str__(self) -> str:
+        lines = [f"{'id':>3}  {'models':<8}{'first size':>12}{'last size':>12}  drifted"]
+        for number in range(self.sizes.shape[1]):
+            there = np.flatnonzero(~np.isnan(self.sizes[:, number]))
+            first, last = (f"{self.sizes[place, number]:,.0f}" for place in there[[0, -1]])
+            since = np.flatnonzero(self.drifted[:, number])
+            word = f"from model {since[0]}" if since.size else "no"
+            spell = f"{there[0]} to {there[-1]}"
+            lines.append(f"{number:>3}  {spell:<8}{first:>12}{last:>12}  {word}")
+        return "\n".join(lines)
+
+
+def track(models: Sequence[Any]) -> Series:
+    """Follow the clusters of models of the same columns, given in the order of their times.
+
+    Clusters are matched one to one, so that all together move least; one that is far from all that
+    are known gets a new id. Nothing is read and nothing is spent.
+
+    Parameters
+    ----------
+    models : sequence of fitted estimators
+        At least one, the oldest first.
+
+    Examples
+    --------
+    >>> from privclust import PrivateKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> def week(*centers):
+    ...     rows = np.vstack([rng.normal(center, 1.0, (9000, 2)) for center in centers])
+    ...     return PrivateKMeans(2, delta=1e-6, bounds=(0, 100), random_state=0).fit(rows)
+    >>> series = track([week(20, 60), week(20, 61), week(20, 62)])
+    >>> [sorted(ids.tolist()) for ids in series.ids], bool(series.drifted[-1].any())
+    ([[0, 1], [0, 1], [0, 1]], True)
+    """
+    if not models:
+        raise ParameterError("there is no model to follow. Give a list of one or more.")
+    names = coordinate_names(models[0])
+    if any(coordinate_names(model) != names for model in models):
+        raise ColumnError(
+            "the models have different columns, so their centres cannot be followed. Give models "
+            "that were fitted to the same columns in the same order."
+        )
+    ids = _ids(models)
+    n_ids = 1 + max(int(some.max()) for some in ids)
+
+    def laid_out(name: str, like: str) -> FloatArray:
+        shape = getattr(models[0], like).shape[1:]
+        found = np.full((len(models), n_ids, *shape), np.nan)
+        for time, model in enumerate(models):
+            found[time, ids[time]] = getattr(model, name, np.nan)
+        return found
+
+    return Series(
+        tuple(ids),
+        names,
+        laid_out("cluster_centers_", "cluster_centers_"),
+        laid_out("center_stderr_", "cluster_centers_"),
+        laid_out("cluster_sizes_", "cluster_sizes_"),
+        laid_out("size_stderr_", "cluster_sizes_"),
+        _drifted(models, ids, n_ids),
+    )
+
+
+def _ids(models: Sequence[Any]) -> list[IntArray]:
+    first = models[0]
+    known = in_ball(first.domain_, first.cluster_centers_)
+    ids = [np.arange(len(known))]
+    for model in models[1:]:
+        found = in_ball(first.domain_, model.cluster_centers_)
+        # Beyond the limit all are equally far: who leaves must not push others off their places.
+        limit = _limit(model)
+        squares = ((known[:, None] - found) ** 2).sum(axis=2)
+        one, other = linear_sum_assignment(np.minimum(squares, limit))
+        near = squares[one, other] < limit
+        here = np.full(len(found), -1)
+        here[other[near]] = one[near]
+        new = np.flatnonzero(here < 0)
+        here[new] = len(known) + np.arange(len(new))
+        known = np.vstack([known, found[new]])
+        known[here] = found
+        ids.append(here)
+    return ids
+
+
+def _limit(model: Any) -> float:
+    """Return the square of how far a cluster may move between two models."""
+    radii = getattr(model, "cluster_radii_", None)
+    if radii is None:
+        return np.inf
+    return float((FAR * np.median(radii)) ** 2)
+
+
+def _drifted(models: Sequence[Any], ids: list[IntArray], n_ids: int) -> NDArray[np.bool_]:
+    """Compare each cluster with the first model that has it."""
+    drifted = np.zeros((len(models), n_ids), dtype=bool)
+    first: dict[int, tuple[Any, int]] = {}
+    chance = CHANCE / (len(models) * n_ids)
+    for time, (model, here) in enumerate(zip(models, ids, strict=True)):
+        for place, number in enumerate(here.tolist()):
+            before, start = first.setdefault(number, (model, place))
+            pair = np.array([start]), np.array([place])
+            drifted[time, number] = moved(before, model, *pair, chance)[0]
+    return drifted

@@ -1,1 +1,0 @@
-"""What else a fitted model says: worked out from what was released, at no further charge."""

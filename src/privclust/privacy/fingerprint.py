@@ -1,0 +1,45 @@
+"""How a question is recognised when it is asked again."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from hashlib import sha256
+
+import numpy as np
+
+from privclust.domains.base import Domain
+from privclust.queries.base import Query
+
+
+def written_out(value: Query | Domain) -> bytes:
+    """Return all that defines a query, candidates included, or a domain, as bytes.
+
+    Examples
+    --------
+    >>> from privclust.queries.base import Count
+    >>> written_out(Count())
+    b'Count'
+    """
+    return b"".join(_parts(value))
+
+
+def digest(query: Query) -> str:
+    """Return a hash of all that defines a query."""
+    return sha256(written_out(query)).hexdigest()
+
+
+def _parts(value: object) -> list[bytes]:
+    if isinstance(value, np.ndarray):
+        return [f"{value.dtype.str}{value.shape}".encode(), np.ascontiguousarray(value).tobytes()]
+    if hasattr(value, "__dataclass_fields__"):
+        parts = [type(value).__name__.encode()]
+        for item in fields(value):  # type: ignore[arg-type]
+            parts += [f"/{item.name}=".encode(), *_parts(getattr(value, item.name))]
+        return parts
+    if isinstance(value, tuple | list):
+        return [
+            part
+            for number, item in enumerate(value)
+            for part in (f"[{number}]".encode(), *_parts(item))
+        ]
+    return [repr(value.item() if isinstance(value, np.generic) else value).encode()]

@@ -1,0 +1,395 @@
+"""Who has spent what on which data set, and the noisy answers they got for it.
+
+The order never varies: reserve, claim the slot (which charges it), read, draw noise, store the
+answer, and only then does anyone see it. A crash leaves what was reserved and claimed standing.
+Everything is an entry of an append-only journal; what is left of a budget is worked out from these.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from privclust.errors import shown
+from privclust.privacy.accounting import Budget, Spend, epsilon_of
+from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
+from privclust.privacy.ledger.records import (
+    Answer,
+    Dataset,
+    Run,
+    as_answer,
+    as_dataset,
+    as_runs,
+    committed,
+    dataset_of,
+    lines_of,
+    period_of,
+    run_of,
+)
+from privclust.privacy.ledger.verify import problems
+
+FORMAT = 2
+
+
+class BudgetExceededError(RuntimeError):
+    """A fit asked for more than its data set's budget has left. Nothing was read.
+
+    Examples
+    --------
+    >>> from privclust.privacy.accounting import gaussian_spend
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
+    >>> double = gaussian_spend(ledger.remaining("patients").quanta * 2, changed=1)
+    >>> try:
+    ...     ledger.reserve("patients", double, {})
+    ... except BudgetExceededError as error:
+    ...     print(str(error).splitlines()[0])
+    the data set's budget does not cover this run; nothing was read.
+    """
+
+
+class Ledger:
+    """Budgets of data sets, and all that was spent of them.
+
+    Use `Ledger.create`, `Ledger.open` or `Ledger.in_memory`. Any number of processes may share one.
+    Estimators call `reserve`, `resume`, `claim` and `record` themselves.
+
+    Parameters
+    ----------
+    journal : Journal
+        What entries are written into; the three methods above make one.
+
+    Examples
+    --------
+    >>> from privclust.privacy.accounting import gaussian_spend
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
+    >>> half = gaussian_spend(ledger.remaining("patients").quanta // 2, changed=1)
+    >>> first = ledger.reserve("patients", half, {})
+    >>> round(ledger.remaining("patients").mu2 / half.mu2, 6)
+    1.0
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._latest: tuple[Line, Run] | None = None
+
+    @classmethod
+    def in_memory(cls) -> Ledger:
+        """Return a ledger that lasts as long as the process, for fits without a durable one."""
+        return cls(MemoryJournal())._begun()
+
+    @classmethod
+    def create(
+        cls,
+        place: str,
+        label: str,
+        *,
+        epsilon: float,
+        delta: float,
+        unit: str = "row",
+        source: str = "",
+        periods: int = 1,
+    ) -> Ledger:
+        """Give a data set its budget, in a new ledger or one that exists: the owner's step.
+
+        Parameters
+        ----------
+        place : str
+            Path of a file, or a URL such as ``postgresql://user@host/database``.
+        label : str
+            What fits call the data set.
+        epsilon, delta : float
+            The most that all fits together may promise.
+        unit : str, default="row"
+            Whose data counts as one: a row, the column of ids that fits name as their `unit`, or of
+            a federation "patient in 1 client" and the like (docs/federated.md).
+        source : str, default=""
+            Where the data comes from, in words, for whoever reads the ledger later.
+        periods : int, default=1
+            For a table that is released again and again, such as every week: how many periods share
+            the total. Fits then name their period, and each period has an equal part of mu². The
+            total is the promise to a person who is in the table in every period.
+        """
+        from privclust.privacy.ledger.sql import SqlJournal
+
+        budget = Budget(epsilon, delta)
+        _check_texts(label, unit, source)
+        journal = SqlJournal(str(place))
+        journal.make()
+        ledger = cls(journal)._begun()
+        ledger.add(label, budget.epsilon, budget.delta, unit, source, periods)
+        return ledger
+
+    @classmethod
+    def open(cls, place: str) -> Ledger:
+        """Open the ledger at `place`, a path or a URL, which must exist."""
+        from privclust.privacy.ledger.sql import SqlJournal
+
+        journal = SqlJournal(str(place))
+        if not journal.exists():
+            where = place if "://" in str(place) else Path(place).absolute()
+            raise LedgerError(
+                f"there is no ledger at {where}. Its owner makes one with Ledger.create or "
+                "'privclust ledger create', with a budget for each data set."
+            )
+        with journal.reading() as pages:
+            formats = {shown(line.entry.body.get("format")) for line in pages.lines("ledger")}
+        if formats - {shown(FORMAT)}:
+            raise LedgerError(
+                f"this ledger has format {', '.join(sorted(formats))}, this version of privclust "
+                f"reads {FORMAT}. Use the version that wrote it."
+            )
+        return cls(journal)
+
+    def add(
+        self,
+        label: str,
+        epsilon: float,
+        delta: float,
+        unit: str = "row",
+        source: str = "",
+        periods: int = 1,
+    ) -> None:
+        """Open an account for the data set `label`, with its total `epsilon` and `delta`.
+
+        `unit`, `source` and `periods` are those of `create`.
+        """
+        _check_texts(label, unit, source)
+        if type(periods) is not int or periods < 1:
+            raise ValueError(
+                f"periods must be a whole number of at least 1, got {shown(periods)}. Type one, "
+                "such as 52, or leave it out."
+            )
+        budget = Budget(epsilon, delta)
+        body: dict[str, Any] = {
+            "epsilon": budget.epsilon,
+            "delta": budget.delta,
+            "unit": unit,
+            "source": source,
+            # For a server, which cannot work them out: the most that all fits may cost together,
+            # and the most if all of them are pure.
+            "capacity": asdict(budget.capacity),
+            "pure": asdict(budget.pure),
+            **({"periods": periods} if periods > 1 else {}),
+        }
+        with self._journal.writing() as pages:
+            if pages.lines("dataset", label=label):
+                raise ValueError(
+                    f"the ledger has a data set {label!r} already; a budget never grows. Choose "
+                    "another label for another table; 'privclust ledger remaining' shows this one."
+                )
+            pages.append(Entry("dataset", label, body=body))
+
+    def reserve(self, label: str, total: Spend, facts: Mapping[str, str]) -> str:
+        """Set `total` aside for a new run on data set `label` and return the run's name, or refuse.
+
+        `facts` are the public parameters, seed and versions a resumed run must match.
+        """
+        with self._journal.writing() as pages:
+            account = dataset_of(pages, label)
+            budget, taken = account.budget, committed(pages, label)
+            if not budget.admits(taken + total):
+                raise BudgetExceededError(_refusal(budget, total, taken.left_of(budget.capacity)))
+            period = period_of(account, facts)
+            if period is not None:
+                taken = committed(pages, label, period)
+                if not (taken + total).within(account.share):
+                    left = taken.left_of(account.share)
+                    raise BudgetExceededError(_refusal(budget, total, left, f"period {period}"))
+            run = secrets.token_hex(8)
+            body = {"spend": asdict(total), "facts": dict(facts)}
+            pages.append(Entry("reserve", label, run, body=body))
+        return run
+
+    def resume(self, run: str, label: str, facts: Mapping[str, str]) -> None:
+        """Check that `run` may be gone on with: begun on data set `label` with equal `facts`."""
+        found = self.run(run)
+        known, facts = {**found.facts, "dataset": found.label}, {**facts, "dataset": label}
+        changed = sorted(k for k in {*known, *facts} if known.get(k) != facts.get(k))
+        if changed:
+            differences = "; ".join(
+                f"{key} was {known.get(key, 'unknown')}, is {facts.get(key, 'unknown')}"
+                for key in changed
+            )
+            raise LedgerError(
+                f"run {run} was started differently: {differences}. Resume it with the parameters "
+                "and versions it was started with, or start a new run, which spends anew."
+            )
+
+    def claim(self, run: str, slot: str, charge: Spend, question: bytes) -> Answer | None:
+        """Charge the `slot` of a `run` for this `question`, before anything is read.
+
+        `charge` is its price, within what was reserved.
+        Returns the stored answer if the question was answered before, at no further charge.
+        A slot belongs to the first question that claims it, answered or not.
+        """
+        asked = sha256(question).hexdigest()
+        with self._journal.writing() as pages:
+            found = self._as_it_stands(pages, run)
+            claimed = pages.lines("claim", run=run, slot=slot) if slot in found.charges else []
+            body = {"spend": asdict(charge), "question": asked}
+            if claimed and claimed[0].entry.body != body:
+                raise LedgerError(
+                    f"slot {slot!r} belongs to another question in this run, or was charged "
+                    "another price. Resume it with the parameters and versions it was started "
+                    "with, or start a new run."
+                )
+            answered = pages.lines("answer", run=run, slot=slot) if claimed else []
+            if answered:
+                return as_answer(answered[0])
+            if not found.open:
+                raise LedgerError(
+                    f"run {run} was closed before it was finished. Start a new one, which spends "
+                    "anew."
+                )
+            if not claimed:
+                if not (found.spent + charge).within(found.reserved):
+                    raise BudgetExceededError("this run asked for more than it reserved.")
+                pages.append(Entry("claim", found.label, run, slot, body, question))
+        return None
+
+    def record(self, run: str, slot: str, answer: Answer) -> Answer:
+        """Store the `answer` of a `run` to a claimed `slot`; return it, or what was there first."""
+        with self._journal.writing() as pages:
+            lines = pages.lines("claim", "answer", run=run, slot=slot)
+            if not lines or lines[0].entry.kind != "claim":
+                raise LedgerError(f"slot {slot!r} was never claimed in this run.")
+            claimed, *stored = lines
+            if stored:
+                return as_answer(stored[0])
+            body = {"values": list(answer.values), "scale": answer.scale, "noise": answer.noise}
+            pages.append(Entry("answer", claimed.entry.label, run, slot, body))
+        return answer
+
+    def close(self, run: str, finished: bool = False) -> None:
+        """End `run`: what it reserved for slots that were never claimed becomes free.
+
+        `finished` says whether it came to its end, which changes nothing about its price.
+        """
+        with self._journal.writing() as pages:
+            found = self._as_it_stands(pages, run)
+            if found.open:
+                pages.append(Entry("close", found.label, run, body={"finished": finished}))
+
+    def remaining(self, label: str) -> Spend:
+        """Return what data set `label` has left: mu², or epsilon where its promise is pure."""
+        with self._journal.reading() as pages:
+            return committed(pages, label).left_of(dataset_of(pages, label).budget.capacity)
+
+    def epsilon_left(self, label: str) -> float:
+        """Return the largest epsilon that one more fit of data set `label` may have."""
+        delta = self.dataset(label).budget.delta
+        left = self.remaining(label)
+        return left.epsilon if delta == 0 else epsilon_of(left.mu, delta)
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Return all accounts, oldest first."""
+        with self._journal.reading() as pages:
+            return tuple(as_dataset(line) for line in pages.lines("dataset"))
+
+    def dataset(self, label: str) -> Dataset:
+        """Return the account of data set `label`."""
+        with self._journal.reading() as pages:
+            return dataset_of(pages, label)
+
+    def runs(self, label: str) -> tuple[Run, ...]:
+        """Return the runs on data set `label`, oldest first."""
+        with self._journal.reading() as pages:
+            dataset_of(pages, label)
+            return as_runs(pages.lines("reserve", "claim", "close", label=label))
+
+    def run(self, name: str) -> Run:
+        """Return the run called `name`."""
+        with self._journal.reading() as pages:
+            return run_of(pages, name)
+
+    def head(self) -> str:
+        """Return the hash of the last entry, which stands for all before it."""
+        with self._journal.reading() as pages:
+            return pages.head()[1]
+
+    def verify(self, head: str | None = None) -> list[str]:
+        """Return what is wrong with this ledger: nothing, if its promise was kept.
+
+        `head` is the hash in a model's statement; a ledger put back from a copy lacks it.
+        """
+        return problems(self._journal, head)
+
+    def export(self) -> list[dict[str, Any]]:
+        """Return all entries as plain values, for JSON; of questions only their hashes.
+
+        What is in a ledger follows from public parameters and noisy answers.
+        """
+        with self._journal.reading() as pages:
+            return [
+                {
+                    "number": line.number,
+                    "kind": line.entry.kind,
+                    "label": line.entry.label,
+                    "run": line.entry.run,
+                    "slot": line.entry.slot,
+                    **line.entry.body,
+                    "hash": line.hash,
+                }
+                for line in pages.lines()
+            ]
+
+    def _as_it_stands(self, pages: Pages, name: str) -> Run:
+        """Return a run. Of the one asked for last, only what was written since then is read."""
+        if self._latest is not None and self._latest[1].name == name:
+            last, run = self._latest
+            since = pages.lines("reserve", "claim", "close", after=last.number - 1, run=name)
+            if since and since[0] == last:
+                run = as_runs(since[1:], [run])[0]
+                self._latest = since[-1], run
+                return run
+        lines = lines_of(pages, name)
+        self._latest = lines[-1], as_runs(lines)[0]
+        return self._latest[1]
+
+    def _begun(self) -> Ledger:
+        with self._journal.writing() as pages:
+            if not pages.lines("ledger"):
+                body = {"format": FORMAT, "name": secrets.token_hex(16)}
+                pages.append(Entry("ledger", body=body))
+        return self
+
+
+def _check_texts(label: object, unit: object, source: object) -> None:
+    if not all(isinstance(text, str) for text in (label, unit, source)):
+        raise ValueError("label, unit and source are texts. Put them into quotes.")
+    for name, text in (("label", label), ("unit", unit)):
+        if not str(text).strip():
+            raise ValueError(
+                f"{name} must not be empty. Type a name, such as "
+                f"{'patients' if name == 'label' else 'row'}."
+            )
+
+
+def _refusal(
+    budget: Budget, requested: Spend, remaining: Spend, whose: str = "the data set"
+) -> str:
+    if budget.delta == 0:
+        difference = requested.epsilon - remaining.epsilon
+        return (
+            f"{whose}'s budget does not cover this run; nothing was read.\n"
+            f"  Requested:  epsilon {requested.epsilon:.6g}\n"
+            f"  Remaining:  epsilon {remaining.epsilon:.6g}\n"
+            f"  Difference: epsilon {difference:.6g}\n"
+            f"Ask for at most epsilon = {remaining.epsilon:.6g}."
+        )
+    left = epsilon_of(remaining.mu, budget.delta)
+    wanted = epsilon_of(requested.mu, budget.delta)
+    return (
+        f"{whose}'s budget does not cover this run; nothing was read.\n"
+        f"  Requested:  mu² {requested.mu2:.6g} (epsilon {wanted:.4g} at delta {budget.delta:g})\n"
+        f"  Remaining:  mu² {remaining.mu2:.6g} (epsilon {left:.4g} at delta {budget.delta:g})\n"
+        f"  Difference: mu² {requested.mu2 - remaining.mu2:.6g}\n"
+        f"Ask for at most epsilon = {math.floor(left * 1000) / 1000:g}; a budget never grows."
+    )

@@ -1,0 +1,203 @@
+"""What a ledger's entries say: data sets, runs and answers, read from its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from privclust.errors import shown
+from privclust.privacy.accounting import Budget, Spend, epsilon_of
+from privclust.privacy.ledger._entries import body_of
+from privclust.privacy.ledger.journal import EntryError, LedgerError, Line, Pages
+
+_PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
+
+State = Literal["open", "finished", "given up"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A noisy answer as a ledger keeps it: whole numbers, and the noise they carry."""
+
+    values: tuple[int, ...]
+    scale: float
+    noise: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set's account: its total, whose data counts as one unit, where it comes from.
+
+    A table that is released again and again has `periods`, such as 52 weeks, which share the total.
+    """
+
+    label: str
+    budget: Budget
+    unit: str
+    source: str
+    periods: int = 1
+
+    @property
+    def share(self) -> Spend:
+        """What all fits of one period may cost together."""
+        whole = self.budget.capacity
+        pure = None if whole.pure is None else whole.pure // self.periods
+        return replace(whole, quanta=whole.quanta // self.periods, pure=pure)
+
+    @property
+    def epsilon_per_period(self) -> float:
+        """The largest epsilon that one fit may have if it is the only one of its period."""
+        delta = self.budget.delta
+        return self.share.epsilon if delta == 0 else epsilon_of(self.share.mu, delta)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fit in a ledger: what it may spend, what it spent on which slot, whether it may go on.
+
+    On a server, `role` is that which reserved it.
+    """
+
+    name: str
+    label: str
+    reserved: Spend
+    charges: Mapping[str, Spend]
+    state: State
+    facts: Mapping[str, str]
+    role: str = ""
+
+    @property
+    def open(self) -> bool:
+        """Whether it may still ask."""
+        return self.state == "open"
+
+    @property
+    def spent(self) -> Spend:
+        """What its slots were charged."""
+        return sum(self.charges.values(), Spend())
+
+    @property
+    def committed(self) -> Spend:
+        """What this run takes from the budget: all it reserved, until it is closed."""
+        return self.reserved if self.open else self.spent
+
+
+def dataset_of(pages: Pages, label: str) -> Dataset:
+    """Return the account of one data set."""
+    found = pages.lines("dataset", label=label)
+    if not found:
+        known = ", ".join(repr(line.entry.label) for line in pages.lines("dataset")) or "none"
+        raise LedgerError(
+            f"the ledger knows no data set {label!r}; it has {known}. "
+            "Its owner creates one with a total epsilon and delta first."
+        )
+    return as_dataset(found[0])
+
+
+def as_dataset(line: Line) -> Dataset:
+    """Read the account that an entry opened."""
+    body = body_of(line.entry)
+    try:
+        budget = Budget(body["epsilon"], body["delta"])
+    except ValueError as error:
+        cause = str(error)
+    else:
+        periods = body.get("periods", 1)
+        if isinstance(periods, int) and not isinstance(periods, bool) and periods >= 1:
+            return Dataset(line.entry.label, budget, body["unit"], body["source"], periods)
+        cause = "it has no whole number of periods"
+    raise EntryError(f"the budget of data set {line.entry.label!r} cannot be: {cause}")
+
+
+def period_of(account: Dataset, facts: Mapping[str, str]) -> str | None:
+    """Return the period of a run, which an account with periods must have and no other may."""
+    period = facts.get("period")
+    if (period is None) == (account.periods == 1):
+        return None if period is None else _well_named(period)
+    if period is None:
+        raise LedgerError(
+            f"data set {account.label!r} has {account.periods} periods that share its budget. Say "
+            "which one this fit belongs to, such as period='2026-W07'."
+        )
+    raise LedgerError(
+        f"data set {account.label!r} has no periods. Leave period out; whoever owns a table that "
+        "is released again and again creates its data set with periods."
+    )
+
+
+def _well_named(period: str) -> str:
+    """Refuse a name that could be written in two ways, and so have two shares."""
+    if _PERIOD.fullmatch(period):
+        return period
+    raise LedgerError(
+        f"a period is named by capital letters, digits and hyphens, such as '2026-W07', not by "
+        f"{shown(period)}. Name the same period in the same way each time: each name has a part of "
+        "the budget of its own."
+    )
+
+
+def run_of(pages: Pages, name: str) -> Run:
+    """Return one run."""
+    return as_runs(lines_of(pages, name))[0]
+
+
+def lines_of(pages: Pages, run: str) -> list[Line]:
+    """Return what was written of one run, but its answers."""
+    found = pages.lines("reserve", "claim", "close", run=run)
+    if not found:
+        raise LedgerError(
+            f"the ledger knows no run {run!r}. 'privclust ledger runs' lists those of a data set."
+        )
+    return found
+
+
+def as_runs(lines: Iterable[Line], begun: Iterable[Run] = ()) -> tuple[Run, ...]:
+    """Put runs together from their lines, oldest first, or go on with those that had `begun`."""
+    runs = {run.name: run for run in begun}
+    charges = {name: dict(run.charges) for name, run in runs.items()}
+    for line in lines:
+        entry, body = line.entry, body_of(line.entry)
+        if entry.kind == "reserve":
+            cost = Spend(**body["spend"])
+            role = str(body.get("role", ""))
+            first = Run(entry.run, entry.label, cost, {}, "open", body["facts"], role)
+            runs.setdefault(entry.run, first)
+            charges.setdefault(entry.run, {})
+        elif entry.run not in runs:
+            raise EntryError(f"run {entry.run!r} of the ledger has no beginning.")
+        elif entry.kind == "claim":
+            charges[entry.run][entry.slot] = Spend(**body["spend"])
+        else:
+            state: State = "finished" if body["finished"] else "given up"
+            runs[entry.run] = replace(runs[entry.run], state=state)
+    return tuple(replace(run, charges=charges[name]) for name, run in runs.items())
+
+
+def committed(pages: Pages, label: str, period: str | None = None) -> Spend:
+    """Return what all runs on a data set, or those of one period, take from its budget.
+
+    Until a run ends, that is what it reserved, and then what its claims cost together. Its last
+    entry says that it ended, not what it cost.
+    """
+    sums = {(run, kind): cost for run, kind, cost in pages.sums(label)}
+    if period is None:
+        runs = [run for run, kind in sums if kind == "reserve"]
+    else:
+        runs = [
+            line.entry.run
+            for line in pages.lines("reserve", label=label)
+            if body_of(line.entry)["facts"].get("period") == period
+        ]
+    costs = (
+        sums.get((run, "claim"), Spend()) if (run, "close") in sums else sums[run, "reserve"]
+        for run in runs
+    )
+    return sum(costs, Spend())
+
+
+def as_answer(line: Line) -> Answer:
+    """Read a stored answer."""
+    body = body_of(line.entry)
+    return Answer(tuple(body["values"]), body["scale"], body["noise"])

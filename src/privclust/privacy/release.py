@@ -1,0 +1,60 @@
+"""What comes back from the Curator: a noisy result, and everything public about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from privclust.kernels.grid import UNIT, FloatArray, IntArray
+from privclust.privacy.accounting import Spend
+from privclust.privacy.plan import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A noisy answer, and everything public about it.
+
+    Attributes
+    ----------
+    slot : str
+        The plan's name for the question.
+    query : str
+        What kind of question it was.
+    mechanism : str
+        "gaussian", "laplace" or "select".
+    answer : int array
+        Noisy whole numbers in grid units; for a selection the chosen index.
+    scale : float
+        Parameter of the noise in grid units: sigma, or the Laplace or selection scale.
+    charge : Spend
+        What it cost.
+    noise : str
+        Where the noise came from; anything but "OpenDP" is not private.
+    halvings : int
+        0 if all rows were asked; otherwise a sample, each row with probability 2^-halvings.
+    """
+
+    slot: str
+    query: str
+    mechanism: Mechanism
+    answer: IntArray
+    scale: float
+    charge: Spend
+    noise: str
+    halvings: int = 0
+
+    @property
+    def values(self) -> FloatArray:
+        """The noisy answer for all rows in votes (one vote, or one radius, is 1)."""
+        return self.answer / (UNIT / 2.0**self.halvings)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise on one coordinate of `values`."""
+        factor = math.sqrt(2) if self.mechanism == "laplace" else 1.0
+        return factor * self.scale * (2.0**self.halvings / UNIT)
+
+    @property
+    def choice(self) -> int:
+        """The chosen index of a selection."""
+        return int(self.answer[0])

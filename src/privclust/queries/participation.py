@@ -1,0 +1,13 @@
+"""Who took part when a query was measured in a federation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Attendance:
+    """How many clients answered one question, of how many that were asked."""
+
+    answered: int
+    asked: int

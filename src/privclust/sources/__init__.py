@@ -1,0 +1,1 @@
+"""Tables as people have them: frames, files and streams of rows."""

@@ -1,0 +1,361 @@
+"""Parquet, CSV and Arrow files, alone, many, or in folders partitioned by key=value."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from privclust.errors import UnreadableFileError
+from privclust.sources import csv_lines
+from privclust.sources.cells import Kind, intact
+from privclust.sources.csv_lines import WholeLines
+from privclust.sources.frames import arrow_schema
+from privclust.sources.schema import Schema, Variant
+from privclust.sources.table_formats import check_plain
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+}
+BATCH_ROWS = 2**17
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def is_path(table: object) -> bool:
+    """Tell whether `table` names files."""
+    paths = table if isinstance(table, list | tuple) else [table]
+    return bool(paths) and all(isinstance(path, str | os.PathLike) for path in paths)
+
+
+def paths_of(tables: Iterable[str]) -> list[Path]:
+    """Return all files that paths, folders and patterns name."""
+    return [file.path for given in tables for file in _found(given)]
+
+
+def open_files(
+    paths: Any,
+) -> tuple[Schema, Callable[[Sequence[str]], Iterator[Any]]]:
+    """Return the columns of files, and how to read them; nothing is read but names and types.
+
+    Columns are those of the first file and the keys of the folders it lies in. A file that lacks
+    one has missing values there. Cells of CSV files and values of keys are texts, to be read as
+    what is declared.
+    """
+    schema, files = list_files(paths)
+    return schema, partial(read_files, files)
+
+
+def read_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
+    """Read some columns of all files once more."""
+    for file in files:
+        yield from _batches(file, columns)
+
+
+def empty_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
+    """Return for each file a batch of no rows, of the types that its rows have."""
+    import pyarrow as pa
+
+    for file in files:
+        if _format(file.path) == "csv":
+            types = pa.schema([(name, pa.binary()) for name in _header(file.path)])
+        else:
+            types = _declared(file.path)
+        present = set(types.names)
+        chosen = [types.field(name) for name in columns if name in present]
+        arrays = [pa.array([], field.type) for field in chosen]
+        empty = pa.record_batch(arrays, schema=pa.schema(chosen))
+        yield _completed(empty, file, columns, present)
+
+
+class File(NamedTuple):
+    """A file as it was when it was found.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    keys : dict
+        What the folders say that it lies in, below the path that was given.
+    version : tuple
+        Its size, and when it was last written.
+    """
+
+    path: Path
+    keys: dict[str, str | None]
+    version: tuple[int, int]
+
+
+def list_files(paths: Any) -> tuple[Schema, list[File]]:
+    """Return the columns of files, and the files that paths name, each once."""
+    given = paths if isinstance(paths, list | tuple) else [paths]
+    check_plain(Path(path) for path in given)  # before anything else there is found strange
+    files = _distinct([file for path in given for file in _found(os.fspath(path))])
+    check_plain(file.path for file in files)
+    first = files[0]
+    schema = _schema(first.path)
+    own = schema.names or ()
+    keys = tuple(key for key in first.keys if key not in own)
+    kinds = (*schema.kinds, *_texts(len(keys)))
+    whole = Schema((*own, *keys), kinds, schema.lengths)
+    return replace(whole, variants=_variants(files[1:], whole)), files
+
+
+def read_part(
+    file: File, columns: Sequence[str], part: int, parts: int
+) -> Iterator[tuple[int, Any]]:
+    """Read one of several parts of a Parquet file: batches, and the place of their first rows.
+
+    A file that was written anew since it was found is not read: its rows may lie in other parts.
+    """
+    _check_version(file)
+    fragment = _fragment(file.path)
+    groups = fragment.row_groups
+    begin, end = part * len(groups) // parts, (part + 1) * len(groups) // parts
+    if begin == end:
+        return
+    place = sum(group.num_rows for group in groups[:begin])
+    for batch in _scanned(fragment.subset(row_group_ids=range(begin, end)), file, columns):
+        yield place, batch
+        place += batch.num_rows
+    _check_version(file)
+
+
+def _check_version(file: File) -> None:
+    if _version(file.path) != file.version:
+        raise UnreadableFileError("a file was written anew while it was being read.")
+
+
+def _version(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _found(given: str) -> list[File]:
+    """Return the files a path names, in the order of their names."""
+    exists = os.path.exists(given)
+    named = [Path(given)] if exists else [Path(place) for place in glob.glob(given)]
+    root = Path(given) if exists else _fixed_part(Path(given))
+    paths = sorted(
+        path
+        for place in named
+        for path in (place.rglob("*") if place.is_dir() else [place])
+        if path.is_file() and (path == place or _is_data(path, place))
+    )
+    if not paths:
+        raise FileNotFoundError(
+            f"no Parquet, CSV or Arrow files at {given!r}. Give a file, a folder or a pattern such "
+            "as 'visits/*.parquet'; in Python, a pyarrow dataset can be elsewhere."
+        )
+    for path in paths:
+        _format(path)
+    return [File(path, _keys(path.relative_to(root).parts[:-1]), _version(path)) for path in paths]
+
+
+def _fixed_part(pattern: Path) -> Path:
+    fixed = takewhile(lambda part: not glob.has_magic(part), pattern.parts)
+    return Path(*fixed)
+
+
+def _distinct(files: list[File]) -> list[File]:
+    """Leave out files that were named before, in whatever way: their rows would count twice."""
+    found: dict[tuple[int, int], File] = {}
+    for file in files:
+        status = file.path.stat()
+        found.setdefault((status.st_dev, status.st_ino), file)
+    return list(found.values())
+
+
+def _is_data(file: Path, folder: Path) -> bool:
+    parts = file.relative_to(folder).parts
+    return not any(part.startswith(("_", ".")) and "=" not in part for part in parts)
+
+
+def _format(file: Path) -> str:
+    for ending, kind in FORMATS.items():
+        if file.name.lower().endswith(ending):
+            return kind
+    raise UnreadableFileError(
+        f"the file {file.name!r} has none of the endings {', '.join(FORMATS)}. Rename it, or give "
+        "a pyarrow dataset."
+    )
+
+
+def _keys(folders: Sequence[str]) -> dict[str, str | None]:
+    parts = [folder.partition("=") for folder in folders if "=" in folder]
+    return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in parts}
+
+
+def _variants(files: Sequence[File], first: Schema) -> tuple[Variant, ...]:
+    """Return the columns that other files declare otherwise than the first, each way once.
+
+    Whether that matters depends on what they are used as.
+    """
+    known = _types(first)
+    found: dict[tuple[str, Kind, int | None], Variant] = {}
+    for file in files:
+        for name, (kind, length) in _types(_filled(file.path)).items():
+            if known.get(name, (kind, length)) != (kind, length):
+                found.setdefault((name, kind, length), Variant(name, kind, length, file.path.name))
+    return tuple(found.values())
+
+
+def _types(schema: Schema) -> dict[str, tuple[Kind, int | None]]:
+    lengths = dict(schema.lengths)
+    columns = zip(schema.names or (), schema.kinds, strict=True)
+    return {name: (kind, lengths.get(name)) for name, kind in columns}
+
+
+def _filled(file: Path) -> Schema:
+    """Return the columns of a file without those that can hold nothing: it lacks these."""
+    import pyarrow as pa
+
+    if _format(file) == "csv":
+        return _schema(file)
+    fields = [field for field in _declared(file) if not pa.types.is_null(field.type)]
+    return arrow_schema(pa.schema(fields))
+
+
+def _schema(file: Path) -> Schema:
+    if _format(file) == "csv":
+        names = _header(file)
+        return Schema(names, _texts(len(names)))
+    return arrow_schema(_declared(file))
+
+
+def _declared(file: Path) -> Any:
+    """Return the names and types that a file declares."""
+    import pyarrow as pa
+
+    try:
+        schema = _fragment(file).physical_schema
+        # Names that are no texts are found here and not later.
+        return pa.schema(list(zip(schema.names, schema.types, strict=True)))
+    except (pa.ArrowException, UnicodeDecodeError):
+        pass
+    except OSError as error:
+        if error.errno is not None:  # Arrow calls a damaged file so too, but not by a number
+            raise
+    raise UnreadableFileError(
+        f"the file {file.name!r} cannot be read as what its ending says. Check that it is "
+        "complete, or write it anew."
+    )
+
+
+def _texts(count: int) -> tuple[Kind, ...]:
+    return tuple("cell" for _ in range(count))
+
+
+def _header(file: Path) -> tuple[str, ...]:
+    try:
+        with _bytes_of(file) as stream:
+            line = stream.readline(csv_lines.BLOCK_BYTES + 1)
+        if len(line) <= csv_lines.BLOCK_BYTES:
+            text = line.decode("utf-8-sig", errors="replace")
+            return tuple(next(csv.reader([text], strict=True), []))
+    except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error):
+        pass
+    raise UnreadableFileError(
+        f"the file {file.name!r} does not begin with a line of column names, or is not compressed "
+        "as its ending says. Write it anew, or give Parquet files."
+    )
+
+
+def _has_rows(file: Path) -> bool:
+    with _bytes_of(file) as stream:
+        stream.readline()
+        return bool(stream.read(1))
+
+
+def _bytes_of(file: Path) -> Any:
+    return gzip.open(file, "rb") if _is_gzip(file) else file.open("rb")
+
+
+def _is_gzip(file: Path) -> bool:
+    return file.name.lower().endswith(".gz")
+
+
+def _fragment(file: Path) -> Any:
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    kind = ds.ParquetFileFormat() if _format(file) == "parquet" else ds.IpcFileFormat()
+    return kind.make_fragment(os.fspath(file), LocalFileSystem())
+
+
+def _batches(file: File, columns: Sequence[str]) -> Iterator[Any]:
+    if _format(file.path) != "csv":
+        yield from _scanned(_fragment(file.path), file, columns)
+        return
+    present = set(_header(file.path))
+    # Without names all columns would be read, and their types be guessed.
+    wanted = [name for name in columns if name in present] or [*present][:1]
+    for batch in _csv_batches(file.path, wanted):
+        yield _completed(batch, file, columns, present)
+
+
+def _scanned(fragment: Any, file: File, columns: Sequence[str]) -> Iterator[Any]:
+    present = set(fragment.physical_schema.names)
+    # Each file with its own types: casting to common ones could fail on a value.
+    read = fragment.to_batches(
+        schema=fragment.physical_schema,
+        columns=[name for name in columns if name in present],
+        batch_size=BATCH_ROWS,
+        batch_readahead=4,
+    )
+    for batch in read:
+        yield _completed(batch, file, columns, present)
+
+
+def _completed(batch: Any, file: File, columns: Sequence[str], present: set[str]) -> Any:
+    """Return a batch that has all columns, in order, those of folders and missing ones too."""
+    import pyarrow as pa
+
+    arrays = [
+        intact(batch.column(name))
+        if name in present
+        else pa.repeat(pa.scalar(file.keys.get(name), pa.string()), batch.num_rows)
+        for name in columns
+    ]
+    return pa.record_batch(arrays, names=list(columns))
+
+
+def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if not _has_rows(file):
+        return
+    with (
+        _bytes_of(file) as stream,
+        arrow_csv.open_csv(
+            WholeLines(stream, len(_header(file))),
+            read_options=arrow_csv.ReadOptions(block_size=csv_lines.BLOCK_BYTES),
+            parse_options=arrow_csv.ParseOptions(
+                ignore_empty_lines=False,  # where there is one column, they are missing values
+                invalid_row_handler=lambda row: "skip",
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                check_utf8=False,
+                column_types={name: pa.binary() for name in columns},
+                include_columns=columns,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        ) as reader,
+    ):
+        yield from reader

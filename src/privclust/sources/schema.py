@@ -1,0 +1,224 @@
+"""What is public about a table: names and types of its columns, and which of them are used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from privclust.domains.base import Domain
+from privclust.domains.mixed import Use
+from privclust.domains.profiled import Profiled
+from privclust.domains.sphere import Sphere
+from privclust.errors import ColumnError, ColumnTypeError
+from privclust.sources.cells import DATES, IDS, LEVELS, NUMBERS, Kind
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_KINDS: dict[Use, tuple[Kind, ...]] = {
+    "number": NUMBERS,
+    "category": LEVELS,
+    "date": DATES,
+    "vector": ("vector",),
+}
+_KINDS_OF_OTHER_FILES: dict[Use, tuple[Kind, ...]] = {**_KINDS, "number": (*NUMBERS, "text")}
+"""As in CSV files, a text in another file than the first may be a number."""
+_HELD: dict[Use, str] = {
+    "number": "numbers",
+    "category": "texts, whole numbers or truth values",
+    "date": "dates",
+    "vector": "vectors of one length",
+}
+
+
+class Variant(NamedTuple):
+    """A column as another file than the first declares it.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    kind : str
+        What its type allows.
+    length : int or None
+        How long its vectors are.
+    file : str
+        The name of the file.
+    """
+
+    name: str
+    kind: Kind
+    length: int | None
+    file: str
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns of a table.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        None if columns have none.
+    kinds : tuple of str
+        What each column's declared type allows.
+    lengths : tuple of (str, int)
+        Columns of vectors, and how long these are.
+    variants : tuple of Variant
+        Columns that other files declare otherwise, each way once.
+    """
+
+    names: tuple[str, ...] | None
+    kinds: tuple[Kind, ...]
+    lengths: tuple[tuple[str, int], ...] = ()
+    variants: tuple[Variant, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.names is not None and len(set(self.names)) < len(self.names):
+            raise ColumnError("columns must have names that differ. Rename those that share one.")
+        halves = [name for name in self.names or () if _SURROGATE.search(name)]
+        if halves:
+            raise ColumnError(
+                "columns whose names hold half a character, a lone surrogate: "
+                f"{', '.join(map(ascii, halves))}. Names must be texts that UTF-8 can write. "
+                "Rename them."
+            )
+
+    @property
+    def n_columns(self) -> int:
+        """How many there are."""
+        return len(self.kinds)
+
+    @property
+    def looks_like_a_row(self) -> bool:
+        """Whether the first line of a CSV file, which should hold names, holds a number.
+
+        Examples
+        --------
+        >>> Schema(("40", "7.5"), ("cell", "cell")).looks_like_a_row
+        True
+        """
+        return set(self.kinds) <= {"cell"} and any(map(_is_number, self.names or ()))
+
+    def kind(self, name: str) -> Kind:
+        """Return what a column's type allows."""
+        return dict(self._columns())[name]
+
+    def features(
+        self,
+        unit: str | None,
+        only: Collection[str] | None = None,
+        uses: Mapping[str, Use] | None = None,
+    ) -> Schema:
+        """Return the columns to cluster: all but that of ids, or those named in `only`.
+
+        `uses` says which of them are declared as something else than numbers.
+
+        Examples
+        --------
+        >>> Schema(("who", "age"), ("text", "integer")).features("who").names
+        ('age',)
+        """
+        unknown = [name for name in only or () if name not in (self.names or ())]
+        if unknown:
+            raise ColumnError(
+                f"the table does not have these columns: {', '.join(map(repr, unknown))}. "
+                f"{self._known()}"
+            )
+        if unit is not None:
+            self._check_ids(unit)
+        columns = [
+            (name, kind)
+            for name, kind in self._columns()
+            if name != unit and (only is None or name in only)
+        ]
+        declared = uses or {}
+        for use, kinds in _KINDS.items():
+            refused = [
+                name
+                for name, kind in columns
+                if declared.get(name, "number") == use and kind not in kinds
+            ]
+            if refused:
+                raise ColumnTypeError(
+                    f"columns that do not hold {_HELD[use]}: {', '.join(refused)}. Convert them, "
+                    "declare them as what they are in a bounds file, or leave them out."
+                )
+        if not columns:
+            raise ColumnError(
+                "X has 0 feature(s) while a minimum of 1 is required. Give it columns."
+            )
+        self._check_variants({name: declared.get(name, "number") for name, _ in columns})
+        kinds = tuple(kind for _, kind in columns)
+        names = None if self.names is None else tuple(name for name, _ in columns)
+        return Schema(names, kinds, self.lengths)
+
+    def noted(self, unit: str | None, domain: Profiled) -> Schema:
+        """Return the columns that a profile reads, clustered ones and others."""
+        uses: dict[str, Use] = {column.name: column.use for column in domain.columns}
+        if unit in uses:
+            raise ColumnError(
+                f"{unit!r} is the column of ids and tells whose row it is. Profile other columns."
+            )
+        self.features(unit, domain.clustered, domain.uses).check_lengths(domain.base)
+        self.features(unit, uses, uses)
+        names = domain.names
+        return Schema(names, tuple(self.kind(name) for name in names))
+
+    def check_lengths(self, domain: Domain) -> None:
+        """Refuse vectors of another length than those that a model was fitted to."""
+        if not isinstance(domain, Sphere) or domain.vector not in dict(self.lengths):
+            return
+        length = dict(self.lengths)[domain.vector]
+        if length != domain.n_columns:
+            raise ValueError(
+                f"vectors must have {domain.n_columns} numbers, as in the fit; those of "
+                f"{domain.vector!r} have {length}."
+            )
+
+    def _columns(self) -> list[tuple[str, Kind]]:
+        names = self.names or tuple(f"number {place}" for place in range(self.n_columns))
+        return list(zip(names, self.kinds, strict=True))
+
+    def _check_ids(self, unit: str) -> None:
+        if self.names is None or unit not in self.names:
+            raise ColumnError(
+                f"unit={unit!r} is no column of the table. {self._known()} Name the column that "
+                "tells whose row it is."
+            )
+        if self.kind(unit) not in IDS:
+            raise ColumnTypeError(
+                f"unit={unit!r} holds neither whole numbers nor text, so that equal ids could "
+                "differ. Convert it to one of them."
+            )
+        self._check_variants({unit: "category"})  # which are read like ids
+
+    def _check_variants(self, uses: Mapping[str, Use]) -> None:
+        """Refuse what another file cannot be read as; found later, its rows would decide."""
+        for name, kind, length, file in self.variants:
+            use = uses.get(name)
+            if use is None:
+                continue
+            fits = length is None or length == dict(self.lengths).get(name)
+            if kind not in _KINDS_OF_OTHER_FILES[use] or not fits:
+                raise ColumnTypeError(
+                    f"column {name!r} of the file {file!r} does not hold {_HELD[use]} as in the "
+                    "first file. Convert it, or leave the file out."
+                )
+
+    def _known(self) -> str:
+        if self.names is None:
+            return "The table's columns have no names."
+        if set(self.kinds) <= {"cell"}:
+            # Without a header, the first row would be taken for one.
+            return "The file's first line must have the names of its columns."
+        return f"It has {', '.join(map(repr, self.names))}."
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True

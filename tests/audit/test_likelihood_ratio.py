@@ -1,0 +1,112 @@
+"""The witness weighs answers as probability theory does, and answers as the fit would hear them."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import laplace, norm
+
+from privclust.audit._few_rows import FewRows
+from privclust.audit.likelihood_ratio import Witness, log_chances
+from privclust.kernels.grid import UNIT, IntArray
+from privclust.queries.base import Count, NearestVotes
+from privclust.testing import NoNoise, SeededNoise
+
+CROWD = np.full((5, 1), -0.5)
+ABSENT, PRESENT = FewRows(CROWD), FewRows(np.vstack([CROWD, [[1.0]]]))
+VOTES = NearestVotes(np.array([[-0.5], [0.5]]))
+EXACT = np.array([[5, 0], [5, 1]]) * UNIT
+SCALE = 1.5 * UNIT
+
+
+def witness(present: bool) -> Witness:
+    return Witness(ABSENT, PRESENT, PRESENT if present else ABSENT, SeededNoise(3))
+
+
+def asked(present: bool) -> tuple[Witness, IntArray]:
+    listening = witness(present)
+    return listening, np.array(listening.aggregate(VOTES))
+
+
+@pytest.mark.parametrize("present", [False, True])
+def test_answers_come_from_the_table_that_was_named(present: bool) -> None:
+    _, exact = asked(present)
+    assert np.array_equal(exact, EXACT[int(present)])
+
+
+@pytest.mark.parametrize("present", [False, True])
+def test_gaussian_answers_are_weighed_by_their_densities(present: bool) -> None:
+    listening, exact = asked(present)
+    answer = listening.gaussian(exact, SCALE)
+    absent, with_canary = (norm.logpdf(answer, table, SCALE).sum() for table in EXACT)
+    assert listening.log_ratio == pytest.approx(with_canary - absent)
+
+
+@pytest.mark.parametrize("present", [False, True])
+def test_laplace_answers_are_weighed_by_their_densities(present: bool) -> None:
+    listening, exact = asked(present)
+    answer = listening.laplace(exact, SCALE)
+    absent, with_canary = (laplace.logpdf(answer, table, SCALE).sum() for table in EXACT)
+    assert listening.log_ratio == pytest.approx(with_canary - absent)
+
+
+def test_choices_are_weighed_by_their_chances_and_answers_add_up() -> None:
+    listening, exact = asked(present=False)
+    choice = listening.permute_and_flip(exact, SCALE)
+    absent, with_canary = (log_chances(table, SCALE)[choice] for table in EXACT)
+    assert listening.log_ratio == pytest.approx(with_canary - absent)
+    once = listening.log_ratio
+    listening.aggregate(Count())
+    answer = listening.gaussian(np.array([5 * UNIT]), SCALE)
+    more = norm.logpdf(answer, 6 * UNIT, SCALE) - norm.logpdf(answer, 5 * UNIT, SCALE)
+    assert listening.log_ratio == pytest.approx(once + more[0])
+
+
+def chances(scores: list[float]) -> list[float]:
+    """Return the chances by the definition: flip a coin for each option, in a random order."""
+    heads = np.exp(np.array(scores) - max(scores))
+    found = np.zeros(len(scores))
+    orders = list(permutations(range(len(scores))))
+    for order in orders:
+        left = 1.0
+        for option in order:
+            found[option] += left * heads[option] / len(orders)
+            left *= 1 - heads[option]
+    return found.tolist()
+
+
+@pytest.mark.parametrize("scores", [[0.0], [0.0, 0.0], [0.0, -1.0, -0.3], [0.0, -2.0, -9.0, 0.0]])
+def test_chances_are_those_of_permute_and_flip(scores: list[float]) -> None:
+    whole = np.rint(np.array(scores) * UNIT).astype(np.int64)
+    assert np.exp(log_chances(whole, UNIT)).tolist() == pytest.approx(chances(scores))
+
+
+def test_chances_of_many_options_sum_to_one() -> None:
+    scores = np.random.default_rng(0).integers(0, 20 * UNIT, 512)
+    assert np.exp(log_chances(scores, UNIT)).sum() == pytest.approx(1.0)
+    assert np.exp(log_chances(np.zeros(512, np.int64), UNIT)) == pytest.approx(1 / 512)
+
+
+def test_samples_of_both_tables_toss_the_same_coins() -> None:
+    rows = np.random.default_rng(0).uniform(-1, 1, (300, 1))
+    absent, present = FewRows(rows[:-1]), FewRows(rows)
+    listening = Witness(absent, present, present, NoNoise())
+    listening.expect_sample(bytes(32))
+    sample = listening.sample(1, bytes(32))
+    sample.expect_sample(bytes(32))
+    exact = np.array(sample.aggregate(Count()))
+    assert 100 < exact[0] // UNIT < 200
+    listening.gaussian(exact, float(UNIT))
+    moved = (
+        present.sample(1, bytes(32)).aggregate(Count())[0]
+        - absent.sample(1, bytes(32)).aggregate(Count())[0]
+    ) // UNIT
+    assert listening.log_ratio == moved / 2
+    assert sample.sample(1, b"another key").aggregate(Count())[0] < exact[0]
+
+
+def test_noise_without_a_question_is_refused() -> None:
+    with pytest.raises(AssertionError, match="without a question"):
+        witness(present=True).gaussian(EXACT[0], SCALE)

@@ -1,0 +1,166 @@
+"""``privclust bounds init`` knows names and types, no value, and what it writes can be used."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.command_line import CANARY, assert_silent_about_cells, lay_out, privclust, told
+
+from privclust import load
+
+ODD_NAMES = (
+    'a"quote',
+    "'single'",
+    "a.dot",
+    "Größe 名前 😀",
+    "two\nlines",
+    "tab\tand\\backslash",
+    "[table]",
+    "# comment",
+    "=",
+    "",
+    " ",
+    "\x00\x1f",
+    "\x7f",
+    "\x85\u2028",
+    "bounds_origin",
+    "columns",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay_out(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(autouse=True)
+def _inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def written(table: object, out: Path) -> str:
+    done = privclust("bounds", "init", table, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert f"wrote {out.name}. Fill in the blanks" in done.stdout
+    assert_silent_about_cells(done.output)
+    text = out.read_text(encoding="utf-8")
+    assert_silent_about_cells(text)
+    return text
+
+
+def filled(text: str, lower: float, upper: float) -> str:
+    """Do what the file asks for."""
+    for side, value in (("lower", lower), ("upper", upper)):
+        text = text.replace(f"# {side} =   fill in and uncomment", f"{side} = {value}")
+    return text.replace('bounds_origin = ""', 'bounds_origin = "public data"')
+
+
+def test_columns_of_numbers_have_blanks_and_others_are_named_in_a_comment(tmp_path: Path) -> None:
+    text = written("visits.parquet", tmp_path / "b.toml")
+    assert tomllib.loads(text) == {
+        "bounds_origin": "",
+        "columns": {name: {"type": "number"} for name in ("age", "weight", "who")},
+    }
+    assert '# column "name" holds texts' in text
+    assert '"domain knowledge", "public data", "private release"' in text
+
+
+def test_texts_and_days_have_stubs_that_work_once_filled_in(tmp_path: Path) -> None:
+    days = pa.array(range(18_000, 18_400), pa.int32()).cast(pa.date32())
+    table = pa.table({"ward": [str(CANARY), "B"] * 200, "visit": days, "list": [[1]] * 400})
+    pq.write_table(table, tmp_path / "x.parquet")
+    bounds = tmp_path / "b.toml"
+    text = written(tmp_path / "x.parquet", bounds)
+    assert tomllib.loads(text)["columns"] == {"visit": {"type": "date"}}
+    assert '# column "list" holds neither numbers, texts nor days' in text
+    for blank, given in (
+        ('bounds_origin = ""', 'bounds_origin = "public data"'),
+        ("# lower =   fill in a day such as 1990-01-01 and uncomment", "lower = 2000-01-01"),
+        ("# upper =   fill in a day such as 2029-12-31 and uncomment", "upper = 2029-12-31"),
+        ("# [columns", "[columns"),
+        ("# type", "type"),
+        ('# levels = ["…", "…", "other"]', 'levels = ["A", "B", "other"]'),
+    ):
+        assert blank in text
+        text = text.replace(blank, given)
+    bounds.write_text(text)
+    few = ("-k", 1, "--delta", 1e-6, "--max-clusters", 2, "--quiet", "--out", tmp_path / "m.json")
+    assert privclust("fit", tmp_path / "x.parquet", "--bounds", bounds, *few).output == ""
+    model = load(tmp_path / "m.json")
+    assert model.center_names_.tolist() == ["ward=A", "ward=B", "ward=other", "visit"]
+    assert model.cluster_centers_[0, 1] == pytest.approx(0.5, abs=0.2)
+
+
+@pytest.mark.parametrize("table", ["smashed.parquet", "parts", "parts/*.parquet"])
+def test_no_value_is_looked_at_not_even_where_rows_are_broken(table: str, tmp_path: Path) -> None:
+    intact = written("visits.parquet", tmp_path / "intact.toml")
+    assert written(table, tmp_path / "other.toml") == intact
+
+
+def test_of_a_csv_file_only_the_first_line_counts(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(f"age,weight\n{CANARY},Canary\n".encode() + b"\xff\x00" * 99)
+    (tmp_path / "y.csv").write_text("age,weight\n")
+    text = written(tmp_path / "x.csv", tmp_path / "x.toml")
+    assert text == written(tmp_path / "y.csv", tmp_path / "y.toml")
+    assert list(tomllib.loads(text)["columns"]) == ["age", "weight"]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_a_filled_file_works_whatever_columns_are_called(name: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table([rng.normal(20.0, 2.0, 400), ["x"] * 400], names=[name, f"text {name}"])
+    pq.write_table(table, tmp_path / "odd.parquet")
+    bounds = tmp_path / "odd.toml"
+    bounds.write_text(filled(written(tmp_path / "odd.parquet", bounds), 0, 120), encoding="utf-8")
+    few = ("-k", 1, "--delta", 1e-6, "--max-clusters", 2, "--quiet", "--out", tmp_path / "m.json")
+    done = privclust("fit", tmp_path / "odd.parquet", "--bounds", bounds, *few)
+    assert done.output == ""
+    model = load(tmp_path / "m.json")
+    assert model.feature_names_in_.tolist() == [name]
+    assert model.cluster_centers_[0, 0] == pytest.approx(20.0, abs=1.0)
+    assert model.privacy_statement_.bounds_origin == "public data"
+
+
+def test_a_file_that_is_not_filled_in_is_refused(tmp_path: Path) -> None:
+    text = written("visits.parquet", tmp_path / "b.toml")
+    fit = ("fit", "visits.parquet", "--delta", 1e-6, "--bounds", tmp_path / "b.toml")
+    told(privclust(*fit), 4, "must say where its bounds come from")
+    (tmp_path / "b.toml").write_text(text.replace('""', '"public data"'))
+    told(privclust(*fit), 4, "the lower bound of column 'age' must be a number")
+
+
+def test_a_file_that_exists_is_kept(tmp_path: Path) -> None:
+    out = tmp_path / "b.toml"
+    out.write_text("mine")
+    told(privclust("bounds", "init", "visits.parquet", "-o", out), 10, "b.toml", "overwrit")
+    assert out.read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_written() -> None:
+    result = privclust("bounds", "init", "visits.parquet", "-o", "nowhere/b.toml")
+    told(result, 10, "b.toml could not be written: there is no folder", "Make it")
+
+
+@pytest.mark.parametrize(
+    ("table", "cause"),
+    [
+        ("nowhere.parquet", "no Parquet, CSV or Arrow files"),
+        ("cut.parquet", "'cut.parquet' cannot be read"),
+        ("visits.txt", "none of the endings"),
+    ],
+)
+def test_a_table_that_cannot_be_read(table: str, cause: str, tmp_path: Path) -> None:
+    told(privclust("bounds", "init", table, "-o", tmp_path / "b.toml"), 7, cause)
+    assert not (tmp_path / "b.toml").exists()
+
+
+def test_a_file_without_a_line_of_names_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(f"{CANARY},7\n{CANARY},8\n")
+    done = privclust("bounds", "init", tmp_path / "x.csv", "-o", tmp_path / "b.toml")
+    told(done, 7, "Put a line of names before it")
+    assert not (tmp_path / "b.toml").exists()

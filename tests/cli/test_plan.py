@@ -1,0 +1,150 @@
+"""``privclust plan`` and ``simulate`` say what Python says, and fail in one message."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.command_line import privclust, told
+
+from privclust.planning.forecast import Simulation, plan
+from privclust.planning.spark_cost import READ_SECONDS, spark_cost
+
+TYPED = ("--rows", 20_000, "--columns", 10, "-k", 6, "--delta", 1e-6)
+TWO = ("--rows", 2000, "--columns", 2, "-k", 2, "--delta", 1e-6, "--repeats", 1)
+PNG = b"\x89PNG"
+
+
+def test_plan_prints_the_forecast_and_other_epsilons_beside_it() -> None:
+    shown = privclust("plan", *TYPED, "--epsilon", 0.7)
+    assert shown.exit_code == 0
+    assert shown.stderr == ""
+    # All but the time, which is measured.
+    for line in str(plan(20_000, 10, 6, epsilon=0.7, delta=1e-6)).splitlines()[:-1]:
+        assert line in shown.stdout
+    for epsilon in ("0.25", "0.5", "0.7", "1", "2", "4", "8"):
+        assert f"│ {epsilon} " in shown.stdout
+
+
+def test_json_is_the_forecast() -> None:
+    shown = json.loads(privclust("plan", *TYPED, "--json").stdout)
+    expected = plan(20_000, 10, 6, delta=1e-6)
+    assert shown.pop("found") is expected.found
+    assert shown.pop("seconds") > 0
+    assert shown == {name: getattr(expected, name) for name in shown}
+    assert {"ratio", "size_stderr", "smallest", "rows_needed", "epsilon_needed"} < set(shown)
+
+
+def test_where_clusters_will_not_be_found_it_says_what_it_would_take() -> None:
+    shown = privclust("plan", "--rows", 100, "--columns", 10, "-k", 6, "--delta", 1e-6).stdout
+    assert "clusters will hardly be found" in shown
+    assert "it would take about" in shown
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    done = privclust("plan", *TYPED, "--picture", tmp_path / "plan.png")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "plan.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("picture", ["full.png", "nowhere/plan.png"])
+def test_a_picture_that_cannot_be_written(picture: str, tmp_path: Path) -> None:
+    (tmp_path / "full.png").symlink_to("/dev/full")
+    told(privclust("plan", *TYPED, "--picture", tmp_path / picture), 10, "could not be written")
+
+
+def test_a_picture_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "privclust.planning.plots", None)
+    needed = 'pip install ".[report]"'
+    told(privclust("plan", *TYPED, "--picture", "plan.png"), 13, needed)
+
+
+@pytest.mark.parametrize("command", ["plan", "simulate"])
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (("--rows", 0), "at least 1, got 0"),
+        (("--columns", 0), "at least 1, got 0"),
+        (("-k", 0), "at least 1, got 0"),
+        (("--epsilon", 0), "epsilon must lie between"),
+        (("--delta", 0), "delta"),
+        (("--delta", 1), "delta must be"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
+def test_numbers_that_cannot_be_are_said_once(
+    command: str, words: tuple[object, ...], cause: str
+) -> None:
+    told(privclust(command, *TYPED, *words), 3, cause)
+
+
+def test_no_noise_is_no_plan() -> None:
+    told(privclust("plan", *TYPED, "--epsilon", "inf"), 3, "epsilon must lie between")
+
+
+# Measuring ---------------------------------------------------------------------------------------
+
+
+def test_simulate_measures_made_up_rows() -> None:
+    done = privclust("simulate", *TWO)
+    assert done.stdout.startswith("loss: 1 times that of k-means without privacy (1); ")
+
+
+def test_json_is_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = Simulation((1.5, 1.0, 3.0), 0.5)
+    monkeypatch.setattr("privclust.planning.forecast.simulate", lambda *_, **__: measured)
+    shown = json.loads(privclust("simulate", *TYPED, "--json").stdout)
+    assert shown == {"ratios": [1.5, 1.0, 3.0], "ratio": 1.5, "seconds": 0.5}
+
+
+def public_rows(place: Path, gap: bool = False) -> Path:
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(middle, 1.0, (1000, 2)) for middle in (20.0, 60.0)])
+    if gap:
+        rows[7, 1] = np.nan
+    pq.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), place)
+    return place
+
+
+@pytest.mark.parametrize("gap", [False, True], ids=["whole", "with a gap"])
+def test_simulate_measures_public_rows(gap: bool, tmp_path: Path) -> None:
+    file = public_rows(tmp_path / "public.parquet", gap)
+    done = privclust("simulate", *TWO, "--public", file, "--json")
+    assert done.exit_code == 0, done.output
+    assert 0.9 < json.loads(done.stdout)["ratio"] < 1.2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "cause"),
+    [
+        (("--public", "nowhere.parquet"), 7, "no Parquet, CSV or Arrow files"),
+        (("--repeats", 0), 3, "repeats"),
+        (("--rows", 2, "-k", 5), 11, "5"),
+    ],
+    ids=["no file", "no repeats", "more clusters than rows"],
+)
+def test_a_simulation_that_cannot_be(words: tuple[object, ...], code: int, cause: str) -> None:
+    told(privclust("simulate", *TWO, *words), code, cause)
+
+
+def test_what_spark_costs_is_said_on_demand() -> None:
+    typed = ("--rows", "1e10", "--columns", 16, "-k", 8, "--delta", 1e-12)
+    costs = [spark_cost(plan(10**10, 16, 8, delta=1e-12), kind) for kind in READ_SECONDS]
+    shown = privclust("plan", *typed, "--engine", "spark")
+    assert all(str(cost) in shown.stdout.replace("\n", " ") for cost in costs)
+    as_json = json.loads(privclust("plan", *typed, "--engine", "spark", "--json").stdout)
+    assert as_json["spark"] == [asdict(cost) for cost in costs]
+    assert "core-hours" not in privclust("plan", *typed).stdout
+
+
+@pytest.mark.parametrize("rows", ["1.5", "many", "inf", "nan"])
+def test_rows_are_a_whole_number(rows: str) -> None:
+    shown = privclust("plan", "--rows", rows, "--columns", 2, "--delta", 1e-6)
+    assert shown.exit_code == 2
+    assert "1e10" in shown.stderr

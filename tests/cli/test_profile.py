@@ -1,0 +1,78 @@
+"""``privclust profile``: a file of its own, shown by a report; nothing about cells is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.command_line import assert_silent_about_cells, lay_out, privclust, told
+
+from privclust import Ledger, load_profile
+
+OTHER = """\
+bounds_origin = "domain knowledge"
+
+[columns.name]
+type = "category"
+levels = ["Ben", "other"]
+
+[columns.who]
+type = "number"
+lower = 0
+upper = 400
+"""
+FIT = ("fit", "visits.parquet", "--bounds", "visits.toml", "-k", 2, "--delta", 1e-6)
+PROFILE = ("profile", "model.json", "visits.parquet", "--bounds", "other.toml", "--epsilon", 1)
+ACCOUNT = ("--ledger", "budget.db")
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("other.toml").write_text(OTHER)
+    Ledger.create("budget.db", "visits", epsilon=3.0, delta=1e-6)
+    done = privclust(*FIT, *ACCOUNT, "--dataset", "visits", "--out", "model.json", "--seed", 0)
+    assert done.exit_code == 0, done.output
+
+
+def test_a_profile_is_written_charged_and_shown() -> None:
+    done = privclust(*PROFILE, *ACCOUNT, "--columns", "name", "--columns", "who")
+    assert done.exit_code == 0, done.output
+    assert_silent_about_cells(done.output)
+    assert "privclust report model.json --profile profile.json" in done.output
+    profile = load_profile("profile.json")
+    assert [column.column.name for column in profile.columns] == ["name", "who"]
+    assert len(Ledger.open("budget.db").runs("visits")) == 2
+    done = privclust("report", "model.json", "--profile", "profile.json", "-o", "page.html")
+    assert done.exit_code == 0, done.output
+    assert "<h3>who</h3>" in Path("page.html").read_text()
+
+
+def test_profile_that_is_there_is_kept_and_nothing_is_spent_unless_forced() -> None:
+    Path("profile.json").write_text("paid for")
+    words = (*PROFILE, *ACCOUNT, "--columns", "who")
+    told(privclust(*words), 10, "profile.json exists already", "--force")
+    assert Path("profile.json").read_text() == "paid for"
+    assert len(Ledger.open("budget.db").runs("visits")) == 1
+    assert privclust(*words, "--force").exit_code == 0
+    assert load_profile("profile.json").columns
+
+
+def test_quiet_says_nothing() -> None:
+    done = privclust(*PROFILE, *ACCOUNT, "--columns", "who", "--quiet", "-o", "quiet.json")
+    assert (done.exit_code, done.output) == (0, "")
+    assert load_profile("quiet.json").columns[0].column.name == "who"
+
+
+def test_what_is_wrong_is_said_and_nothing_is_spent() -> None:
+    assert "Declare what is missing" in told(
+        privclust(*PROFILE, *ACCOUNT, "--columns", "height"), 5
+    )
+    told(privclust(*PROFILE, "--columns", "who"), 3, "recorded in a ledger")
+    told(privclust(*PROFILE, "--columns", "who", "--dataset", "visits"), 3, "belong together")
+    told(privclust(*PROFILE, *ACCOUNT, "--columns", "who", "-o", "table.csv"), 3, ".json")
+    too_much = (*PROFILE[:-1], 2.9, *ACCOUNT, "--columns", "who")
+    told(privclust(*too_much), 8, "nothing was read")
+    told(privclust("report", "model.json", "--profile", "visits.toml"), 12, "no profile")
+    assert len(Ledger.open("budget.db").runs("visits")) == 1

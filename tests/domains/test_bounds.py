@@ -1,0 +1,110 @@
+"""Bounds as users give them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privclust.domains.base import Box
+from privclust.domains.bounds import UNSTATED, bounded_columns, read_bounds
+from privclust.errors import BoundsError
+
+NAMES = ("age", "income")
+FILE = """
+bounds_origin = "domain knowledge"
+[columns.income]
+type = "number"
+lower = 0
+upper = 250000
+weight = 2.0
+[columns.age]
+type = "number"
+lower = 0
+upper = 120
+"""
+
+
+@pytest.mark.parametrize("read", [bounded_columns, lambda given: read_bounds(given, NAMES, 2)])
+def test_mapping_that_declares_a_category_is_told_what_can(read: Any) -> None:
+    given = {"age": (0, 120), "income": {"type": "category", "levels": ["low", "high"]}}
+    with pytest.raises(BoundsError, match=r"'income'.*cannot declare categories.*a bounds file"):
+        read(given)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [{"income": (0, 250_000), "age": (0, 120)}, ([0, 0], [120, 250_000]), (0, [120, 250_000])],
+)
+def test_mappings_and_arrays_give_the_same_box(bounds: Any) -> None:
+    given = read_bounds(bounds, NAMES, 2)
+    assert isinstance(given.domain, Box)
+    assert given.domain.lower.tolist() == [0, 0]
+    assert given.domain.upper.tolist() == [120, 250_000]
+    assert given.origin == UNSTATED
+
+
+def test_a_file_gives_bounds_weights_and_their_origin(tmp_path: Path) -> None:
+    file = tmp_path / "bounds.toml"
+    file.write_text(FILE)
+    given = read_bounds(file, NAMES, 2)
+    assert isinstance(given.domain, Box)
+    assert given.domain.upper.tolist() == [120, 250_000]
+    assert given.domain.weights.tolist() == [1, 2]
+    assert given.origin == "domain knowledge"
+    # The heavier column is twice as long in the unit ball.
+    lengths = given.domain.reach / given.domain.spread
+    np.testing.assert_allclose(lengths, [1 / np.sqrt(5), 2 / np.sqrt(5)])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("domain knowledge", "a look at the data", "must say where its bounds come from"),
+        ('type = "number"\nlower = 0\nupper = 120', 'type = "category"', "needs levels"),
+        (
+            'type = "number"\nlower = 0\nupper = 120',
+            'type = "colour"',
+            "'number', 'category', 'date'",
+        ),
+        ("upper = 120", "upper = 'high'", "upper bound of column 'age' must be a number"),
+        ("[columns.age]", "[columns.agee]", "columns without bounds: .'age'.*'agee'"),
+        ("lower = 0", "lower = ", "not valid TOML"),
+        ("upper = 120", f"upper = {'9' * 400}", "'age' must be two finite numbers"),
+        ("upper = 120", f"upper = 120\nweight = {'9' * 400}", "the weight of column"),
+        ("upper = 120", f"upper = {'9' * 5000}", "not valid TOML: a number has too many digits"),
+        ("upper = 120", f"upper = {'[' * 5000}", "not valid TOML: it is nested too deeply"),
+    ],
+)
+def test_a_faulty_file_is_refused_in_words(
+    tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    file = tmp_path / "bounds.toml"
+    file.write_text(FILE.replace(before, after))
+    with pytest.raises(ValueError, match=message):
+        read_bounds(file, NAMES, 2)
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(BoundsError, match=r"'none.toml' cannot be read"):
+        read_bounds("none.toml", NAMES, 2)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "names", "error", "message"),
+    [
+        ({"age": (0, 120)}, None, TypeError, "need a table with column names"),
+        ({"age": (0, 120)}, NAMES, ValueError, "columns without bounds: .'income'"),
+        ({"age": 120, "income": (0, 1)}, NAMES, ValueError, "must be a pair"),
+        ({"age": (0, "x"), "income": (0, 1)}, NAMES, ValueError, "must be a number, got 'x'"),
+        ([(0, 120), (0, 1)], NAMES, TypeError, "not one pair per column"),
+        (([0], [1]), NAMES, ValueError, "given for 1 columns, X has 2"),
+    ],
+)
+def test_faulty_bounds_are_refused_in_words(
+    bounds: Any, names: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        read_bounds(bounds, names, 2)

@@ -1,0 +1,64 @@
+"""Columns as a file declares them: all that is allowed comes back, all else is refused in words."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+
+from privclust.domains._declared import declaration, declared_column
+from privclust.domains.mixed import LEVELS_MAX, CategoryColumn, Column, DateColumn, NumberColumn
+from privclust.errors import BoundsError
+
+NUMBER = {"type": "number", "lower": 1, "upper": 120}
+CATEGORY = {"type": "category", "levels": ["A", "B"]}
+DAY = {"type": "date", "lower": date(2020, 1, 1), "upper": date(2024, 12, 31)}
+COLUMNS: list[Column] = [
+    NumberColumn("x", 0.0, 120.0),
+    NumberColumn("x", 0.5, 1e6, 2.0, "log"),
+    NumberColumn("x", 0.0, 1e6, 0.5, "log1p"),
+    CategoryColumn("x", ("A", "other"), 3.0),
+    DateColumn("x", date(1900, 1, 1), date(2100, 1, 1), 0.1),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_declaration_declares_the_same_column(column: Column) -> None:
+    content = declaration(column)
+    assert declared_column(content["name"], content) == column
+
+
+def test_levels_are_texts_whatever_is_typed() -> None:
+    column = declared_column("x", {"type": "category", "levels": [1, True, "1.0", "größe"]})
+    assert isinstance(column, CategoryColumn)
+    assert column.levels == ("1", "true", "1.0", "größe")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({}, "has type None. Declare one of 'number', 'category', 'date'"),
+        ({"type": "colour"}, "has type 'colour'"),
+        ({**NUMBER, "upper": 0}, "the lower below the upper"),
+        ({**NUMBER, "upper": "120"}, "must be a number, got '120'"),
+        ({**NUMBER, "upper": float("inf")}, "two finite numbers"),
+        ({**NUMBER, "weight": 0}, "must lie between 1e-6 and 1e6, got 0"),
+        ({**NUMBER, "weight": True}, "the weight of column 'x' must be a number"),
+        ({**NUMBER, "transform": "sqrt"}, "must be one of 'none', 'log', 'log1p'"),
+        ({**NUMBER, "lower": 0, "transform": "log"}, "has no logarithm at its lower bound, 0"),
+        ({**NUMBER, "lower": -1, "transform": "log1p"}, "and one above -1"),
+        ({"type": "category"}, "needs levels, from 2 to 1,000"),
+        ({**CATEGORY, "levels": ["A"]}, "needs levels"),
+        ({**CATEGORY, "levels": list(range(LEVELS_MAX + 1))}, "needs levels"),
+        ({**CATEGORY, "levels": ["A", 1.5]}, "must be texts or whole numbers"),
+        ({**CATEGORY, "levels": ["1", 1]}, "must differ"),
+        ({**DAY, "lower": "2020-01-01"}, "must be a day such as 2024-12-31, without quotes"),
+        ({**DAY, "upper": datetime(2024, 1, 1)}, "without quotes and time"),
+        ({**DAY, "upper": date(2019, 1, 1)}, "column 'x'"),
+    ],
+)
+def test_what_is_wrong_is_said(content: dict[str, Any], said: str) -> None:
+    with pytest.raises(BoundsError, match="column 'x'") as refused:
+        declared_column("x", content)
+    assert said in str(refused.value)

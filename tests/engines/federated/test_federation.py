@@ -1,0 +1,405 @@
+"""A federation: the pooled rows' integers, no answer that cannot be, and when to stop."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from helpers.conformance import (
+    CANARY,
+    COLUMNS,
+    DOMAIN,
+    KEY,
+    QUERIES,
+    TELLING,
+    UNITS,
+    answers,
+    fails_in_silence,
+    in_memory,
+    people,
+    silos,
+    write_parquet,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privclust.engines.base import FailedClientError, TooFewClientsError
+from privclust.engines.federated import client
+from privclust.engines.federated._request import NONCE_BYTES, Question
+from privclust.engines.federated.client import FAILED, LARGEST, Client, answer_size
+from privclust.engines.federated.federation import FederatedEngine, Federation, accepted
+from privclust.queries.participation import Attendance
+from privclust.engines.federated.wire import encode
+from privclust.errors import ColumnError, ParameterError, UnreadableFileError
+from privclust.kernels.grid import UNIT
+from privclust.queries.base import Count, NearestVotes, Query
+from privclust.queries.unit import ROW, Unit
+
+CLIENT = Unit("client", 3, silos=1, whole=True)
+
+
+def recorded_keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return a list that will hold all keys that clients draw."""
+    keys: list[bytes] = []
+
+    def token_bytes(length: int) -> bytes:
+        keys.append(secrets.token_bytes(length))
+        return keys[-1]
+
+    monkeypatch.setattr(client, "secrets", SimpleNamespace(token_bytes=token_bytes))
+    return keys
+
+
+Answers = Iterable[tuple[str, bytes]]
+
+
+def federation(n_clients: int = 3, unit: Unit = ROW, **settings: Any) -> Federation:
+    parts = silos(people(300), unit, n_clients)
+    tables = {f"client {number}": part for number, part in enumerate(parts)}
+    return Federation.in_process(tables, COLUMNS, **settings)
+
+
+def through(
+    change: Callable[[list[tuple[str, bytes]]], Answers], minimum: int = 1
+) -> FederatedEngine:
+    """Return a federation's engine whose answers `change` may tamper with."""
+    honest = federation()
+
+    def exchange(questions: Mapping[str, bytes]) -> Answers:
+        return change(list(honest.exchange(questions)))
+
+    return Federation(exchange, honest.roster, COLUMNS, minimum=minimum).engine(DOMAIN, ROW)
+
+
+# The same integers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_clients", [2, 7, 100])
+@pytest.mark.parametrize("unit", ["row", "texts, 3 rows"])
+def test_any_number_of_clients_gives_the_integers_of_the_pooled_rows(
+    n_clients: int, unit: str
+) -> None:
+    engine = federation(n_clients, UNITS[unit]).engine(DOMAIN, UNITS[unit])
+    assert answers(engine) == answers(in_memory(people(300), unit=UNITS[unit]))
+    assert engine.attendance == [Attendance(n_clients, n_clients)] * len(QUERIES)
+
+
+def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
+    parts = silos(people(300), ROW, 4)
+    names = [f"c{number}" for number, part in enumerate(parts) for _ in range(part.num_rows)]
+    pooled = pa.concat_tables(parts)
+    pooled = pooled.append_column("client", pa.array(names))
+    engine = federation(4).engine(DOMAIN, Unit("client", 3))
+    assert engine.unit == CLIENT
+    for query in QUERIES:
+        found = engine.aggregate(query)
+        alone = [client_sum(query, part) for part in parts]
+        assert found == [sum(values) for values in zip(*alone, strict=True)]
+        for values in alone:
+            assert sum(value**2 for value in values) <= CLIENT.bounds(query).l2_squared
+    counted = in_memory(pooled, unit=Unit("client", 3)).aggregate(Count())
+    assert engine.aggregate(Count()) == counted
+
+
+def client_sum(query: Query, part: Any) -> list[int]:
+    return Federation.in_process({"one": part}, COLUMNS).engine(DOMAIN, CLIENT).aggregate(query)
+
+
+@pytest.mark.attack
+def test_one_client_more_moves_no_answer_by_more_than_its_bounds() -> None:
+    parts = silos(people(300), ROW, 4)
+    tables = {str(number): part for number, part in enumerate(parts)}
+    emptied = {**tables, "1": tables["1"].slice(0, 0)}
+    with_it, without = (
+        Federation.in_process(given, COLUMNS).engine(DOMAIN, Unit("client", 2))
+        for given in (tables, emptied)
+    )
+    loud = 0.0
+    for query in QUERIES:
+        bounds = with_it.unit.bounds(query)
+        pairs = zip(with_it.aggregate(query), without.aggregate(query), strict=True)
+        moved = [abs(one - other) for one, other in pairs]
+        assert sum(moved) <= bounds.l1
+        assert sum(one * one for one in moved) <= bounds.l2_squared
+        assert max(moved) <= bounds.linf
+        loud = max(loud, sum(one * one for one in moved) / bounds.l2_squared)
+    assert loud > 0.999
+
+
+@pytest.mark.attack
+def test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them() -> None:
+    unit = Unit("name", 2)
+    base = silos(people(300), unit, 4)
+    patient = people(300).slice(0, 12)
+    patient = patient.set_column(3, "name", pa.array(["somebody new"] * 12))
+    visited = [pa.concat_tables([part, patient]) if n < 3 else part for n, part in enumerate(base)]
+    engines = [
+        Federation.in_process(
+            {str(n): part for n, part in enumerate(parts)}, COLUMNS, silos_per_patient=3
+        ).engine(DOMAIN, unit)
+        for parts in (base, visited)
+    ]
+    for query in QUERIES:
+        bounds = engines[0].unit.bounds(query)
+        pairs = zip(engines[0].aggregate(query), engines[1].aggregate(query), strict=True)
+        moved = [abs(one - other) for one, other in pairs]
+        assert sum(one * one for one in moved) <= bounds.l2_squared
+        assert sum(moved) <= bounds.l1
+    assert engines[0].unit.bounds(Count()).l1 == 6 * UNIT
+    rows = Federation.in_process({"a": base[0], "b": base[1]}, COLUMNS, silos_per_patient=2)
+    assert rows.engine(DOMAIN, ROW).unit.bounds(Count()).l2_squared == 4 * UNIT**2
+
+
+# Samples -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["row", "texts, 3 rows"])
+def test_a_sample_is_each_clients_own_by_a_key_of_its_own(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = recorded_keys(monkeypatch)
+    parts = silos(people(300), UNITS[unit], 3)
+    sample = federation(3, UNITS[unit]).engine(DOMAIN, UNITS[unit]).sample(1, KEY)
+    found = answers(sample, TELLING)[0]
+    alone = [
+        answers(in_memory(part, unit=UNITS[unit]).sample(1, key), TELLING)[0]
+        for part, key in zip(parts, keys, strict=True)
+    ]
+    assert found == [sum(values) for values in zip(*alone, strict=True)]
+
+
+@pytest.mark.attack
+def test_no_key_travels(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    keys = recorded_keys(monkeypatch)
+    honest = federation()
+
+    def exchange(questions: Mapping[str, bytes]) -> Answers:
+        answered = list(honest.exchange(questions))
+        sent.extend([*questions.values(), *(answer for _, answer in answered)])
+        return answered
+
+    engine = Federation(exchange, honest.roster, COLUMNS).engine(DOMAIN, ROW)
+    engine.sample(1, KEY).aggregate(Count())
+    assert len(set(keys)) == len(honest.roster)  # one each
+    assert not any(key in message for key in (KEY, *keys) for message in sent)
+
+
+def test_a_whole_client_is_in_a_sample_or_not() -> None:
+    part = people(50)
+    drawn = []
+    for number in range(40):
+        alone = Federation.in_process({f"client {number}": part}, COLUMNS)
+        engine = alone.engine(DOMAIN, Unit("client", 3))
+        full, sampled = engine.aggregate(Count()), engine.sample(1, KEY).aggregate(Count())
+        assert sampled in ([0], full)
+        drawn.append(sampled == full)
+    assert 4 < sum(drawn) < 36  # false-alarm rate 2e-7
+
+
+# Attendance --------------------------------------------------------------------------------------
+
+
+def test_who_is_there_answers_and_too_few_stop_the_fit() -> None:
+    engine = through(lambda given: given[1:], minimum=2)
+    parts = silos(people(300), ROW, 3)
+    assert engine.aggregate(Count()) == [sum(part.num_rows for part in parts[1:]) * UNIT]
+    assert engine.attendance == [Attendance(2, 3)]
+    with pytest.raises(TooFewClientsError, match=r"1 of 3 clients .* minimum is 2") as failed:
+        through(lambda given: given[1:2], minimum=2).aggregate(Count())
+    assert failed.value.__cause__ is failed.value.__context__ is None
+
+
+def test_a_client_that_fails_stops_the_fit_and_says_nothing(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        def __array__(self) -> Any:
+            raise OSError(f"{CANARY}")
+
+    text = np.full((3, 3), f"{CANARY}")
+    for table in (text, Broken(), pa.table({"x": [CANARY]})):
+        tables = {"broken": table, "sound": people(20)}
+        engine = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd, FailedClientError)
+        assert engine.attendance == []
+
+
+@pytest.mark.attack
+def test_no_cell_decides_whether_a_client_takes_part() -> None:
+    for last in (4, "n/a", object(), "4", b"x"):
+        odd = people(4).to_pandas()
+        odd["x"] = pd.Series([1, 2, 3, last], dtype=object)
+        tables = {"odd": odd, "sound": people(20)}
+        engine = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        with pytest.raises(FailedClientError):
+            engine.aggregate(Count())
+
+
+def test_csv_files_are_refused_because_one_line_can_make_them_unreadable(tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    write_parquet(people(20), folder / "a.parquet")
+    (folder / "b.CSV.gz").write_bytes(b"")
+    with pytest.raises(UnreadableFileError, match=r"'b.CSV.gz' is a CSV file.*Parquet"):
+        Federation.in_process({"sound": people(20), "other": [str(folder)]}, COLUMNS)
+
+
+@pytest.mark.attack
+def test_that_a_client_failed_is_believed_of_this_question_only() -> None:
+    late: list[tuple[str, bytes]] = []
+
+    def change(given: list[tuple[str, bytes]]) -> Answers:
+        before = [(name, answer[:NONCE_BYTES] + FAILED) for name, answer in late]
+        late[:] = given
+        again = [(name, answer[:NONCE_BYTES] + FAILED) for name, answer in given]
+        foreign = [("nobody", again[0][1]), (given[1][0], again[0][1]), (given[0][0], FAILED)]
+        return [*before, *foreign, *given, *again]
+
+    engine = through(change)
+    assert [engine.aggregate(Count()) for _ in range(2)] == [[300 * UNIT]] * 2
+    stopped = through(lambda given: [*given[1:], (given[0][0], given[0][1][:NONCE_BYTES] + FAILED)])
+    with pytest.raises(FailedClientError) as failed:
+        stopped.aggregate(Count())
+    assert failed.value.__cause__ is failed.value.__context__ is None
+
+
+def test_a_client_of_another_version_gives_no_answer() -> None:
+    asked = Question(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+    held = Client(people(20))
+    assert len(held.answer(encode(asked))) == answer_size(Count())
+    assert held.answer(encode(replace(asked, version="0"))) == b""
+
+
+def test_a_farewell_that_fails_loses_no_fit() -> None:
+    honest = federation()
+
+    def farewell(fit: bytes) -> None:
+        raise OSError
+
+    engine = Federation(honest.exchange, honest.roster, COLUMNS, farewell=farewell).engine(
+        DOMAIN, ROW
+    )
+    engine.sample(1, KEY).aggregate(Count())
+    engine.close()
+
+
+@pytest.mark.attack
+def test_fits_in_two_threads_get_engines_of_their_own() -> None:
+    switching = sys.getswitchinterval()
+    both = Federation.in_process({"one": people(50)}, COLUMNS)
+    engines = [both.engine(DOMAIN, UNITS["texts, 3 rows"]), both.engine(DOMAIN, ROW)]
+    expected = [engine.aggregate(Count()) for engine in engines]
+    assert expected[0] != expected[1]
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            found = threads.map(lambda n: (n % 2, engines[n % 2].aggregate(Count())), range(200))
+            assert all(answer == expected[which] for which, answer in found)
+    finally:
+        sys.setswitchinterval(switching)
+
+
+# Answers that cannot be ---------------------------------------------------------------------------
+
+
+def wrong(values: list[int], dtype: str = "<i8") -> bytes:
+    return np.array(values, dtype=dtype).tobytes()
+
+
+ONE_COUNT = wrong([UNIT])
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "tamper",
+    {
+        "nothing": lambda answer: b"",
+        "too short": lambda answer: answer[:-1],
+        "too long": lambda answer: answer + b"\0",
+        "two numbers": lambda answer: answer + ONE_COUNT,
+        "NaN": lambda answer: answer[:NONCE_BYTES] + np.array([np.nan]).tobytes(),
+        "infinity": lambda answer: answer[:NONCE_BYTES] + np.array([np.inf]).tobytes(),
+        "oversized": lambda answer: answer[:NONCE_BYTES] + wrong([LARGEST + 1]),
+        "smallest": lambda answer: answer[:NONCE_BYTES] + wrong([-(2**63)]),
+        "negative votes": lambda answer: answer[:NONCE_BYTES] + wrong([-1]),
+        "another nonce": lambda answer: secrets.token_bytes(NONCE_BYTES) + answer[NONCE_BYTES:],
+    }.values(),
+)
+def test_an_answer_that_cannot_be_is_none(tamper: Callable[[bytes], bytes]) -> None:
+    engine = through(lambda given: [(given[0][0], tamper(given[0][1])), *given[1:]])
+    parts = silos(people(300), ROW, 3)
+    assert engine.aggregate(Count()) == [sum(part.num_rows for part in parts[1:]) * UNIT]
+    assert engine.attendance == [Attendance(2, 3)]
+
+
+@pytest.mark.attack
+def test_repeated_late_and_foreign_answers_count_for_nothing() -> None:
+    late: list[tuple[str, bytes]] = []
+
+    def change(given: list[tuple[str, bytes]]) -> Answers:
+        before = list(late)
+        late[:] = given
+        foreign = [("nobody", answer) for _, answer in given]
+        swapped = [(given[1][0], given[0][1])]
+        return [*before, *foreign, *swapped, *given, *given, *before]
+
+    engine = through(change)
+    expected = in_memory(people(300)).aggregate(QUERIES[1])
+    assert [engine.aggregate(QUERIES[1]) for _ in range(3)] == [expected] * 3
+    assert engine.attendance == [Attendance(3, 3)] * 3
+
+
+@pytest.mark.attack
+def test_the_server_checks_what_a_whole_client_may_add() -> None:
+    query = NearestVotes(np.eye(2))
+    nonces = {"a": bytes(NONCE_BYTES)}
+    for values, fits in (([3 * UNIT, 0], True), ([3 * UNIT, 1], False), ([0, 4 * UNIT], False)):
+        answer = [("a", nonces["a"] + wrong(values))]
+        assert bool(accepted(query, CLIENT, nonces, answer)) == fits
+        assert accepted(query, ROW, nonces, answer)
+
+
+@settings(deadline=None, derandomize=True, database=None, max_examples=200)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c", ""]), st.binary(max_size=60))))
+def test_no_bytes_make_the_server_fail_or_count_twice(given: list[tuple[str, bytes]]) -> None:
+    query = NearestVotes(np.eye(3))
+    nonces = {name: name.encode() * NONCE_BYTES for name in "ab"}
+    honest = nonces["a"] + wrong([UNIT, 0, 2 * UNIT])
+    assert len(honest) == answer_size(query)
+    lengthened = [(name, nonces.get(name, b"") + (one * 24)[:24]) for name, one in given]
+    for mixed in ([*given, ("a", honest)], [("a", honest), *given, *lengthened], lengthened):
+        found = accepted(query, ROW, nonces, mixed)
+        assert set(found) <= {"a", "b"}
+        for values in found.values():
+            assert len(values) == 3
+            assert all(type(value) is int and 0 <= value <= LARGEST for value in values)
+
+
+# Public faults -----------------------------------------------------------------------------------
+
+
+def test_what_a_federation_cannot_be_is_said() -> None:
+    rows = np.zeros((2, 2))
+    with pytest.raises(ParameterError, match="clients with names that differ"):
+        Federation.in_process({})
+    for minimum in (0, 3, 1.5):
+        with pytest.raises(ParameterError, match="minimum between 1 and"):
+            Federation.in_process({"a": rows, "b": rows}, minimum=minimum)  # type: ignore[arg-type]
+    for silos_per_patient in (0, 3, 1.5, True):
+        with pytest.raises(ParameterError, match="silos_per_patient must be a whole number"):
+            Federation.in_process({"a": rows, "b": rows}, silos_per_patient=silos_per_patient)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"columns must be .*, got 'age'. .* \['age'\]"):
+        Federation.in_process({"a": rows, "b": rows}, "age")
+    with pytest.raises(ColumnError, match="the same columns in the same order"):
+        Federation.in_process({"a": rows, "b": np.zeros((2, 3))})

@@ -1,0 +1,86 @@
+"""Parts of a question that must agree with each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.conformance import COLUMNS, DOMAIN
+
+from privclust.domains.base import Ball, Box
+from privclust.domains.mixed import CategoryColumn, Mixed, NumberColumn
+from privclust.domains.profiled import Profiled
+from privclust.domains.sphere import Sphere
+from privclust.engines.federated._request import SIZE_MAX, Question
+from privclust.queries.base import Count, NearestVotes, Query
+from privclust.queries.covariance import SecondMoment
+from privclust.queries.profiles import ProfileSums, ProfileTallies
+from privclust.queries.unit import ROW, Unit
+
+ASKED = Question(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+MIXED = Mixed((NumberColumn("z", 0, 1), CategoryColumn("x", ("A", "B"))))
+NOTED = Profiled(Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B"))))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nonce": b""},
+        {"nonce": bytes(17)},
+        {"fit": b"../.."},
+        {"halvings": -1},
+        {"halvings": 33},
+        {"columns": ("z", "x")},
+        {"columns": ("z", "x", "x")},
+        {"columns": 2},
+        {"columns": 0},
+        {"columns": 3, "domain": MIXED},
+        {"columns": ("z", "y"), "domain": MIXED},
+        {"columns": ("z", "x", "y"), "domain": MIXED},
+        {"columns": ("z",), "domain": Sphere(3)},
+        {"columns": ("z",), "domain": Sphere(3, "x")},
+        {"columns": ("z", "n"), "domain": NOTED},
+        {"domain": Ball([0.0], 1.0)},
+        {"unit": Unit("x")},
+        {"unit": Unit("id", 2, silos=1)},
+        {"unit": Unit(None, 1, whole=True)},
+        {"query": SecondMoment(5793)},
+        {"columns": 2**16 + 1, "domain": Sphere(2**16 + 1)},
+        {"query": SecondMoment(10**9)},
+    ],
+)
+def test_parts_that_do_not_agree_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"must|have|has|counts"):
+        replace(ASKED, **wrong)
+
+
+@pytest.mark.attack
+def test_rows_of_a_profile_are_for_its_queries_only() -> None:
+    """They leave the unit ball, in which products of others are exact."""
+    profile = replace(ASKED, domain=NOTED, columns=("z", "n", "x"))
+    centers = np.zeros((2, 1))
+    refused: list[Query] = [
+        NearestVotes(np.eye(4) / 2),
+        SecondMoment(4),
+        ProfileSums(centers, 2, 2),
+        ProfileSums(centers, 1, 1),
+        ProfileSums(np.zeros((2, 2)), 1, 1),
+        ProfileTallies(centers, (11,)),
+        ProfileTallies(centers, (11, 4)),
+    ]
+    for query in refused:
+        with pytest.raises(ValueError, match="one of a profile its domain"):
+            replace(profile, query=query)
+    fitting: list[Query] = [ProfileSums(centers, 2, 1), ProfileTallies(centers, (11, 3)), Count()]
+    for query in fitting:
+        replace(profile, query=query)
+    with pytest.raises(ValueError, match="one of a profile its domain"):
+        replace(ASKED, query=ProfileTallies(np.zeros((2, 2)), (3,)))
+
+
+def test_answers_may_be_long() -> None:
+    assert SecondMoment(5792).size <= SIZE_MAX
+    replace(ASKED, query=SecondMoment(5792))

@@ -1,0 +1,160 @@
+"""A sample of rows in memory: exactly the rows that its coins chose, read when first asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from privclust.domains.base import Ball
+from privclust.engines import memory as numpy_engine
+from privclust.engines import units
+from privclust.engines.base import EngineError
+from privclust.engines.memory import NumpyEngine
+from privclust.engines.sampling import Words, heads, row_words
+from privclust.engines.units import PARCEL_ROWS
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.queries.base import (
+    ClusterMoments,
+    ClusterSums,
+    Count,
+    DistanceHistogram,
+    NearestVotes,
+    Query,
+)
+
+KEY = bytes(range(32))
+BALL = Ball([0.0, 0.0, 0.0], 1.0)
+POINTS = np.random.default_rng(1).uniform(-0.5, 0.5, (5, 3))
+QUERIES: list[Query] = [
+    Count(),
+    NearestVotes(POINTS),
+    ClusterSums(POINTS, POINTS, 0.5, 0.7),
+    ClusterMoments(POINTS, np.geomspace(0.05, 0.5, 5), 0.6, 0.4),
+    DistanceHistogram(POINTS, np.array([0.1, 0.3])),
+]
+
+
+def table(n_rows: int) -> FloatArray:
+    return np.random.default_rng(2).normal(size=(n_rows, 3)) / 2
+
+
+def chosen(rows: FloatArray, halvings: int, key: bytes = KEY) -> FloatArray:
+    """Return the rows whose coins, tossed in pieces of PARCEL_ROWS, show heads."""
+    pieces = [
+        (start, rows[start : start + PARCEL_ROWS])
+        for start in range(0, max(1, len(rows)), PARCEL_ROWS)
+    ]
+    return np.concatenate(
+        [piece[heads(row_words(key, start, len(piece)), halvings)] for start, piece in pieces]
+    )
+
+
+def answers(engine: NumpyEngine) -> list[list[int]]:
+    return [engine.aggregate(query) for query in QUERIES]
+
+
+@pytest.mark.parametrize("halvings", [1, 3])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "n_rows", [0, 1, 2, PARCEL_ROWS - 1, PARCEL_ROWS, PARCEL_ROWS + 1, 3 * PARCEL_ROWS + 7]
+)
+def test_a_sample_adds_up_exactly_the_chosen_rows(n_rows: int, threads: int, halvings: int) -> None:
+    rows = table(n_rows)
+    sample = NumpyEngine(rows, BALL, threads).sample(halvings, KEY)
+    assert answers(sample) == answers(NumpyEngine(chosen(rows, halvings), BALL, 1))
+    assert sample.n_columns == 3
+
+
+def test_a_sample_without_halvings_is_the_table() -> None:
+    engine = NumpyEngine(table(PARCEL_ROWS + 1), BALL)
+    assert answers(engine.sample(0, KEY)) == answers(engine)
+
+
+def test_the_key_decides_and_the_values_do_not() -> None:
+    rows = table(2000)
+    engine = NumpyEngine(rows, BALL)
+    first, again, other = (engine.sample(1, key) for key in (KEY, KEY, KEY[::-1]))
+    assert answers(first) == answers(again)
+    assert answers(first) != answers(other)
+    mirrored = NumpyEngine(-rows, BALL).sample(1, KEY)
+    assert answers(mirrored) == answers(NumpyEngine(-chosen(rows, 1), BALL))
+
+
+@pytest.mark.attack
+def test_other_rows_change_no_rows_coin() -> None:
+    """One row is loud; whatever the others are, and however many follow, it is in or it is out."""
+    query = NearestVotes(np.array([[0.0, 0.0, 0.9], [0.0, 0.0, -0.9]]))
+    coins = heads(row_words(KEY, 0, 100), 1)
+    for place in range(0, 100, 7):
+        for others in (table(100), np.zeros((100, 3)), table(101), table(9000)):
+            rows = np.where(others[:, 2:] > 0, -others, others)
+            rows[:, 2] -= 1e-3
+            rows[place] = [0.0, 0.0, 0.9]
+            votes = NumpyEngine(rows, BALL, 1).sample(1, KEY).aggregate(query)
+            assert votes[0] == coins[place] * UNIT
+
+
+@settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.integers(0, 40), st.integers(0, 40), st.booleans(), st.integers(0, 2**32))
+def test_rows_that_keep_their_coins_leave_the_new_rows_contribution_or_nothing(
+    monkeypatch: pytest.MonkeyPatch, n_rows: int, place: int, drawn: bool, seed: int
+) -> None:
+    """The coupling of docs/proofs/sampling.md: a row pushes in, and coins move along with rows."""
+    rng = np.random.default_rng(seed)
+    place = min(place, n_rows)
+    rows, row = rng.normal(size=(n_rows, 3)) / 2, rng.normal(size=(1, 3))
+    coins = rng.random(n_rows) < 0.5
+    before = sampled_with(monkeypatch, rows, coins)
+    after = sampled_with(
+        monkeypatch, np.insert(rows, place, row, axis=0), np.insert(coins, place, drawn)
+    )
+    alone = answers(NumpyEngine(row[:drawn], BALL, 1))
+    for old, new, one in zip(before, after, alone, strict=True):
+        assert [b - a for a, b in zip(old, new, strict=True)] == one
+
+
+def sampled_with(
+    monkeypatch: pytest.MonkeyPatch,
+    rows: FloatArray,
+    coins: NDArray[np.bool_],
+) -> list[list[int]]:
+    """Answer from a sample in parcels of 16 rows, whose coins are given."""
+
+    def given_words(key: bytes, start: int, n_rows: int) -> Words:
+        words: Words = np.where(coins, 2**31 - 1, 2**31).astype(np.uint32)
+        return words[start : start + n_rows]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(numpy_engine, "PARCEL_ROWS", 16)
+        patch.setattr(units, "PARCEL_ROWS", 16)
+        patch.setattr(numpy_engine, "row_words", given_words)
+        return answers(NumpyEngine(rows, BALL, 1).sample(1, KEY))
+
+
+def test_rows_are_read_once_for_a_table_and_all_its_samples() -> None:
+    rows = table(3000)
+    engine = NumpyEngine(rows, BALL)
+    expected = [answers(engine.sample(halvings, KEY)) for halvings in (1, 2)]
+    sample = engine.sample(1, KEY)
+    whole = answers(engine)
+    rows[:] = 0.0
+    assert answers(sample) == expected[0]
+    assert answers(engine.sample(2, KEY)) == expected[1]
+    assert answers(engine) == whole
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_a_sample_of_the_wrong_width_fails_with_or_without_rows(n_rows: int) -> None:
+    sample = NumpyEngine(np.zeros((n_rows, 2)), BALL).sample(1, KEY)
+    with pytest.raises(EngineError):
+        sample.aggregate(Count())

@@ -1,0 +1,321 @@
+"""The engine that reads anew for each query: exact, in little memory, and its samples."""
+
+from __future__ import annotations
+
+import gzip
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from helpers.conformance import (
+    CANARY,
+    COLUMNS,
+    DOMAIN,
+    KEY,
+    QUERIES,
+    TELLING,
+    answers,
+    elsewhere,
+    fails_in_silence,
+    in_memory,
+    people,
+    source,
+    write_parquet,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from privclust.domains.base import Ball, Box
+from privclust.engines import streaming
+from privclust.engines.base import EngineError
+from privclust.engines.memory import NumpyEngine
+from privclust.engines.sampling import later_key
+from privclust.engines.streaming import ArrowEngine
+from privclust.kernels.grid import UNIT, FloatArray
+from privclust.queries.base import Bounds, Contribution, Count
+from privclust.sources import streams
+from privclust.sources.schema import Schema
+from privclust.sources.streams import Source
+
+ONE = Box([0], [1])
+FLOAT = Schema(("a",), ("number",))
+cheap = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scripted:
+    """A query that does as it is told."""
+
+    act: Callable[[FloatArray], Contribution]
+    size: int = 1
+    bounds: Bounds = field(default=Count().bounds)
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        return self.act(rows)
+
+
+class Recited:
+    """A source over batches that counts its readings, each of which may be of another table."""
+
+    def __init__(self, *readings: Any, batch_rows: int = 1000) -> None:
+        self.readings = 0
+        self._tables, self._batch_rows = readings, batch_rows
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        table = self._tables[min(self.readings, len(self._tables) - 1)]
+        self.readings += 1
+        yield from table.select(list(columns)).to_batches(max_chunksize=self._batch_rows)
+
+    def engine(self, columns: Sequence[str] = COLUMNS) -> ArrowEngine:
+        kinds = source(lambda: self._tables[0]).schema
+        return ArrowEngine(Source(kinds, self.batches), columns, DOMAIN)
+
+
+# Exactness ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize(("batch", "parcel"), [(1, 1), (7, 3), (64, 8192), (2**17, 17)])
+def test_threads_batches_and_parcels_change_nothing(
+    threads: int, batch: int, parcel: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BATCH_ROWS", batch)
+    monkeypatch.setattr(streaming, "PARCEL_ROWS", parcel)
+    table = people(150)
+    engine = elsewhere(lambda: table, threads=threads)
+    engine.expect_sample(KEY)
+    assert answers(engine, TELLING) == answers(in_memory(table), TELLING)
+    same = in_memory(table).sample(1, KEY)
+    assert answers(engine.sample(1, KEY), TELLING) == answers(same, TELLING)
+
+
+def test_a_total_above_2_to_the_53_is_exact() -> None:
+    value, n_batches = 2**30 + 1, 129
+    zeros = pa.record_batch({"a": np.zeros(2**16)})
+    last = pa.record_batch({"a": np.zeros(1)})
+
+    def act(rows: FloatArray) -> Contribution:
+        shape = (len(rows), 1, 1)
+        return Contribution(np.zeros(shape[:2], dtype=np.int64), np.full(shape, value))
+
+    bounds = Bounds(value, value**2, value, changed=1, monotone=True)
+    given_source = Source(FLOAT, lambda columns: iter([zeros] * n_batches + [last]))
+    (found,) = ArrowEngine(given_source, ["a"], ONE).aggregate(Scripted(act, bounds=bounds))
+    assert found == (n_batches * 2**16 + 1) * value
+    assert found > 2**53
+    assert found % 2 == 1
+
+
+@pytest.mark.attack
+def test_the_engines_last_word_holds_against_a_lying_query() -> None:
+    def act(rows: FloatArray) -> Contribution:
+        values = np.where(rows > 0, UNIT, UNIT + 1).astype(np.int64)
+        return Contribution(np.zeros((len(rows), 1), dtype=np.int64), values[:, :, None])
+
+    engine = elsewhere(lambda: pa.table({"a": [0.9, 0.1, 0.8]}), ["a"], ONE)
+    assert engine.aggregate(Scripted(act)) == [2 * UNIT]
+
+
+def test_the_table_is_read_once_for_each_query_and_not_before() -> None:
+    recited = Recited(people(50))
+    engine = recited.engine()
+    engine.expect_sample(KEY)
+    sample = engine.sample(1, KEY)
+    assert recited.readings == 0
+    answers(engine)
+    assert recited.readings == len(QUERIES)
+    answers(sample)
+    assert recited.readings == len(QUERIES)
+    answers(engine.sample(5, KEY))
+    assert recited.readings == len(QUERIES) + 1
+
+
+def test_few_batches_are_in_memory_at_a_time() -> None:
+    born: list[weakref.ref[Any]] = []
+    most = 0
+
+    def batches(columns: Sequence[str]) -> Iterator[Any]:
+        nonlocal most
+        for _ in range(100):
+            cells = np.zeros(10)
+            born.append(weakref.ref(cells))
+            most = max(most, sum(each() is not None for each in born))
+            yield pa.record_batch({"a": cells})
+
+    engine = ArrowEngine(Source(FLOAT, batches), ["a"], ONE, threads=2)
+    assert engine.aggregate(Count()) == [1000 * UNIT]
+    assert 1 < most < 10
+
+
+# Samples -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.attack
+@cheap
+@given(st.integers(0, 250), st.integers(1, 250), st.integers(0, 4), st.integers(0, 5))
+def test_a_sample_from_the_first_pass_is_the_one_a_pass_of_its_own_would_draw(
+    monkeypatch: pytest.MonkeyPatch, n_rows: int, batch_rows: int, halvings: int, fullness: int
+) -> None:
+    table, capacity = people(n_rows), n_rows >> fullness
+    with monkeypatch.context() as patch:
+        patch.setattr(streaming, "RESERVE_BYTES", capacity * 4 * len(COLUMNS))
+        recited = Recited(table, batch_rows=batch_rows)
+        engine = recited.engine()
+        engine.expect_sample(KEY)
+        whole = answers(engine, TELLING)
+        drawn = answers(engine.sample(halvings, KEY), TELLING)
+    assert whole == answers(in_memory(table), TELLING)
+    key = KEY if recited.readings == 1 else later_key(KEY, 1)
+    apart = Recited(table).engine().sample(halvings, key)
+    assert drawn == answers(apart, TELLING)
+    assert drawn == answers(in_memory(table).sample(halvings, key), TELLING)
+    if n_rows <= capacity:
+        assert recited.readings == 1
+
+
+@pytest.mark.parametrize(("halvings", "readings"), [(32, 1), (7, 1), (5, 1), (4, 2), (1, 2)])
+def test_a_small_reserve_saves_reading_anew_for_small_samples(
+    halvings: int, readings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "RESERVE_BYTES", 100 * 4 * len(COLUMNS))
+    table = people(3000)
+    recited = Recited(table)
+    engine = recited.engine()
+    engine.expect_sample(KEY)
+    answers(engine, TELLING)
+    drawn = answers(engine.sample(halvings, KEY), TELLING)
+    assert recited.readings == readings
+    same = in_memory(table).sample(halvings, later_key(KEY, readings - 1))
+    assert drawn == answers(same, TELLING)
+
+
+@pytest.mark.attack
+def test_a_table_that_comes_in_another_order_tosses_other_coins() -> None:
+    """Or a row, at another address, would be in both samples or in none by a coin of its own."""
+    table = people(400)
+    backwards = table.take(pa.array(np.arange(399, -1, -1)))
+    engine = Recited(table, backwards).engine()
+    first, second = (answers(engine.sample(1, KEY), TELLING) for _ in range(2))
+    assert first == answers(in_memory(table).sample(1, KEY), TELLING)
+    assert second == answers(in_memory(backwards).sample(1, later_key(KEY, 1)), TELLING)
+    assert second != answers(in_memory(backwards).sample(1, KEY), TELLING)
+
+
+def test_a_sample_is_drawn_once_however_often_it_is_asked() -> None:
+    recited = Recited(people(400), people(400, seed=1))
+    sample = recited.engine().sample(1, KEY)
+    assert answers(sample, TELLING * 3) == answers(sample, TELLING) * 3
+    assert recited.readings == 1
+
+
+@pytest.mark.attack
+def test_a_new_key_does_not_draw_the_sample_of_an_old_one() -> None:
+    table = people(400)
+    engine = elsewhere(lambda: table)
+    old, new = KEY, KEY[::-1]
+    engine.expect_sample(old)
+    answers(engine, TELLING)
+    engine.expect_sample(new)
+    drawn = answers(engine.sample(1, new), TELLING)
+    assert drawn != answers(in_memory(table).sample(1, old), TELLING)
+
+
+# Silence -----------------------------------------------------------------------------------------
+
+
+def corrupt_page(folder: Path) -> Any:
+    table = pa.table({"a": np.full(1000, CANARY), "t": [f"{CANARY}"] * 1000})
+    file = folder / "x.parquet"
+    pa.parquet.write_table(table, file, compression="none", use_dictionary=False)
+    content = bytearray(file.read_bytes())
+    content[4:40] = b"\xff" * 36
+    file.write_bytes(content)
+    return file
+
+
+def vanished(folder: Path) -> Any:
+    first = write_parquet(pa.table({"a": [1.0]}), folder / "1.parquet")
+    return [first, write_parquet(pa.table({"a": [CANARY]}), folder / f"{CANARY}.parquet")]
+
+
+def half_a_gzip(folder: Path) -> Any:
+    file = folder / "x.csv.gz"
+    content = gzip.compress(b"a\n" + f"{CANARY}\n".encode() * 100_000)
+    file.write_bytes(content[: len(content) // 2])
+    return file
+
+
+def column_gone(folder: Path) -> Any:
+    tables = iter([pa.table({"a": [CANARY]}), pa.table({f"b{CANARY}": [CANARY]})])
+    return lambda: next(tables)
+
+
+FAILURES: dict[str, Callable[[Path], Any]] = {
+    "corrupt page": corrupt_page,
+    "vanished file": vanished,
+    "half a gzipped file": half_a_gzip,
+    "column gone": column_gone,
+}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("sampled", [False, True], ids=["table", "sample"])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_canary_in_a_table_that_cannot_be_read_appears_nowhere(
+    failure: str,
+    sampled: bool,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    whole = elsewhere(FAILURES[failure](tmp_path), ["a"], Ball([0.0], 2 * CANARY))
+    for file in tmp_path.glob("12345*"):
+        file.unlink()
+    engine: ArrowEngine | NumpyEngine = whole.sample(1, KEY) if sampled else whole  # type: ignore[assignment]
+    fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd)
+
+
+@pytest.mark.attack
+def test_a_canary_that_a_query_trips_over_appears_nowhere(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def act(rows: FloatArray) -> Contribution:
+        raise MemoryError(f"{CANARY} of {rows.tolist()}")
+
+    engine = elsewhere(lambda: pa.table({"a": [CANARY]}), ["a"], Ball([0.0], 2 * CANARY))
+    fails_in_silence(partial(engine.aggregate, Scripted(act)), caplog, capfd)
+
+
+@pytest.mark.parametrize("mode", ["raise", "print", "warn"])
+def test_floating_point_settings_of_the_user_change_nothing(
+    mode: Literal["raise", "print", "warn"], capfd: pytest.CaptureFixture[str]
+) -> None:
+    cells = [np.nan, np.inf, -np.inf, 1e308, 5e-324, 1e200]
+    engine = elsewhere(lambda: pa.table({"a": cells}), ["a"], Box([-1e150], [1e150]))
+    with np.errstate(all=mode):
+        assert engine.aggregate(Count()) == [6 * UNIT]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_failure_leaves_the_engine_as_it_was() -> None:
+    table = people(100)
+    tables = iter([table, None, table, table])
+    engine = elsewhere(lambda: next(tables))
+    engine.expect_sample(KEY)
+    with pytest.raises(EngineError):
+        answers(engine, TELLING)
+    assert answers(engine, TELLING) == answers(in_memory(table), TELLING)
+    drawn = answers(engine.sample(1, KEY), TELLING)
+    assert drawn == answers(in_memory(table).sample(1, later_key(KEY, 1)), TELLING)

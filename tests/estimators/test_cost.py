@@ -1,0 +1,392 @@
+"""What a fit would cost is known before anything is charged, and too much is refused."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from helpers.kinds import EVERY_KIND
+
+import privclust
+from privclust import FedDPKMeans, Ledger, PrivateKMeans, limits, plan, simulate
+from privclust.algorithms import balcan_kmeans, private_kmeans
+from privclust.errors import CostError, ParameterError, TooManyClustersError
+from privclust.estimators import _derived_cost, _fit
+from privclust.estimators._cost import (
+    Cost,
+    beyond_limits,
+    check_cost,
+    cost_of,
+    start_cost,
+)
+from privclust.estimators._limits import MEMORY_VARIABLE, MINUTES_VARIABLE, Limits, current_limits
+from privclust.kernels.grid import FloatArray
+from privclust.models.formatting import spoken, spoken_memory
+from privclust.planning.forecast import plan_grid
+from privclust.planning.spark_cost import spark_cost
+from privclust.privacy.accounting import Budget
+from privclust.queries.unit import COORDINATES_MAX
+from privclust.testing import SeededNoise, noise_from
+
+DELTA = 1e-6
+BUDGET = Budget(1.0, DELTA)
+QUICK = 1.0
+"""Seconds of CPU."""
+
+
+def few_rows(n_columns: int, n_rows: int = 10) -> FloatArray:
+    return np.random.default_rng(0).normal(0, 0.1, (n_rows, n_columns))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "table", epsilon=50.0, delta=DELTA)
+    return place
+
+
+def assert_nothing_is_reserved(place: str) -> None:
+    assert Ledger.open(place).runs("table") == ()
+
+
+def assert_refused_at_once(model: Any, rows: Any, place: str) -> str:
+    model.set_params(ledger=place, dataset="table", delta=DELTA)
+    start = time.process_time()
+    with pytest.raises(CostError) as caught:
+        model.fit(rows)
+    assert time.process_time() - start < QUICK
+    assert_nothing_is_reserved(place)
+    return str(caught.value)
+
+
+# Refusals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("n_clusters", [10**6, 10**9])
+def test_too_many_clusters_to_compute_are_refused_before_the_charge(
+    kind: Any, n_clusters: int, place: str
+) -> None:
+    said = assert_refused_at_once(kind(n_clusters, bounds=(-1, 1)), few_rows(20), place)
+    assert "The limit is 10 minutes" in said
+    assert f"{MINUTES_VARIABLE}=" in said
+    assert "privclust.limits(minutes=" in said
+
+
+@pytest.mark.attack
+def test_hundred_thousand_clusters_of_ten_rows_are_refused(place: str) -> None:
+    assert_refused_at_once(PrivateKMeans(10**5, bounds=(-1, 1)), few_rows(2), place)
+    assert_refused_at_once(PrivateKMeans(2, max_clusters=10**7, radius=1.0), few_rows(2), place)
+
+
+def test_fifty_thousand_columns_are_forecast_before_the_charge(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise on four million numbers takes more than a minute, which is said first."""
+    monkeypatch.setattr(_fit, "recording", _stop)
+    with (
+        pytest.warns(UserWarning, match=r"about \d\d seconds .* 2 GiB"),
+        pytest.raises(ReachedLedgerError),
+    ):
+        PrivateKMeans(8, delta=DELTA, radius=1.0, ledger=place, dataset="table").fit(
+            few_rows(50_000)
+        )
+    assert_nothing_is_reserved(place)
+    said = assert_refused_at_once(FedDPKMeans(8, radius=1.0), few_rows(50_000), place)
+    assert f"{MEMORY_VARIABLE}=" in said
+    with limits(minutes=1):
+        assert_refused_at_once(PrivateKMeans(8, radius=1.0), few_rows(50_000), place)
+
+
+class ReachedLedgerError(Exception):
+    """The fit went on to its ledger."""
+
+
+def _stop(*given: object) -> None:
+    raise ReachedLedgerError
+
+
+@pytest.mark.attack
+def test_wide_results_of_units_are_refused_before_the_charge(place: str) -> None:
+    """The Curator refuses them one by one, when others have been paid for."""
+    columns = {f"c{number}": few_rows(1)[:, 0] for number in range(1200)}
+    table = pa.table({"who": [str(number) for number in range(10)], **columns})
+    model = PrivateKMeans(300, bounds=dict.fromkeys(columns, (-1, 1)), unit="who")
+    said = assert_refused_at_once(model, table, place)
+    assert f"{COORDINATES_MAX:,}" in said
+
+
+def test_too_few_rows_for_the_clusters_are_noticed_first() -> None:
+    with pytest.raises(TooManyClustersError):
+        PrivateKMeans(10**9, delta=DELTA, radius=1.0, n_rows=10).fit(few_rows(2))
+    with pytest.raises(ParameterError, match=r"at most 2\^53, got a number of about 5,001 digits"):
+        PrivateKMeans(10**5000, delta=DELTA, radius=1.0).fit(few_rows(2))
+
+
+def test_start_that_takes_too_long_to_merge_is_refused(place: str) -> None:
+    with limits(minutes=0.01):
+        model = PrivateKMeans(100, radius=1.0, init=few_rows(2, 3000))
+        said = assert_refused_at_once(model, few_rows(2), place)
+    assert said.startswith("merging the points of init")
+    assert start_cost(10**6, 10**5, 100).seconds > start_cost(10**5, 10**5, 100).seconds
+
+
+def test_profile_beyond_the_limits_is_refused_before_the_charge(place: str) -> None:
+    table = pa.table({"age": np.full(500, 40.0), "ward": ["A"] * 500})
+    model = PrivateKMeans(2, delta=DELTA, bounds={"age": (0, 120)}).fit(table.select(["age"]))
+    levels = {"ward": {"type": "category", "levels": [str(level) for level in range(1000)]}}
+    with limits(memory="300 kB"), pytest.raises(CostError, match="this profile would take"):
+        model.profile(table, ["ward"], bounds=levels, epsilon=1.0, ledger=place, dataset="table")
+    assert_nothing_is_reserved(place)
+
+
+# Limits ------------------------------------------------------------------------------------------
+
+
+def test_raised_limit_is_what_the_message_says() -> None:
+    cost = cost_of(private_kmeans.plan(10**5, 2, BUDGET))
+    said = beyond_limits(cost)
+    assert said is not None
+    minutes = float(said.split("minutes=")[1].split(")")[0])
+    with limits(minutes=minutes):
+        assert beyond_limits(cost) is None
+    with limits(minutes=0.8 * minutes):
+        assert beyond_limits(cost) is not None
+
+
+def test_limits_are_those_of_the_block_then_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert current_limits() == Limits() == Limits(8 * 2**30, 10.0)
+    monkeypatch.setenv(MEMORY_VARIABLE, "16g")
+    monkeypatch.setenv(MINUTES_VARIABLE, "30")
+    assert current_limits() == Limits(16 * 2**30, 30.0)
+    with limits(memory="500 MB"):
+        assert current_limits() == Limits(500 * 2**20, 30.0)
+        with limits(minutes=1, memory=2**40):
+            assert current_limits() == Limits(2**40, 1.0)
+        assert current_limits() == Limits(500 * 2**20, 30.0)
+    assert current_limits() == Limits(16 * 2**30, 30.0)
+
+
+@pytest.mark.parametrize("memory", ["much", "", "-1", "1 EiB", True, "1e400"])
+def test_amount_of_memory_that_cannot_be_read_is_refused(memory: Any) -> None:
+    with pytest.raises(ParameterError, match="amount of memory such as"), limits(memory=memory):
+        pass
+
+
+@pytest.mark.parametrize("minutes", ["soon", 0, -1, float("nan"), True])
+def test_minutes_that_cannot_be_are_refused(minutes: Any) -> None:
+    with (
+        pytest.raises(ParameterError, match="minutes above 0, such as 60"),
+        limits(minutes=minutes),
+    ):
+        pass
+
+
+def test_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MINUTES_VARIABLE, "long")
+    with pytest.raises(ParameterError, match=MINUTES_VARIABLE):
+        current_limits()
+
+
+# Estimates ---------------------------------------------------------------------------------------
+
+SHAPES = [(3, 4, None), (20, 40, 2000)]
+
+
+def released(kind: Any, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Cost, Any]:
+    """Fit, and return what it was estimated to cost and what it released."""
+    costs: list[Cost] = []
+
+    def kept(planned: Any) -> Cost:
+        costs.append(cost_of(planned))
+        return costs[-1]
+
+    monkeypatch.setattr(_fit, "cost_of", kept)
+    rows = given.pop("rows")
+    with warnings.catch_warnings(), noise_from(SeededNoise(0)):
+        warnings.simplefilter("ignore")
+        model = kind(delta=DELTA, random_state=0, **given).fit(rows)
+    return costs[0], model.releases_
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("k", "d", "n_rows"), SHAPES)
+def test_no_more_numbers_are_released_than_were_estimated(
+    kind: Any, k: int, d: int, n_rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"n_clusters": k, "bounds": (-1, 1), "n_rows": n_rows, "epsilon": 2.0}
+    rows = few_rows(d, 1000)
+    cost, releases = released(kind, {**given, "rows": rows}, monkeypatch)
+    sizes = [release.answer.size for release in releases if release.mechanism != "select"]
+    # Histograms of distances, of ten numbers each, are left out of the estimate.
+    assert sum(sizes) <= cost.numbers + 10 * len(sizes)
+    assert max(sizes) <= cost.largest
+    assert cost.memory > 8 * sum(sizes)
+
+
+@pytest.mark.attack
+def test_means_of_cells_in_all_columns_are_part_of_the_estimate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {"n_clusters": 8, "bounds": (-1, 1), "epsilon": 4.0, "rows": few_rows(200, 1000)}
+    cost, releases = released(PrivateKMeans, given, monkeypatch)
+    (cells,) = [release.answer.size for release in releases if release.slot == "cells"]
+    assert 8 * 202 < cells <= cost.largest
+
+
+@pytest.mark.parametrize("d", [4, 40])
+def test_measured_scale_and_start_are_part_of_the_estimate(
+    d: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounded = {"n_clusters": 8, "bounds": (-1, 1), "rows": few_rows(d, 3000)}
+    for others in ({"scale": "private"}, {"init": few_rows(d, 8)}, {"init": few_rows(d, 30)}):
+        cost, releases = released(PrivateKMeans, {**bounded, **others}, monkeypatch)
+        sizes = [release.answer.size for release in releases]
+        assert sum(sizes) <= cost.numbers + 10 * len(sizes)
+        assert max(sizes) <= cost.largest
+
+
+def test_plan_of_an_algorithm_that_is_not_ours_is_estimated_by_its_slots() -> None:
+    class Foreign:
+        spending = private_kmeans.plan(8, 1000, BUDGET).spending
+
+    assert cost_of(Foreign()).numbers == 2 * 1002
+
+
+BENCHMARKS = [
+    ("PrivateKMeans", 256, 1000, None),
+    ("PrivateKMeans", 256, 384, 10**8),
+    ("PrivateKMeans", 1000, 1000, None),
+    ("PrivateKMeans", 100, 10_000, None),
+    ("PrivateKMeans", 64, 784, None),
+    ("PEMeans", 100, 3, 100_000),
+    ("PEMeans", 64, 16, 20_000),
+    ("HDPEMeans", 10, 784, 60_000),
+    ("HDPEMeans", 64, 128, 20_000),
+    ("LSHCoreset", 100, 784, 60_000),
+    ("LSHCoreset", 64, 500, 50_000),
+    ("BalcanKMeans", 64, 784, 50_000),
+    ("DPLloyd", 64, 784, 60_000),
+    ("FastLloyd", 100, 500, 50_000),
+    ("FedDPKMeans", 10, 784, None),
+    ("FedDPKMeans", 100, 100, None),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "k", "d", "n_rows"), BENCHMARKS)
+def test_what_benchmarks_fit_is_within_the_limits(
+    name: str, k: int, d: int, n_rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_fit, "recording", _stop)
+    model = getattr(privclust, name)(k, delta=DELTA, epsilon=4.0, bounds=(-1, 1), n_rows=n_rows)
+    with pytest.raises(ReachedLedgerError):
+        model.fit(few_rows(d))
+
+
+def test_estimates_grow_with_every_number() -> None:
+    def seconds(k: int, d: int) -> float:
+        return cost_of(balcan_kmeans.plan(k, d, BUDGET)).seconds
+
+    assert seconds(8, 4) < seconds(16, 4) < seconds(16, 400) < seconds(1600, 400)
+
+
+def test_long_fit_is_announced_and_short_one_is_not(recwarn: pytest.WarningsRecorder) -> None:
+    check_cost(Cost(30.0, 1e-6, 1e6, 1e3, 1e3))
+    assert not recwarn
+    with pytest.warns(UserWarning, match="this fit may take about 5 minutes of computing"):
+        check_cost(Cost(300.0, 1e-6, 1e6, 1e3, 1e3))
+
+
+@pytest.mark.parametrize("seconds", [99.6, 5976.0, 358_560.0, 8_640_000.0, 3.15e9])
+def test_times_are_said_in_plain_numbers(seconds: float) -> None:
+    assert "e+" not in spoken(seconds)
+
+
+def test_hundred_minutes_are_hours() -> None:
+    assert spoken(100 * 60) == "1.7 hours"
+
+
+@pytest.mark.parametrize("size", [1.0, 1013.0 * 2**10, 99.6 * 2**20, 1023 * 2**20, 1e14])
+def test_memory_is_said_in_plain_numbers(size: float) -> None:
+    assert re.fullmatch(r"[\d,.]+ [KMG]iB", spoken_memory(size))
+
+
+def test_plan_and_refusal_say_the_same_of_memory() -> None:
+    forecast = plan(10, 50_000, 100, delta=DELTA)
+    memory = spoken_memory(forecast.memory)
+    assert f"{memory} of memory" in str(forecast)
+    with pytest.raises(CostError, match=f"{memory} of memory"):
+        PrivateKMeans(100, delta=DELTA, radius=1.0).fit(few_rows(50_000))
+
+
+# Forecasts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_clusters"), [(2, 10**5), (50_000, 8), (2, 10**9), (2**53, 2**53)]
+)
+def test_forecast_of_any_size_takes_less_than_a_second(n_columns: int, n_clusters: int) -> None:
+    start = time.process_time()
+    try:
+        forecast = plan(10, n_columns, n_clusters, delta=DELTA)
+        plan_grid(forecast)
+        spark_cost(forecast, "files")
+        words = str(forecast)
+    except ValueError as error:
+        words = f"whatever the number of rows: {error}"  # a budget too small for 2^53 columns
+    assert time.process_time() - start < QUICK
+    assert "whatever the number of rows: " in words
+
+
+def test_forecast_says_that_a_fit_is_refused() -> None:
+    forecast = plan(10, 2, 10**5, delta=DELTA)
+    assert forecast.refused is not None
+    assert forecast.refused.startswith("The limit is 10 minutes. If you mean it, raise it by")
+    assert f"  such a fit is refused: {forecast.refused}" in str(forecast).splitlines()
+    assert plan(10**6, 16, 8, delta=DELTA).refused is None
+    assert forecast.fixed_seconds <= forecast.seconds
+
+
+def test_simulation_of_too_many_rows_is_refused() -> None:
+    with pytest.raises(CostError, match="making up so many rows"):
+        simulate(10**10, 100, delta=DELTA)
+
+
+# What a model gives beside ----------------------------------------------------------------------
+
+
+def test_derived_things_beyond_the_limits_are_refused() -> None:
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(4, delta=DELTA, radius=1.0, random_state=0).fit(few_rows(2, 2000))
+    with pytest.raises(CostError, match=r"this sample would take about .* years of computing"):
+        model.sample(10**15)
+    with limits(minutes=1e-9):
+        for derive in (model.k_path, model.hierarchy, model.mixture, lambda: model.refit(2)):
+            with pytest.raises(CostError, match="The limit is 1e-09 minutes"):
+                derive()
+    assert len(model.sample(100)) == 100
+    assert model.k_path().choices
+
+
+@pytest.mark.parametrize(
+    ("smaller", "larger"),
+    [
+        (_derived_cost.refit_cost(100, 8, 4), _derived_cost.refit_cost(100, 16, 4)),
+        (_derived_cost.k_path_cost(100, 8, 4), _derived_cost.k_path_cost(100, 16, 8)),
+        (_derived_cost.hierarchy_cost(8, 4), _derived_cost.hierarchy_cost(16, 4)),
+        (_derived_cost.mixture_cost(100, 8, 4), _derived_cost.mixture_cost(100, 8, 40)),
+        (_derived_cost.sample_cost(100, 4), _derived_cost.sample_cost(1000, 4)),
+    ],
+)
+def test_derived_costs_grow(smaller: Cost, larger: Cost) -> None:
+    assert smaller.seconds < larger.seconds
+    assert smaller.memory <= larger.memory

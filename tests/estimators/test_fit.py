@@ -1,0 +1,193 @@
+"""What a fit keeps: other numbers of clusters for free, and standard errors that are true."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from privclust import PrivateKMeans
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import FloatArray
+from privclust.testing import SeededNoise, noise_from
+
+BOUNDS = {"age": (0, 120), "weight": (0, 300)}
+
+
+def six_groups() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    means = [(10, 20), (10, 280), (60, 150), (110, 20), (110, 280), (70, 160)]
+    rows = np.vstack([rng.normal(mean, (2, 4), (2000, 2)) for mean in means])
+    return pd.DataFrame(rows, columns=["age", "weight"])
+
+
+@pytest.fixture(scope="module")
+def model() -> PrivateKMeans:
+    with noise_from(SeededNoise(0)):
+        return PrivateKMeans(6, delta=1e-6, bounds=BOUNDS, random_state=0).fit(six_groups())
+
+
+def available(model: PrivateKMeans) -> int:
+    return int((model.coreset_.weights > 0).sum())
+
+
+# Refit -------------------------------------------------------------------------------------------
+
+
+def test_refit_gives_any_number_of_clusters_up_to_the_coreset(model: PrivateKMeans) -> None:
+    assert available(model) >= 12
+    total = model.coreset_.weights.sum()
+    for k in range(1, available(model) + 1):
+        other = model.refit(k)
+        assert other.n_clusters == k
+        assert other.cluster_centers_.shape == other.center_stderr_.shape == (k, 2)
+        assert other.cluster_sizes_.sum() == pytest.approx(total)
+        assert (np.diff(other.cluster_sizes_) <= 0).all()
+        for name in ("cluster_centers_", "center_stderr_", "size_stderr_", "cluster_radii_"):
+            assert np.isfinite(getattr(other, name)).all()
+        assert (other.cluster_centers_ >= 0).all()
+        assert (other.cluster_centers_ <= [120, 300]).all()
+
+
+@pytest.mark.attack
+def test_refit_spends_nothing_and_reads_no_row(
+    model: PrivateKMeans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr(NumpyEngine, "aggregate", refuse)
+    other = model.refit(3)
+    assert other.releases_ is model.releases_
+    assert other.privacy_statement_.releases == model.privacy_statement_.releases
+    assert other.n_rows_ == model.n_rows_
+
+
+def test_refit_leaves_the_original_as_it_was(model: PrivateKMeans) -> None:
+    before = dict(vars(model))
+    centers = model.cluster_centers_.copy()
+    other = model.refit(2)
+    assert other is not model
+    assert all(vars(model)[name] is value for name, value in before.items())
+    assert vars(model).keys() == vars(other).keys() == before.keys()
+    assert np.array_equal(model.cluster_centers_, centers)
+
+
+def test_a_refit_model_labels_rows_and_can_be_refitted(model: PrivateKMeans) -> None:
+    rows = six_groups()
+    other = model.refit(5)
+    labels = other.predict(rows)
+    assert np.bincount(labels, minlength=5) == pytest.approx(other.cluster_sizes_, abs=400)
+    assert other.transform(rows).shape == (len(rows), 5)
+    # Two of the six groups are neighbours, and the first to be joined.
+    assert np.sort(np.bincount(labels)).tolist() == [2000, 2000, 2000, 2000, 4000]
+    again = other.refit(6)
+    np.testing.assert_allclose(again.cluster_centers_, model.refit(6).cluster_centers_)
+
+
+def test_more_clusters_than_the_coreset_has_are_refused_with_the_remedy(
+    model: PrivateKMeans,
+) -> None:
+    k = available(model) + 1
+    with pytest.raises(ValueError, match=rf"too few for {k} cluster.* max_clusters={k}, which"):
+        model.refit(k)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, "3", None])
+def test_refit_asks_for_a_whole_number(model: PrivateKMeans, k: Any) -> None:
+    with pytest.raises(ValueError, match="n_clusters must be a whole number of at least 1"):
+        model.refit(k)
+
+
+def test_a_model_must_be_fitted_first_and_a_clone_is_not(model: PrivateKMeans) -> None:
+    with pytest.raises(NotFittedError):
+        clone(model).refit(2)
+
+
+def test_max_clusters_decides_how_many_cells_there_are() -> None:
+    rows = six_groups()
+    for wanted, expected in ((4, 6), (40, 40), (None, 32)):
+        with noise_from(SeededNoise(0)):
+            model = PrivateKMeans(
+                2, delta=1e-6, bounds=BOUNDS, max_clusters=wanted, random_state=0
+            ).fit(rows)
+        assert len(model.coreset_.points) == expected
+
+
+def test_the_coreset_lies_among_the_rows_in_their_units(model: PrivateKMeans) -> None:
+    rows = six_groups().to_numpy()
+    heavy = model.coreset_.points[model.coreset_.weights > 200]
+    gaps = np.linalg.norm(heavy[:, None] - rows[::10], axis=2).min(axis=1)
+    assert gaps.max() < 15
+    assert model.coreset_.weights.sum() == pytest.approx(len(rows), rel=0.05)
+
+
+# Standard errors ---------------------------------------------------------------------------------
+
+
+def four_blobs(d: int) -> FloatArray:
+    rng = np.random.default_rng(0)
+    middles = np.zeros((4, d))
+    middles[[0, 1], [0, 1]], middles[[2, 3], [0, 1]] = 0.5, -0.5
+    return np.vstack([rng.normal(middle, 0.02, (5000, d)) for middle in middles])
+
+
+class Errors:
+    """Errors of many fits with seeded noise, against the means and counts of the labelled rows."""
+
+    def __init__(self, d: int, fits: int) -> None:
+        rows = four_blobs(d)
+        self.sizes, self.centers, self.stderr, self.radii = [], [], [], []
+        for seed in range(fits):
+            with noise_from(SeededNoise(seed)):
+                model = PrivateKMeans(4, delta=1e-6, radius=1.0, random_state=seed).fit(rows)
+            labels = model.predict(rows)
+            counts = np.bincount(labels, minlength=4)
+            means = np.array([rows[labels == label].mean(axis=0) for label in range(4)])
+            self.sizes.append((model.cluster_sizes_ - counts) / model.size_stderr_)
+            self.centers.append(model.cluster_centers_ - means)
+            self.stderr.append(model.center_stderr_)
+            self.radii.append(model.cluster_radii_)
+
+
+@pytest.fixture(scope="module", params=[(4, 60), (16, 30)], ids=["d=4", "d=16"])
+def errors(request: pytest.FixtureRequest) -> Errors:
+    return Errors(*request.param)
+
+
+def test_sizes_err_as_much_as_their_standard_errors_say(errors: Errors) -> None:
+    assert 0.85 < np.std(errors.sizes) < 1.15
+
+
+def test_centres_err_as_much_as_their_standard_errors_say(errors: Errors) -> None:
+    """Rows are clipped on the way, alike on all sides of a blob: that hardly moves a mean."""
+    errs, stderr = np.array(errors.centers), np.array(errors.stderr)
+    known = stderr > 0
+    assert 0.85 < np.std(errs[known] / stderr[known]) < 1.15
+
+
+def test_radii_are_those_of_the_blobs(errors: Errors) -> None:
+    d = errors.centers[0].shape[1]
+    assert np.median(errors.radii) == pytest.approx(0.02 * np.sqrt(d), rel=0.1)
+
+
+def test_refit_says_what_held_when_rows_were_read(model: PrivateKMeans) -> None:
+    changed = copy.deepcopy(model).set_params(epsilon=0.01, delta=1e-9)
+    other = changed.refit(3)
+    assert (other.epsilon, other.delta) == (model.epsilon, model.delta)
+    assert "3 clusters" in other.privacy_statement_.subject
+    assert "from the coreset of another fit" in other.privacy_statement_.subject
+
+
+def test_without_noise_refit_stays_marked_and_exact() -> None:
+    rows = np.vstack([np.full((200, 2), 1.0), np.full((100, 2), -1.0)])
+    exact = PrivateKMeans(2, epsilon=np.inf, radius=2.0, random_state=0).fit(rows)
+    other = exact.set_params(epsilon=1.0, delta=1e-6).refit(2)
+    assert other.epsilon == np.inf
+    assert "NOT PRIVATE" in str(other.privacy_statement_)
+    assert not other.size_stderr_.any()

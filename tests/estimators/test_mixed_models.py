@@ -1,0 +1,52 @@
+"""Models of mixed tables: what they are called, kept as, and used for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.kinds import EVERY_KIND
+from helpers.mixed_rows import FEATURES, mixed_model, mixed_rows
+
+from privclust import FedDPKMeans, load, save
+from privclust.errors import ModelFileError
+from privclust.estimators.model_file import to_json
+
+KINDS = [kind for kind in EVERY_KIND if kind is not FedDPKMeans]
+"""All that fit one table."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_estimator_names_what_its_centres_have(kind: Any, tmp_path: Path) -> None:
+    model = mixed_model(kind)
+    assert model.n_features_in_ == 4
+    assert model.feature_names_in_.tolist() == ["age", "income", "ward", "visit"]
+    assert model.center_names_.tolist() == FEATURES
+    assert model.cluster_centers_.shape == (3, len(FEATURES))
+    shares = model.cluster_centers_[:, 2:5]
+    assert shares.sum(axis=1) == pytest.approx(1.0)
+    save(model, tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    assert loaded.center_names_.tolist() == FEATURES
+    rows = mixed_rows(300, seed=1)
+    assert np.array_equal(loaded.predict(rows), model.predict(rows))
+
+
+def test_a_file_whose_columns_are_not_those_it_declares_is_refused(tmp_path: Path) -> None:
+    content = json.loads(to_json(mixed_model()))
+    content["columns"][0] = "height"
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match="not those it declares"):
+        load(tmp_path / "model.json")
+
+
+def test_another_number_of_clusters_keeps_the_names() -> None:
+    assert mixed_model().refit(2).center_names_.tolist() == FEATURES
+
+
+def test_columns_without_names_cannot_be_told_apart() -> None:
+    with pytest.raises(TypeError, match="found by their names"):
+        mixed_model().predict(np.zeros((5, 4)))

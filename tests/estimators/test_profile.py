@@ -1,0 +1,465 @@
+"""Profiles of a fitted model: charged to the same account, the same on any table, silent."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from privclust import (
+    BudgetExceededError,
+    DPLloyd,
+    Federation,
+    Ledger,
+    PrivateKMeans,
+    load,
+    load_profile,
+    save,
+    save_profile,
+)
+from privclust.errors import (
+    BoundsError,
+    ColumnError,
+    ColumnTypeError,
+    ModelFileError,
+    ParameterError,
+)
+from privclust.estimators._profile import Profile
+from privclust.models.formatting import rounded_up
+from privclust.models.report import to_html
+from privclust.testing import RepeatableNoise, SeededNoise, noise_from
+
+N_ROWS = 3000
+DECLARED = """\
+bounds_origin = "domain knowledge"
+
+[columns.age]
+type = "number"
+lower = 0
+upper = 120
+
+[columns.ward]
+type = "category"
+levels = ["A", "B", "other"]
+
+[columns.visit]
+type = "date"
+lower = 2020-01-01
+upper = 2024-12-31
+"""
+BOUNDS: dict[str, Any] = {
+    "age": (0, 120),
+    "ward": {"type": "category", "levels": ["A", "B", "other"]},
+    "visit": {"type": "date", "lower": date(2020, 1, 1), "upper": date(2024, 12, 31)},
+}
+OTHERS = list(BOUNDS)
+CLUSTERED = {"x": (0, 100), "y": (0, 100)}
+
+
+def people() -> Any:
+    rng = np.random.default_rng(0)
+    group = np.arange(N_ROWS) % 2
+    first = date(2020, 1, 1).toordinal()
+    return pa.table(
+        {
+            "x": rng.normal(30 + 40 * group, 2.0),
+            "age": pa.array(rng.normal(30 + 30 * group, 10.0), mask=rng.random(N_ROWS) < 0.05),
+            "y": rng.normal(50, 2.0, N_ROWS),
+            "ward": rng.choice(["A", "B", "C"], N_ROWS),
+            "visit": [date.fromordinal(first + int(day)) for day in rng.integers(0, 900, N_ROWS)],
+            "who": [f"p{number % 700}" for number in range(N_ROWS)],
+        }
+    )
+
+
+TABLE = people()
+
+
+def fitted(**given: Any) -> Any:
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED, random_state=0, **given)
+        return model.fit(TABLE.select(["x", "y", *([given["unit"]] if "unit" in given else [])]))
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return fitted()
+
+
+@pytest.fixture(scope="module")
+def private() -> tuple[Any, Profile]:
+    """Return a model and its profile with real noise, which files and pages call private."""
+    model = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED, random_state=0)
+    model.fit(TABLE.select(["x", "y"]))
+    return model, model.profile(TABLE, OTHERS, bounds=BOUNDS, epsilon=1.0)
+
+
+def profiled(model: Any, rows: Any = TABLE, **given: Any) -> Profile:
+    given = {"columns": OTHERS, "bounds": BOUNDS, "epsilon": 1.0, **given}
+    with noise_from(RepeatableNoise(0)):
+        profile: Profile = model.profile(rows, **given)
+    return profile
+
+
+def answers(profile: Profile) -> list[list[int]]:
+    return [release.answer.tolist() for release in profile.releases]
+
+
+def test_means_and_shares_are_those_of_the_clusters(model: Any) -> None:
+    profile = profiled(model)
+    labels = model.predict(TABLE.select(["x", "y"]))
+    age = TABLE["age"].to_numpy().copy()
+    age[np.isnan(age)] = 60
+    for cluster in (0, 1):
+        ours = labels == cluster
+        means = profile["age"].means
+        assert means is not None
+        assert abs(means.values[cluster] - np.clip(age, 0, 120)[ours].mean()) < 3
+        share = np.mean(np.array(TABLE["ward"].to_pylist())[ours] == "A")
+        assert abs(profile["ward"].shares.values[cluster, 0] - share) < 0.05
+        assert abs(profile.sizes.values[cluster] - ours.sum()) < 100
+    assert "age" in str(profile)
+    with pytest.raises(KeyError, match="it has 'age', 'ward', 'visit'"):
+        profile["height"]
+
+
+# The same answers wherever rows lie ---------------------------------------------------------------
+
+
+def in_file(folder: Path) -> Any:
+    pq.write_table(TABLE, folder / "people.parquet", row_group_size=777)
+    return str(folder / "people.parquet")
+
+
+def silos(folder: Path) -> Any:
+    even = np.arange(N_ROWS) % 1400 < 700
+    pq.write_table(TABLE.filter(pa.array(~even)), folder / "south.parquet")
+    tables = {"north": TABLE.filter(pa.array(even)), "south": str(folder / "south.parquet")}
+    return Federation.in_process(tables, ["x", "y"])
+
+
+LAID_OUT = {
+    "pandas": lambda _: TABLE.to_pandas(),
+    "shuffled columns": lambda _: TABLE.select(["who", "visit", "ward", "y", "age", "x"]),
+    "Polars": lambda _: pl.from_arrow(TABLE),
+    "Parquet": in_file,
+    "federation": silos,
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_every_engine_gives_the_same_answers(name: str, model: Any, tmp_path: Path) -> None:
+    assert answers(profiled(model, LAID_OUT[name](tmp_path))) == answers(profiled(model))
+
+
+@pytest.mark.parametrize("name", ["pandas", "Parquet"])
+def test_every_engine_sums_units_alike(name: str, tmp_path: Path) -> None:
+    by_person = fitted(unit="who", unit_rows=2)
+    found = profiled(by_person, LAID_OUT[name](tmp_path))
+    assert answers(found) == answers(profiled(by_person))
+    assert found.privacy_statement.unit == "who"
+    # 700 people, of whom two rows count each.
+    assert found.sizes.values.sum() == pytest.approx(1400, rel=0.25)
+
+
+@pytest.mark.attack
+def test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised() -> None:
+    by_person = fitted(unit="who", unit_rows=2)
+    once = TABLE.slice(0, 1).set_column(5, "who", pa.array(["new"]))
+    for times in (1, 5000):
+        more = pa.concat_tables([TABLE, *[once] * times])
+        before, after = profiled(by_person), profiled(by_person, more)
+        for release, other in zip(before.releases, after.releases, strict=True):
+            noiseless = [_exact(by_person, rows, release.slot) for rows in (TABLE, more)]
+            moved = np.abs(np.array(noiseless[0], dtype=float) - noiseless[1])
+            allowed = release.scale * release.charge.mu
+            assert 0 < np.sqrt((moved**2).sum()) <= allowed * (1 + 1e-9)
+            assert release.scale == other.scale
+
+
+def _exact(model: Any, rows: Any, slot: str) -> list[int]:
+    from privclust.algorithms import profile as algorithm
+    from privclust.domains._places import in_ball
+    from privclust.estimators._profile import open_profile
+    from privclust.privacy.accounting import Budget
+
+    table = open_profile(model, rows, OTHERS, BOUNDS)
+    centers = in_ball(model.domain_, model.cluster_centers_)
+    planned = algorithm.plan(centers, table.domain, Budget(1.0, 1e-6))  # type: ignore[arg-type]
+    query = planned.tallies if slot == "tallies" else planned.sums
+    assert query is not None
+    return table.engine.aggregate(query)
+
+
+# The account --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> str:
+    place = str(tmp_path / "budget.db")
+    Ledger.create(place, "people", epsilon=2.0, delta=1e-6)
+    return place
+
+
+@pytest.mark.attack
+def test_a_profile_is_charged_to_the_account_of_the_fit(ledger: str) -> None:
+    model = fitted(ledger=ledger, dataset="people")
+    before = Ledger.open(ledger).remaining("people").mu2
+    profile = profiled(model, epsilon=0.5)
+    book = Ledger.open(ledger)
+    spent = sum(release.charge.mu2 for release in profile.releases)
+    assert before - book.remaining("people").mu2 == pytest.approx(spent, rel=1e-9)
+    run = book.runs("people")[-1]
+    assert (run.state, run.facts["estimator"], set(run.charges)) == (
+        "finished",
+        "profile",
+        {"tallies", "sums"},
+    )
+    statement = profile.privacy_statement
+    record = statement.record
+    assert record is not None
+    assert (record.dataset, statement.run.name) == ("people", run.name)
+    assert book.verify(record.head) == []
+
+
+@pytest.mark.attack
+def test_a_profile_that_the_account_cannot_pay_is_refused_before_rows_are_read(ledger: str) -> None:
+    model = fitted(ledger=ledger, dataset="people")
+    with pytest.raises(BudgetExceededError, match="nothing was read"):
+        profiled(model, epsilon=1.9)
+    assert len(Ledger.open(ledger).runs("people")) == 1
+
+
+@pytest.mark.attack
+def test_a_recorded_fit_that_was_loaded_must_be_told_its_ledger(
+    ledger: str, tmp_path: Path
+) -> None:
+    save(fitted(ledger=ledger, dataset="people"), tmp_path / "model.json")
+    model = load(tmp_path / "model.json")
+    with pytest.raises(ParameterError, match="Type ledger"):
+        profiled(model)
+    profile = profiled(model, ledger=ledger, epsilon=0.5)
+    assert profile.privacy_statement.record is not None
+    assert len(Ledger.open(ledger).runs("people")) == 2
+
+
+def test_a_fit_without_a_ledger_gets_an_account_for_this_profile_alone(model: Any) -> None:
+    statement = profiled(model, epsilon=0.7, delta=1e-7).privacy_statement
+    assert statement.record is None
+    assert (statement.run.epsilon, statement.run.delta) == (0.7, 1e-7)
+    assert profiled(model).privacy_statement.run.delta == 1e-6
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"columns": ["height"]}, ColumnError, "Declare what is missing"),
+        ({"columns": ["height", "a, b"]}, ColumnError, "got 'height', 'a, b', and bounds for '"),
+        ({"columns": []}, ColumnError, "one or more different names"),
+        ({"columns": ["age", "age"]}, ColumnError, "one or more different names"),
+        ({"columns": "age"}, TypeError, "a list of names"),
+        ({"columns": ["ward"], "bounds": {"ward": (0, 1)}}, ColumnTypeError, "ward"),
+        ({"columns": ["lost"], "bounds": {"lost": (0, 1)}}, ColumnError, "lost"),
+        ({"bounds": ([0], [1])}, TypeError, "path of a bounds file, or a mapping"),
+        ({"columns": ["age"], "bounds": {"age": (1, 0)}}, BoundsError, "lower below the upper"),
+        ({"epsilon": np.inf}, ParameterError, "finite epsilon"),
+        ({"epsilon": -1.0}, ParameterError, "epsilon"),
+        ({"delta": 0.0}, ParameterError, "cannot promise delta=0"),
+        ({"dataset": "people"}, ValueError, "both or neither"),
+    ],
+)
+def test_what_cannot_be_profiled_is_refused(
+    given: dict[str, Any], error: type[Exception], words: str, model: Any
+) -> None:
+    with pytest.raises(error, match=words):
+        profiled(model, **given)
+
+
+def test_models_without_names_ids_and_pure_promises_are_refused() -> None:
+    with noise_from(SeededNoise(0)):
+        nameless = PrivateKMeans(2, delta=1e-6, bounds=(0, 1)).fit(np.zeros((100, 2)))
+        pure = DPLloyd(2, delta=0, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
+    with pytest.raises(ColumnError, match="without names"):
+        profiled(nameless)
+    with pytest.raises(ParameterError, match="cannot promise delta=0"):
+        profiled(pure)
+    assert profiled(pure, delta=1e-6).privacy_statement.run.delta == 1e-6
+    with pytest.raises(ColumnError, match="column of ids"):
+        profiled(fitted(unit="who"), columns=["who"], bounds={"who": BOUNDS["ward"]})
+
+
+def test_a_model_without_noise_is_not_profiled() -> None:
+    model = PrivateKMeans(2, epsilon=np.inf, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
+    with pytest.raises(ParameterError, match="nothing is private"):
+        profiled(model)
+
+
+# Files and the page -------------------------------------------------------------------------------
+
+
+def test_a_profile_comes_back_as_it_was_saved(model: Any, tmp_path: Path) -> None:
+    file, bounds = tmp_path / "profile.json", tmp_path / "people.toml"
+    bounds.write_text(DECLARED)
+    profile = profiled(model, bounds=bounds)
+    assert answers(profile) == answers(profiled(model))
+    assert profile.privacy_statement.bounds_origin == "domain knowledge"
+    save_profile(profile, file)
+    again = load_profile(file)
+    assert str(again) == str(profile)
+    assert again.privacy_statement == profile.privacy_statement
+    for one, other in zip(again.columns, profile.columns, strict=True):
+        assert (one.column, one.labels) == (other.column, other.labels)
+        assert (one.shares.lower == other.shares.lower).all()
+    assert str(tmp_path) not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"n_clusters": 2', '"n_clusters": 3'),
+        ('"n_clusters": 2', '"n_clusters": 1000000000'),
+        ('"epsilon": 1.0', '"epsilon": 0.1'),
+        ('"type": "category"', '"type": "number"'),
+        ('"private": true', '"private": false'),
+        ("{", "["),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(
+    before: str, after: str, private: tuple[Any, Profile], tmp_path: Path
+) -> None:
+    file = tmp_path / "profile.json"
+    save_profile(private[1], file)
+    text = file.read_text()
+    assert before in text
+    file.write_text(text.replace(before, after))
+    with pytest.raises(ModelFileError, match="no profile of privclust"):
+        load_profile(file)
+
+
+def test_model_and_profile_files_are_told_apart(
+    private: tuple[Any, Profile], tmp_path: Path
+) -> None:
+    model, profile = private
+    save(model, tmp_path / "model.json")
+    save_profile(profile, tmp_path / "profile.json")
+    with pytest.raises(ModelFileError, match=r"is a profile, not a model.*load_profile\.$"):
+        load(tmp_path / "profile.json")
+    with pytest.raises(ModelFileError, match=r"is a model, not a profile.*privclust\.load\.$"):
+        load_profile(tmp_path / "model.json")
+
+
+def test_the_page_shows_profiles_of_its_model_and_no_others(private: tuple[Any, Profile]) -> None:
+    model, profile = private
+    page = to_html(model, [profile])
+    for text in (
+        "Profile: other columns",
+        "<h3>ward</h3>",
+        "no outcome on this page",
+        "2 runs on the rows together",
+        "2021-",
+    ):
+        assert text in page
+    assert "runs on the rows together" not in to_html(model)
+    with noise_from(SeededNoise(9)):
+        other = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
+    with pytest.raises(ModelFileError, match="belongs to another model"):
+        to_html(other, [profile])
+
+
+def test_the_page_states_what_all_its_runs_come_to() -> None:
+    model = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED, n_rows=N_ROWS)
+    model.fit(TABLE.select(["x", "y"]))
+    profile = model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=1.0)
+    page = " ".join(to_html(model, [profile]).split())
+    replacing = profile.privacy_statement.composed.replacing_epsilon
+    assert replacing is not None
+    assert f"replacing one row instead, at epsilon = {rounded_up(replacing)}" in page
+    assert "an epsilon that was chosen after looking at an earlier run" in page
+    assert f"{len(model.releases_) + len(profile.releases)} noisy answers" in page
+
+
+def test_names_cannot_write_on_the_page(model: Any) -> None:
+    evil = "<script>alert(1)</script>"
+    bounds = {"ward": {"type": "category", "levels": [evil, "A", "missing"]}}
+    page = to_html(model, [profiled(model, columns=["ward"], bounds=bounds)])
+    assert evil not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_nothing_of_the_rows_stays_on_a_profile(model: Any) -> None:
+    secret = 73.19283746501928
+    rows = TABLE.set_column(1, "age", pa.array(np.full(N_ROWS, secret)))
+    profile = profiled(model, rows)
+    assert set(vars(profile)) == {"clusters", "sizes", "columns", "releases", "privacy_statement"}
+    assert "73.19283746501928" not in repr(vars(profile))
+
+
+@pytest.mark.parametrize(
+    ("kind", "keep"),
+    [
+        ("numbers", pa.table),
+        ("numbers", pl.from_arrow),
+        ("numbers", pa.Table.to_pandas),
+        ("vectors", pa.table),
+        ("vectors", pl.from_arrow),
+    ],
+)
+def test_rows_count_in_the_cluster_that_predict_says_by_direction_too(kind: str, keep: Any) -> None:
+    """Long and short rows of two directions, of which only the directions differ."""
+    rng = np.random.default_rng(0)
+    rows = np.array([[10.0, 1.0], [10.0, 6.0]])[np.arange(2000) % 2] * rng.uniform(1, 50, (2000, 1))
+    columns: dict[str, Any] = {"x": rows[:, 0], "y": rows[:, 1]}
+    if kind == "vectors":
+        columns = {"way": pa.FixedSizeListArray.from_arrays(rows.ravel(), 2)}
+    clustered = keep(pa.table(columns))
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, metric="cosine", epsilon=5, delta=1e-6, random_state=0)
+        model.fit(clustered)
+        table = keep(pa.table({**columns, "age": rng.uniform(0, 99, 2000)}))
+        found = model.profile(table, ["age"], bounds={"age": (0, 99)}, epsilon=5)
+    assert found.sizes.values == pytest.approx(np.bincount(model.predict(clustered)), abs=30)
+
+
+def test_a_recorded_fit_is_profiled_at_the_expense_of_the_account_that_paid(tmp_path: Path) -> None:
+    first, second = str(tmp_path / "first.db"), str(tmp_path / "second.db")
+    for place in (first, second):
+        Ledger.create(place, "people", epsilon=3.0, delta=1e-6)
+    other = Ledger.open(first)
+    other.add("others", 3.0, 1e-6)
+    with noise_from(SeededNoise(0)):
+        model = fitted(ledger=first, dataset="people")
+        for account in ({"ledger": second}, {"dataset": "others"}):
+            with pytest.raises(ParameterError, match="that paid for the fit"):
+                model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5, **account)
+    assert Ledger.open(second).runs("people") == other.runs("others") == ()
+
+
+def test_a_period_pays_for_the_profile_of_its_fit(tmp_path: Path) -> None:
+    place = str(tmp_path / "year.db")
+    Ledger.create(place, "people", epsilon=4.0, delta=1e-6, periods=4)
+    with noise_from(SeededNoise(0)):
+        model = fitted(ledger=place, dataset="people", epsilon=0.5, period="2026-W07")
+        model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5)
+        model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5, period="2026-W08")
+        with pytest.raises(ParameterError, match="period must be a text"):
+            model.profile(TABLE, ["age"], bounds=BOUNDS, epsilon=0.5, period=7)
+    facts = [run.facts["period"] for run in Ledger.open(place).runs("people")]
+    assert sorted(facts) == ["2026-W07", "2026-W07", "2026-W08"]
+
+
+def test_reports_say_nothing_of_clusters_that_are_too_small() -> None:
+    with noise_from(SeededNoise(0)):
+        model = fitted()
+        profile = model.profile(TABLE, OTHERS, bounds=BOUNDS, epsilon=5)
+    least = float(np.mean(model.cluster_sizes_))
+    assert to_html(model, [profile], min_size=least).count("<td>not reported</td>") > 0
+    assert "in each cluster, with 95 % intervals" not in to_html(model, [profile], min_size=1e9)

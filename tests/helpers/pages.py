@@ -1,0 +1,172 @@
+"""Run what a page of the documents shows, from top to bottom, and compare what it prints.
+
+- Python blocks run in order, in one namespace, in an empty folder; so do console lines that begin
+  with ``$ privclust``.
+- A text block right after a Python block is what that block prints, and so are the lines after a
+  console command. Numbers may differ, because noise is real; words and the count of numbers may
+  not. ``...`` stands for anything.
+- A comment before a block says what is different about it: ``<!-- certain -->``, numbers may not
+  differ either; ``<!-- file: NAME -->``, it is the content of a file; ``<!-- not run: WHY -->``.
+
+``python tests/helpers/pages.py PAGE.md …`` writes into pages what they print now, and keeps the
+pictures they draw under docs/figures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<note>[^\n]*?) -->\n+)?^```(?P<language>\w+)\n(?P<content>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+PICTURE = re.compile(r"(?:!\[[^]]*\]\(|<img src=\")((?:\.\./)*figures/[^)\"]+)")
+RUN_NAME = re.compile(r"\b[0-9a-f]{16,64}\b")
+NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its content, the comment before it, and where it lies."""
+
+    language: str
+    content: str
+    note: str
+    place: tuple[int, int]
+    follows: bool
+    """Whether nothing but a comment lies between it and the block before."""
+
+
+@dataclass
+class Run:
+    """What came of a page: its names, and pairs of what it shows and what was printed."""
+
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "page"})
+    outputs: list[tuple[Block, str, str]] = field(default_factory=list)
+
+    def differences(self) -> list[str]:
+        """Return what was printed and is not what the page shows."""
+        return [
+            f"shown:\n{shown}\nprinted:\n{printed}"
+            for block, shown, printed in self.outputs
+            if not agrees(shown, printed, certain=block.note == "certain")
+        ]
+
+
+def blocks_of(text: str) -> list[Block]:
+    """Return the fenced blocks of a page."""
+    found, end = [], -1
+    for match in BLOCK.finditer(text):
+        follows = end >= 0 and not text[end : match.start()].strip()
+        content = match["content"]
+        place = match.span("content")
+        found.append(Block(match["language"], content, match["note"] or "", place, follows))
+        end = match.end()
+    return found
+
+
+def pictures_of(page: Path) -> list[Path]:
+    """Return the files of the pictures that a page shows."""
+    return [(page.parent / place).resolve() for place in PICTURE.findall(page.read_text())]
+
+
+def agrees(shown: str, printed: str, certain: bool) -> bool:
+    """Tell whether a page shows what was printed, but for numbers unless they are certain."""
+    expected, found = (_normal(text, certain) for text in (shown, printed))
+    pattern = ".*".join(re.escape(part.strip()) for part in expected.split("..."))
+    return re.fullmatch(pattern, found, flags=re.DOTALL) is not None
+
+
+def run(page: Path) -> Run:
+    """Run a page in the present folder."""
+    done, printed = Run(), ""
+    for block in blocks_of(page.read_text()):
+        if block.note.startswith("not run: "):
+            continue
+        if block.note.startswith("file: "):
+            Path(block.note.removeprefix("file: ")).write_text(block.content)
+        elif block.language == "python":
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile(block.content, str(page), "exec"), done.names)
+            printed = output.getvalue()
+        elif block.language == "console":
+            done.outputs += _commands(block)
+        elif block.language == "text" and block.follows:
+            done.outputs.append((block, block.content, printed))
+    return done
+
+
+def _commands(block: Block) -> list[tuple[Block, str, str]]:
+    """Run the commands of a console block that are ours."""
+    outputs = []
+    joined = block.content.replace("\\\n", " ")
+    for said in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
+        command, _, shown = said.partition("\n")
+        words = shlex.split(command, comments=True)
+        if words[0] != "privclust":
+            continue
+        code, printed = _command(words[1:])
+        # A page may show how a command is refused, but must not hide it.
+        assert code == 0 or shown.strip(), f"{command}\n{printed}"
+        if shown.strip():
+            outputs.append((block, shown, printed))
+    return outputs
+
+
+def _command(words: list[str]) -> tuple[int, str]:
+    from typer.testing import CliRunner
+
+    from privclust.cli import app
+
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, str(result.output)
+
+
+def _normal(text: str, certain: bool) -> str:
+    if not certain:
+        text = NUMBER.sub("#", RUN_NAME.sub("RUN", text))
+    # How wide numbers are decides where arrays break and how they are filled up.
+    return re.sub(r"\s+(?=\])|(?<=\[)\s+", "", re.sub(r"\s+", " ", text)).strip()
+
+
+def renew(page: Path) -> None:
+    """Write into a page what it prints now, and keep the pictures that it draws and shows."""
+    wanted = {picture.name: picture for picture in pictures_of(page)}
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        try:
+            done = run(page)
+        finally:
+            os.chdir(before)
+            sys.path.remove(folder)
+        for drawn in Path(folder).glob("*.png"):
+            if drawn.name in wanted:
+                shutil.copy(drawn, wanted[drawn.name])
+    text = page.read_text()
+    for block, shown, printed in reversed(done.outputs):
+        if block.language == "text" and "..." not in shown:
+            text = text[: block.place[0]] + printed + text[block.place[1] :]
+        elif not agrees(shown, printed, certain=False):
+            sys.stderr.write(f"{page.name} shows\n{shown}but printed\n{printed}\n")
+    page.write_text(text)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        renew(Path(name).resolve())

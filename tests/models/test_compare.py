@@ -1,0 +1,74 @@
+"""Two models: matched one to one, moved only where they moved."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table
+from helpers.kinds import OTHER_KINDS
+
+from privclust import PEMeans, compare
+from privclust.errors import ColumnError
+from privclust.models.compare import matched
+from privclust.testing import SeededNoise, noise_from
+
+APART = MIDDLES[1:]
+
+
+def test_the_cluster_that_moved_is_named_with_its_shift() -> None:
+    later = APART.copy()
+    later[2] -= [0, 10]
+    found = compare(fit_of(table(APART), 3), fit_of(table(later, seed=1), 3, seed=1))
+    (place,) = np.flatnonzero(found.moved)
+    np.testing.assert_allclose(found.shifts[place], [0, -10], atol=0.2)
+    assert "moved" in str(found)
+    assert (found.shift_stderr > 0).all()
+    assert found.gone == found.new == ()
+
+
+def test_other_rows_of_the_same_people_move_nothing() -> None:
+    """The test's own chance is a thousandth each; noise and rows are seeded, so it is drawn."""
+    models = [fit_of(table(APART, seed=seed), 3, seed=seed) for seed in range(4)]
+    for before, after in pairwise(models):
+        assert not compare(before, after).moved.any()
+
+
+def test_clusters_without_a_counterpart_are_gone_or_new() -> None:
+    model = four_clusters()
+    fewer = model.refit(3)
+    assert len(compare(model, fewer).gone) == len(compare(fewer, model).new) == 1
+    assert "gone" in str(compare(model, fewer))
+    assert "new" in str(compare(fewer, model))
+
+
+def test_sizes_have_errors_of_both() -> None:
+    model = four_clusters()
+    found = compare(model, model)
+    assert found.pairs.tolist() == [[k, k] for k in range(4)]
+    np.testing.assert_array_equal(found.size_shifts, 0)
+    np.testing.assert_allclose(found.size_stderr, 2**0.5 * model.size_stderr_)
+
+
+def test_matching_is_one_to_one_even_where_two_are_nearest_to_the_same() -> None:
+    before, after = np.array([[0.0], [0.1]]), np.array([[0.05], [0.9]])
+    assert matched(before, after).tolist() == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("kind", [PEMeans])
+def test_models_that_do_not_know_their_errors_are_compared_without(kind: Any) -> None:
+    assert kind in OTHER_KINDS
+    with noise_from(SeededNoise(0)):
+        model = kind(2, delta=1e-6, bounds=(0, 100)).fit(table(APART))
+    found = compare(model, model)
+    assert np.isnan(found.shift_stderr).all()
+    assert not found.moved.any()
+    assert "nan" not in str(found)
+
+
+def test_other_columns_are_refused() -> None:
+    one = fit_of(table()[:, :1], 2, bounds=(0, 100))
+    with pytest.raises(ColumnError, match="different columns"):
+        compare(four_clusters(), one)

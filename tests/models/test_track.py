@@ -1,0 +1,82 @@
+"""Ids that last: across orders of size, drift, absence and arrival."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privclust import track
+from privclust.domains.base import Ball
+from privclust.errors import ColumnError, ParameterError
+from privclust.models.plots import draw_series
+
+
+def model_of(centers: Any, sizes: Any = None, error: float = 1e-3) -> Any:
+    points = np.array(centers, dtype=float)
+    k, d = points.shape
+    return SimpleNamespace(
+        domain_=Ball(np.zeros(d), 1.0),
+        n_features_in_=d,
+        cluster_centers_=points,
+        center_stderr_=np.full(points.shape, error),
+        cluster_sizes_=np.full(k, 1e6) if sizes is None else np.array(sizes, dtype=float),
+        size_stderr_=np.full(k, 10.0),
+        cluster_radii_=np.full(k, 0.1),
+    )
+
+
+def test_ids_follow_centres_in_whatever_order_they_come() -> None:
+    one, other, third = [0.0, 0.0], [0.5, 0.0], [0.0, 0.5]
+    series = track([model_of([one, other, third]), model_of([third, one, other])])
+    assert [ids.tolist() for ids in series.ids] == [[0, 1, 2], [2, 0, 1]]
+    np.testing.assert_array_equal(series.centers[0], series.centers[1])
+    assert not series.drifted.any()
+
+
+def test_drift_is_seen_once_it_is_larger_than_noise() -> None:
+    weeks = [model_of([[0.001 * week, 0.0], [0.5, 0.5]]) for week in range(12)]
+    series = track(weeks)
+    assert series.drifted[:, 0].tolist() == [
+        week >= series.drifted[:, 0].argmax() for week in range(12)
+    ]
+    assert 4 < series.drifted[:, 0].argmax() < 9
+    assert not series.drifted[:, 1].any()
+    assert "from model" in str(series)
+
+
+def test_one_that_goes_and_one_that_comes_elsewhere_are_two() -> None:
+    series = track([model_of([[0.0, 0.0], [0.5, 0.0]]), model_of([[0.0, 0.0], [-0.5, 0.0]])])
+    assert [ids.tolist() for ids in series.ids] == [[0, 1], [0, 2]]
+    assert np.isnan(series.sizes[1, 1])
+    assert np.isnan(series.sizes[0, 2])
+
+
+def test_one_that_comes_back_has_its_old_id() -> None:
+    both, alone = [[0.0, 0.0], [0.5, 0.0]], [[0.0, 0.0]]
+    series = track([model_of(both), model_of(alone), model_of(both)])
+    assert [ids.tolist() for ids in series.ids] == [[0, 1], [0], [0, 1]]
+
+
+def test_small_clusters_are_not_said_to_drift() -> None:
+    series = track([model_of([[0.0]], [5]), model_of([[0.1]], [5])])
+    assert not series.drifted.any()
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_series_are_drawn(d: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    start = rng.uniform(-0.5, 0.5, (4, d))
+    weeks = [model_of(start + 0.01 * week * (np.arange(4) < 1)[:, None]) for week in range(5)]
+    draw_series(track(weeks), tmp_path / "series.png")
+    assert (tmp_path / "series.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_and_other_columns_are_refused() -> None:
+    with pytest.raises(ParameterError, match="no model"):
+        track([])
+    with pytest.raises(ColumnError, match="different columns"):
+        track([model_of([[0.0]]), model_of([[0.0, 0.0]])])

@@ -1,0 +1,82 @@
+"""Bugs of engines and of what listens to them: sums, rows that count twice, rows that show."""
+
+from __future__ import annotations
+
+from mutations.base import Mutation
+
+ENGINES = (
+    Mutation(
+        "int overflow",
+        "engines/base.py",
+        "total[:, column] = sums.astype(np.int64)",
+        "total[:, column] = sums.astype(np.int64).astype(np.int32)",
+        "tests/engines/test_memory.py::test_a_total_above_2_to_the_53_is_exact",
+    ),
+    Mutation(
+        "row groups counted twice",
+        "sources/files.py",
+        "row_group_ids=range(begin, end)",
+        "row_group_ids=range(begin, min(end + 1, len(groups)))",
+        "tests/engines/spark/test_tasks.py::test_the_sums_of_parts_add_up_to_that_of_the_table",
+    ),
+    Mutation(
+        "task that tells why it failed",
+        "engines/spark/_tasks.py",
+        "steps, step = work(*args, **kwargs), guarded(next)",
+        "steps, step = work(*args, **kwargs), next",
+        "tests/engines/spark/test_tasks.py::test_a_task_that_fails_says_nothing",
+    ),
+    Mutation(
+        "unit clipped in pieces",
+        "engines/units.py",
+        "    blocks, values, of_unit = _sums_of_units(query, parcel)\n",
+        "    if len(parcel.rows) > PARCEL_ROWS:\n"
+        "        pieces = [Parcel(p.rows, parcel.starts) for p in parcels(parcel.rows, None)]\n"
+        "        return np.sum([parcel_sum(query, unit, piece) for piece in pieces], axis=0)\n"
+        "    blocks, values, of_unit = _sums_of_units(query, parcel)\n",
+        "tests/engines/test_units.py::test_a_hundred_thousand_rows_in_one_unit_are_clipped_once",
+    ),
+    Mutation(
+        "a first row taken for names",
+        "estimators/_input.py",
+        "and named is None and unit.column is None and whole.looks_like_a_row:",
+        "and False:",
+        "tests/sources/test_files.py::test_a_first_row_is_not_published_as_names",
+    ),
+    Mutation(
+        "no last word on length",
+        "engines/base.py",
+        "kept &= _squares_within(sizes, bounds.l2_squared)\n",
+        "kept &= True\n",
+        "tests/engines/test_base.py::test_a_row_that_breaks_a_bound_is_left_out",
+    ),
+    Mutation(
+        "a row that takes votes away",
+        "engines/base.py",
+        "if bounds.monotone:\n",
+        "if False:\n",
+        "tests/engines/test_base.py::test_a_negative_value_is_left_out_of_a_monotone_query_only",
+    ),
+    Mutation(
+        "a guard that lets warnings through",
+        "engines/base.py",
+        'warnings.simplefilter("ignore")',
+        "pass",
+        "tests/engines/test_base.py::test_warnings_are_silenced_and_filters_restored",
+    ),
+    Mutation(
+        "replay blind to signs",
+        "audit/replay.py",
+        "if a.bounds.monotone",
+        "if False",
+        "tests/audit/test_replay.py::test_a_monotone_answer_that_falls_where_others_rise_is_found",
+    ),
+    Mutation(
+        "a unit clipped at twice its rows",
+        "engines/units.py",
+        "clipped = _clipped(values, of_unit, unit.bounds(query))",
+        "twice = Unit(unit.column, 2 * unit.rows, unit.silos, unit.whole)\n"
+        "    clipped = _clipped(values, of_unit, twice.bounds(query))",
+        "tests/engines/test_units.py::test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not",
+    ),
+)

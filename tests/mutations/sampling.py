@@ -1,0 +1,44 @@
+"""Bugs of samples: coins that are known, shared, or follow from other rows."""
+
+from __future__ import annotations
+
+from mutations.base import Mutation
+
+SAMPLING = (
+    Mutation(
+        "seeded sample",
+        "privacy/noise.py",
+        "return secrets.token_bytes(32)",
+        'return b"0123456789abcdef" * 2',
+        "tests/privacy/test_curator_sample.py::test_each_fit_has_a_fresh_key_of_256_bits",
+    ),
+    Mutation(
+        "files that share coins",
+        "engines/spark/_tasks.py",
+        "yield Cells(cells, (place << _PART_ROWS) + row)",
+        "yield Cells(cells, row)",
+        "tests/engines/spark/test_tasks.py::test_every_row_is_in_one_part_and_has_an_address_of_its_own",
+    ),
+    Mutation(
+        "a coin by place, not by id",
+        "engines/memory.py",
+        "chosen = heads(unit_words(key, self.ids), halvings)",
+        "chosen = heads(row_words(key, 0, len(self.starts)), halvings)",
+        "tests/engines/test_unit_ids.py::test_a_new_unit_changes_no_other_units_coin",
+    ),
+    Mutation(
+        "a sample drawn again by its coins",
+        "engines/sampling.py",
+        "return self._capacity is not None and self._seen > self._capacity << self.halvings",
+        "held = sum(len(words) for words, _ in self._parts)\n"
+        "        return self._capacity is not None and held > self._capacity",
+        "tests/engines/federated/test_reserve.py::test_how_often_it_halves_follows_from_the_number_of_rows_and_not_from_coins",
+    ),
+    Mutation(
+        "a key in the ledger",
+        "privacy/curator.py",
+        'question += f" of one row in {2**self.halvings}".encode()',
+        'question += f" of one row in {2**self.halvings}".encode() + self._key',
+        "tests/privacy/test_curator_sample.py::test_a_key_is_in_no_release_and_not_in_the_ledger",
+    ),
+)

@@ -1,0 +1,110 @@
+"""Bugs in what is stated: a run left out, units mixed, figures on the wrong side."""
+
+from __future__ import annotations
+
+from mutations.base import Mutation
+
+_COMPOSITION = "tests/models/test_composition.py"
+
+STATEMENTS = (
+    Mutation(
+        "a profile that states its own epsilon alone",
+        "estimators/_profile.py",
+        'dependencies_of("clusters", model),',
+        "(),",
+        "tests/audit/test_profile_attack.py::"
+        "test_a_profile_alone_refutes_that_its_own_epsilon_is_all_and_not_what_is_stated",
+    ),
+    Mutation(
+        "a start that the statement leaves out",
+        "estimators/_statement.py",
+        'runs += dependencies_of("start", given)',
+        "pass",
+        f"{_COMPOSITION}::test_fit_states_the_run_it_started_from_and_what_that_started_from",
+    ),
+    Mutation(
+        "only the last run of a series is stated",
+        "estimators/_statement.py",
+        "return (Dependency(role, statement.run), *statement.dependencies)",
+        "return (Dependency(role, statement.run),)",
+        f"{_COMPOSITION}::test_fit_states_the_run_it_started_from_and_what_that_started_from",
+    ),
+    Mutation(
+        "a guarantee for one unit built on that for another",
+        "estimators/_statement.py",
+        "if not statement.run.unit.protects_same(unit):",
+        "if False:",
+        f"{_COMPOSITION}::test_model_of_another_unit_is_refused_before_anything_is_charged",
+    ),
+    Mutation(
+        "units that are told apart by name alone",
+        "engines/base.py",
+        "return self._kind == other._kind",
+        "return self.ledger_name == other.ledger_name",
+        f"{_COMPOSITION}::test_column_named_like_a_unit_of_federations_is_not_one",
+    ),
+    Mutation(
+        "power for adding a row where one is replaced",
+        "models/composition.py",
+        "best_power(_of_two(self.cost) if self.typed_rows else self.cost)",
+        "best_power(self.cost)",
+        f"{_COMPOSITION}::test_typed_number_of_rows_counts_for_two_units",
+    ),
+    Mutation(
+        "a profile without the run of its clusters",
+        "models/statement.py",
+        'if grouped != (self.kind == "profile"):',
+        "if False:",
+        f"{_COMPOSITION}::test_profile_without_the_run_of_its_clusters_cannot_be",
+    ),
+    Mutation(
+        "epsilons that are read off the largest run",
+        "models/composition.py",
+        "return self._epsilon_of([run.reserved for run in self.runs])",
+        "return max(run.epsilon for run in self.runs)",
+        f"{_COMPOSITION}::test_profile_states_its_own_run_and_the_fit_it_is_grouped_by",
+    ),
+    Mutation(
+        "power of a test without its mu",
+        "models/composition.py",
+        "float(ndtr(ndtri(FALSE_ALARMS) + cost.mu))",
+        "float(ndtr(ndtri(FALSE_ALARMS) + cost.mu / 2))",
+        f"{_COMPOSITION}::test_power_is_that_of_the_best_test_and_never_below",
+    ),
+    Mutation(
+        "losses rounded to nearest",
+        "models/formatting.py",
+        "return _rounded(value, digits, ROUND_CEILING)",
+        'return _rounded(value, digits, "ROUND_HALF_EVEN")',
+        "tests/models/test_formatting.py::test_findings_of_the_attackers_are_rounded_up",
+    ),
+    Mutation(
+        "preprocessing that nobody mentions",
+        "models/_statement_text.py",
+        "    listed += ALWAYS_NOT_COVERED\n",
+        "    listed += ALWAYS_NOT_COVERED[:3]\n",
+        "tests/models/test_statement.py::"
+        "test_preprocessing_and_unstated_bounds_are_listed_as_not_covered",
+    ),
+    Mutation(
+        "a weak guarantee that says nothing of it",
+        "models/composition.py",
+        "WEAK = 8.0",
+        "WEAK = 80.0",
+        "tests/models/test_statement.py::test_weak_guarantee_says_how_little_it_means",
+    ),
+    Mutation(
+        "a file whose noise is believed",
+        "estimators/model_file.py",
+        "if run.noise != noise_of(releases):",
+        "if False:",
+        "tests/estimators/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+    ),
+    Mutation(
+        "a file whose epsilon is believed",
+        "models/statement.py",
+        "if said != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
+        "if said != true:",
+        "tests/estimators/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+    ),
+)

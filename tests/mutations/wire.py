@@ -1,0 +1,116 @@
+"""Bugs in what clients of a federation accept as a question, and in what engines add up."""
+
+from __future__ import annotations
+
+from mutations.base import Mutation
+
+WIRE = (
+    Mutation(
+        "numbers of any type added up",
+        "engines/base.py",
+        "if type(array) is not np.ndarray or array.dtype != np.int64:",
+        "if type(array) is not np.ndarray:",
+        "tests/engines/test_base.py::test_values_of_another_dtype_are_refused",
+    ),
+    Mutation(
+        "a question rebuilt without its constructors",
+        "engines/federated/wire.py",
+        "    made = kind(**sent)\n",
+        "    made = object.__new__(kind)\n"
+        "    for name, value in sent.items():\n"
+        "        object.__setattr__(made, name, value)\n",
+        "tests/engines/federated/test_wire.py::test_question_that_fails_with_one_row_only_is_refused",
+    ),
+    Mutation(
+        "a question's points not on the grid",
+        "engines/federated/wire.py",
+        "            if not is_on_grid(value):\n",
+        "            if not np.isfinite(value).all():\n",
+        "tests/engines/federated/test_wire.py::test_points_off_the_grid_are_refused",
+    ),
+    Mutation(
+        "a question's fields of any type",
+        "engines/federated/wire.py",
+        "    if not all(_is_a(value, declared[name]) for name, value in sent.items()):\n",
+        "    if not all(name in declared for name in sent):\n",
+        "tests/engines/federated/test_wire.py::test_field_of_another_type_or_size_is_refused",
+    ),
+    Mutation(
+        "an answer of any length",
+        "engines/federated/_request.py",
+        "if not 1 <= self.query.size <= SIZE_MAX or not",
+        "if not",
+        "tests/engines/federated/test_request.py::test_parts_that_do_not_agree_are_refused",
+    ),
+    Mutation(
+        "columns that are not those of the domain",
+        "engines/federated/_request.py",
+        "if not fits(self.domain, self.columns) or (",
+        "if (",
+        "tests/engines/federated/test_request.py::test_parts_that_do_not_agree_are_refused",
+    ),
+    Mutation(
+        "rows of a profile for any query",
+        "engines/federated/_request.py",
+        "<= SIZE_MAX or not _belong_together(self.query, self.domain):",
+        "<= SIZE_MAX:",
+        "tests/engines/federated/test_request.py::test_rows_of_a_profile_are_for_its_queries_only",
+    ),
+    Mutation(
+        "points of another width than rows",
+        "kernels/projection.py",
+        "    if not fits:\n",
+        "    if width == 0:\n",
+        "tests/kernels/test_projection.py::test_points_of_another_width_are_refused",
+    ),
+    Mutation(
+        "a question asked without a rehearsal",
+        "engines/federated/client.py",
+        "    rehearse(question)\n",
+        "",
+        "tests/engines/federated/test_rehearsal.py"
+        "::test_query_for_rows_of_another_width_is_refused_with_and_without_rows",
+    ),
+    Mutation(
+        "a rehearsal that looks at no bounds",
+        "engines/federated/_rehearsal.py",
+        "    if len(together.values) != len(rows) or not kept_rows(query, together).all():\n",
+        "    if len(together.values) != len(rows):\n",
+        "tests/engines/federated/test_rehearsal.py::test_query_that_does_not_do_as_it_declares_is_noticed",
+    ),
+    Mutation(
+        "vectors cut anew",
+        "engines/federated/client.py",
+        "schema.features(unit.column, names, _uses(domain)).check_lengths(domain)",
+        "schema.features(unit.column, names, _uses(domain))",
+        "tests/engines/federated/test_rehearsal.py::test_vectors_of_another_length_are_not_cut_anew",
+    ),
+    Mutation(
+        "a sample by what the server knows",
+        "engines/federated/client.py",
+        "question.halvings, secrets.token_bytes(KEY_BYTES))",
+        "question.halvings, question.fit * 2)",
+        "tests/engines/federated/test_sample_store.py::test_a_key_is_fresh_and_kept_nowhere",
+    ),
+    Mutation(
+        "a sample drawn again",
+        "engines/federated/_sample_store.py",
+        'if _is_first(file.with_suffix(".used")):\n            engine.write(file)',
+        "if not file.exists():\n            engine.write(file)",
+        "tests/engines/federated/test_sample_store.py::test_a_sample_is_drawn_once",
+    ),
+    Mutation(
+        "one sample for all domains",
+        "engines/federated/client.py",
+        "about = (question.halvings, question.columns, question.domain, question.unit)",
+        "about = (question.halvings, question.unit)",
+        "tests/engines/federated/test_sample_store.py::test_a_sample_is_of_one_domain",
+    ),
+    Mutation(
+        "marks of a logarithm that decrease",
+        "domains/mixed.py",
+        "marks = np.clip(np.maximum.accumulate(10.0**logs - shift), lower, upper)",
+        "marks = np.maximum.accumulate(10.0**logs - shift)",
+        "tests/domains/test_mixed.py::test_marks_between_close_bounds_do_not_decrease",
+    ),
+)

@@ -1,0 +1,56 @@
+"""Histograms of columns: every row votes once in each, and moves the answer by no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privclust.domains.base import Ball
+from privclust.engines.base import kept_rows
+from privclust.engines.memory import NumpyEngine
+from privclust.kernels.grid import UNIT, to_grid
+from privclust.queries.columns import ColumnHistograms
+
+REACH = np.array([0.5, 0.1, 0.9])
+QUERY = ColumnHistograms(REACH, 8)
+
+
+def test_counts_are_those_of_the_rows() -> None:
+    rows = np.random.default_rng(0).uniform(-0.5, 0.5, (500, 3)) * REACH
+    sums = NumpyEngine(rows, Ball(np.zeros(3), 1.0)).aggregate(QUERY)
+    counts = QUERY.split(np.array(sums) / UNIT)
+    for column in range(3):
+        edges = np.linspace(-REACH[column], REACH[column], 9)
+        assert counts[column].tolist() == np.histogram(rows[:, column], edges)[0].tolist()
+    assert QUERY.middles()[0, 0] == pytest.approx(-0.5 * 7 / 8)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=3, max_size=3))
+def test_any_row_votes_once_in_each_column_and_alone_as_among_others(row: list[float]) -> None:
+    others = np.random.default_rng(1).uniform(-1, 1, (50, 3))
+    rows = to_grid(np.vstack([others, row]))
+    among = QUERY.contribute(rows)
+    alone = QUERY.contribute(rows[-1:])
+    assert kept_rows(QUERY, among).all()
+    assert np.array_equal(among.blocks[-1:], alone.blocks)
+    assert (among.blocks // 8 == np.arange(3)).all()
+    assert (QUERY.bounds.l2_squared, QUERY.bounds.changed) == (3 * UNIT**2, 3)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("n_columns", [1, 2, 7])
+def test_a_row_votes_in_every_column_and_its_bounds_say_so(n_columns: int) -> None:
+    query = ColumnHistograms(np.full(n_columns, 0.5), 4)
+    values = query.contribute(to_grid(np.full((1, n_columns), 0.1))).values
+    assert (values**2).sum() == query.bounds.l2_squared
+    assert values.sum() == query.bounds.l1
+    assert np.count_nonzero(values) == query.bounds.changed
+
+
+@pytest.mark.parametrize(("reach", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])
+def test_what_is_no_range_is_refused(reach: list[float], bins: int) -> None:
+    with pytest.raises(ValueError, match="column histograms need"):
+        ColumnHistograms(np.array(reach), bins)
