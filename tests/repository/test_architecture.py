@@ -1,35 +1,37 @@
-"""The picture of the rooms shows the imports that there are."""
+"""The architecture page lists the modules and shows the imports that there are."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from docs import rooms
+from docs import packages
 
 
-def test_the_picture_is_up_to_date() -> None:
-    """If it is not, `python docs/rooms.py` draws it anew."""
-    shown = rooms.PICTURE.read_text().partition("<dc:description>")[2].partition("<")[0]
-    assert shown.replace("&gt;", ">").split("; ") == rooms.arrows(rooms.imports())
+def test_picture_shows_the_imports_there_are() -> None:
+    """If it does not, `python docs/packages.py` draws it anew."""
+    drawn = packages.PICTURE.read_text().partition("<dc:description>")[2].partition("<")[0]
+    assert drawn.replace("&gt;", ">").split("; ") == packages.arrows(packages.imports())
 
 
-def test_algorithms_have_no_way_to_rows_but_the_door() -> None:
-    graph = rooms.imports()
-    assert "engines: the rows" not in graph["algorithms"]
-    assert graph["postprocessing"].isdisjoint({"engines: the rows", "privacy: the door"})
+def test_page_lists_the_modules_there_are() -> None:
+    """If it does not, `python docs/packages.py` writes the list anew."""
+    text = packages.PAGE.read_text()
+    found = text.partition(packages.BEGIN)[2].partition(packages.END)[0]
+    assert found.strip() == packages.listed().strip()
 
 
-def test_a_picture_can_be_drawn(tmp_path: Path) -> None:
-    rooms.draw(tmp_path / "rooms.svg")
-    assert "command line -&gt; audit" in (tmp_path / "rooms.svg").read_text()
+def test_algorithms_and_models_have_no_way_to_rows() -> None:
+    graph = packages.imports()
+    assert graph["algorithms"].isdisjoint({"engines", "sources"})
+    assert graph["models"].isdisjoint({"engines", "sources", packages.CURATOR})
 
 
-def test_a_module_without_a_room_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cellar.py").write_text("")
-    monkeypatch.setattr(rooms, "PACKAGE", tmp_path)
-    with pytest.raises(ValueError, match="'cellar' is in no room"):
-        rooms.imports()
+def test_rows_know_nothing_of_privacy() -> None:
+    graph = packages.imports()
+    for part in ("kernels", "domains", "queries", "sources", "engines"):
+        assert graph[part].isdisjoint({packages.CURATOR, packages.CALCULUS})
+
+
+def test_picture_can_be_drawn(tmp_path: Path) -> None:
+    packages.draw(tmp_path / "packages.svg")
+    assert "cli -&gt; audit" in (tmp_path / "packages.svg").read_text()

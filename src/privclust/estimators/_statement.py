@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from privclust.queries.participation import Attendance
 from privclust.errors import ParameterError
 from privclust.kernels.grid import UNIT
 from privclust.models.private_run import PrivateRun, Record
@@ -22,6 +21,7 @@ from privclust.models.statement import (
 from privclust.privacy.curator import Curator, noise_is_real
 from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
+from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
 
 
