@@ -58,7 +58,7 @@ def test_each_tally_and_each_mean_has_an_equal_part_and_all_keep_the_budget() ->
     slots = {slot.name: slot for slot in planned.spending.slots}
     assert slots["tallies"].share == pytest.approx(4 / 7)
     assert slots["sums"].share == pytest.approx(3 / 7)
-    assert (slots["tallies"].changed, slots["sums"].changed) == (4, 4)
+    assert (slots["tallies"].l0, slots["sums"].l0) == (4, 4)
     assert BUDGET.admits(planned.spending.reserve)
 
 

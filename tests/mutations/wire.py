@@ -66,7 +66,7 @@ WIRE = (
     Mutation(
         "a question asked without a rehearsal",
         "engines/federated/client.py",
-        "    rehearse(question)\n",
+        "    rehearse(request)\n",
         "",
         "tests/engines/federated/test_rehearsal.py"
         "::test_query_for_rows_of_another_width_is_refused_with_and_without_rows",
@@ -88,8 +88,8 @@ WIRE = (
     Mutation(
         "a sample by what the server knows",
         "engines/federated/client.py",
-        "question.halvings, secrets.token_bytes(KEY_BYTES))",
-        "question.halvings, question.fit * 2)",
+        "request.halvings, secrets.token_bytes(KEY_BYTES))",
+        "request.halvings, request.fit * 2)",
         "tests/engines/federated/test_sample_store.py::test_a_key_is_fresh_and_kept_nowhere",
     ),
     Mutation(
@@ -102,8 +102,8 @@ WIRE = (
     Mutation(
         "one sample for all domains",
         "engines/federated/client.py",
-        "about = (question.halvings, question.columns, question.domain, question.unit)",
-        "about = (question.halvings, question.unit)",
+        "about = (request.halvings, request.columns, request.domain, request.unit)",
+        "about = (request.halvings, request.unit)",
         "tests/engines/federated/test_sample_store.py::test_a_sample_is_of_one_domain",
     ),
     Mutation(

@@ -21,15 +21,9 @@ from privclust.engines import units
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.kernels.projection import gaussian_projection
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Count, Query
 from privclust.queries.cells import CellCounts, CellSums, SignCells
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
 
@@ -251,11 +245,11 @@ def assert_one_row_moves_no_more_than_declared(
     query: Query, without: list[int], with_row: list[int]
 ) -> None:
     moves = [after - before for before, after in zip(without, with_row, strict=True)]
-    bounds = query.bounds
+    bounds = query.sensitivity
     assert sum(abs(move) for move in moves) <= bounds.l1
     assert sum(move * move for move in moves) <= bounds.l2_squared
     assert max(abs(move) for move in moves) <= bounds.linf
-    assert sum(move != 0 for move in moves) <= bounds.changed
+    assert sum(move != 0 for move in moves) <= bounds.l0
     assert not bounds.monotone or min(moves) >= 0
 
 
@@ -306,7 +300,7 @@ def test_a_row_at_its_loudest_nearly_reaches_the_declared_bound(example: Example
         rows = to_unit_grid(example.domain, telling_rows(example.n_columns))
     values = example.query.contribute(rows).values
     squares = [sum(cell * cell for cell in row) for row in values.reshape(len(rows), -1).tolist()]
-    bound = example.query.bounds.l2_squared
+    bound = example.query.sensitivity.l2_squared
     assert (1 - 1e-6) * bound <= max(squares) <= bound
 
 
@@ -341,13 +335,13 @@ def test_no_row_that_hypothesis_finds_moves_more_than_declared(
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 65, 1000])
 def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: float) -> None:
     point = np.zeros((1, n_columns))
-    bounds = ClusterSums(point, point, radius=1.0, weight=weight).bounds
+    bounds = ClusterSums(point, point, radius=1.0, weight=weight).sensitivity
     count = int(weight * UNIT)
     assert bounds.l2_squared == UNIT**2 + count**2
     # The smallest whole number not below sqrt(d) units, up to one; squares avoid the root.
     assert n_columns * UNIT**2 <= (bounds.l1 - count) ** 2
     assert (bounds.l1 - count - 2) ** 2 < n_columns * UNIT**2
-    assert (bounds.linf, bounds.changed, bounds.monotone) == (
+    assert (bounds.linf, bounds.l0, bounds.monotone) == (
         max(UNIT, count),
         n_columns + 1,
         False,
@@ -359,12 +353,12 @@ def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: flo
 def test_declared_bounds_of_moments_are_the_proved_ones(
     n_columns: int, weight: float, spread: float
 ) -> None:
-    bounds = ClusterMoments(np.zeros((1, n_columns)), np.ones(1), weight, spread).bounds
+    bounds = ClusterMoments(np.zeros((1, n_columns)), np.ones(1), weight, spread).sensitivity
     count, square = int(weight * UNIT), int(spread * UNIT)
     assert bounds.l2_squared == UNIT**2 + count**2 + square**2
     residual_l1 = bounds.l1 - count - square
     assert (residual_l1 - 2) ** 2 < n_columns * UNIT**2 <= residual_l1**2
-    assert (bounds.linf, bounds.changed, bounds.monotone) == (
+    assert (bounds.linf, bounds.l0, bounds.monotone) == (
         max(UNIT, count, square),
         n_columns + 2,
         False,
@@ -374,5 +368,5 @@ def test_declared_bounds_of_moments_are_the_proved_ones(
 def test_projected_moments_are_as_wide_as_the_projection() -> None:
     project = gaussian_projection(40, 16, np.random.default_rng(9))
     query = ClusterMoments(np.zeros((3, 16)), np.ones(3), 0.6, 0.4, project)
-    assert (query.size, query.bounds.changed) == (3 * 18, 18)
+    assert (query.size, query.sensitivity.l0) == (3 * 18, 18)
     assert query.contribute(np.zeros((2, 40))).values.shape == (2, 1, 18)

@@ -27,7 +27,8 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray, IntArray, to_grid
 from privclust.kernels.projection import gaussian_projection
 from privclust.queries.base import Query
-from privclust.queries.cubes import CHOICES_MAX, CUBE_BITS, SetSavings, SubcubeCounts, SwapSavings
+from privclust.queries.cubes import CUBE_BITS, SubcubeCounts
+from privclust.queries.swaps import CHOICES_MAX, SetSavings, SwapSavings
 from privclust.queries.unit import ROW, Unit
 
 MIDDLE = -(2 ** (CUBE_BITS - 1))
@@ -124,15 +125,15 @@ def test_no_row_that_hypothesis_finds_moves_more_than_declared(
 def test_a_row_at_its_loudest_reaches_the_declared_bound(example: Example) -> None:
     with np.errstate(all="ignore"):
         rows = to_unit_grid(example.domain, telling_rows(example.n_columns))
-    assert example.query.contribute(rows).values.max() == example.query.bounds.linf == UNIT
+    assert example.query.contribute(rows).values.max() == example.query.sensitivity.linf == UNIT
 
 
 @pytest.mark.parametrize("size", [1, 3, CHOICES_MAX])
 def test_declared_bounds_of_savings_are_the_proved_ones(size: int) -> None:
     swaps = SwapSavings(np.zeros((2, 3)), np.zeros((size, 3)), np.zeros(size, dtype=int))
-    for bounds in (swaps.bounds, SetSavings(np.zeros((size, 2, 3))).bounds):
+    for bounds in (swaps.sensitivity, SetSavings(np.zeros((size, 2, 3))).sensitivity):
         assert (bounds.l1, bounds.l2_squared) == (size * UNIT, size * UNIT**2)
-        assert (bounds.linf, bounds.changed, bounds.monotone) == (UNIT, size, True)
+        assert (bounds.linf, bounds.l0, bounds.monotone) == (UNIT, size, True)
 
 
 def test_as_many_choices_as_allowed_are_all_added_up() -> None:
@@ -198,7 +199,7 @@ def test_the_only_centre_can_leave() -> None:
 @pytest.mark.parametrize("unit", [ROW, Unit("who", 3)])
 def test_a_selection_is_priced_by_the_largest_saving_of_a_unit(unit: Unit) -> None:
     query = SetSavings(np.zeros((5, 2, 3)))
-    assert unit.bounds(query).linf == unit.rows * UNIT
+    assert unit.sensitivity(query).linf == unit.rows * UNIT
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_notes_of_any_size_are_bounded_by_the_query_itself(noted: list[int]) -> 
     rows = np.array([noted], dtype=np.float64)
     rows[:, :3] = 0.0
     for query in QUERIES:
-        found, bounds = query.contribute(rows), query.bounds
+        found, bounds = query.contribute(rows), query.sensitivity
         values = [int(value) for value in found.values.ravel()]
         assert sum(value * value for value in values) <= bounds.l2_squared
         assert max(map(abs, values)) <= bounds.linf
@@ -143,14 +143,14 @@ def test_notes_of_any_size_are_bounded_by_the_query_itself(noted: list[int]) -> 
 def test_declared_bounds_are_the_proved_ones_and_are_reached(columns: int) -> None:
     tallies = ProfileTallies(np.zeros((2, 1)), (3,) * columns)
     sums = ProfileSums(np.zeros((2, 1)), 0, columns)
-    assert tallies.bounds.l2_squared == columns * UNIT**2
-    assert (tallies.bounds.changed, tallies.bounds.monotone) == (columns, True)
-    assert sums.bounds.l2_squared == UNIT**2 + count_units(columns) ** 2
-    assert (sums.bounds.changed, sums.bounds.monotone) == (columns + 1, False)
+    assert tallies.sensitivity.l2_squared == columns * UNIT**2
+    assert (tallies.sensitivity.l0, tallies.sensitivity.monotone) == (columns, True)
+    assert sums.sensitivity.l2_squared == UNIT**2 + count_units(columns) ** 2
+    assert (sums.sensitivity.l0, sums.sensitivity.monotone) == (columns + 1, False)
     loudest = np.hstack([np.zeros((1, 1)), np.full((1, columns), float(GRID))])
     for query in (tallies, sums):
         squares = sum(int(value) ** 2 for value in query.contribute(loudest).values.ravel())
-        assert (1 - 1e-6) * query.bounds.l2_squared <= squares <= query.bounds.l2_squared
+        assert (1 - 1e-6) * query.sensitivity.l2_squared <= squares <= query.sensitivity.l2_squared
 
 
 def test_values_are_worth_one_vote_together() -> None:
@@ -166,7 +166,7 @@ def test_as_many_columns_as_allowed_are_all_added_up() -> None:
     cells = pa.table({"x": [0.5, 0.5], **{name: ["A", "B"] for name in names}})
     wide = ProfileTallies(np.zeros((1, 1)), domain.n_places)
     assert sum(NumpyEngine(cells, domain).aggregate(wide)) == 2 * COLUMNS_MAX * UNIT
-    assert query.bounds.l2_squared < 2**62
+    assert query.sensitivity.l2_squared < 2**62
 
 
 @pytest.mark.attack

@@ -10,14 +10,8 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.kernels.projection import Projection, gaussian_projection
 from privclust.privacy.fingerprint import digest
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 
 
 def points(n_points: int, n_columns: int, seed: int, size: float = 1.0) -> FloatArray:

@@ -73,7 +73,7 @@ def test_every_query_has_its_line_and_its_example() -> None:
 def test_the_sensitivity_on_the_page_is_the_declared_one(name: str) -> None:
     query, letters = EXAMPLES[name]
     stated = eval(LINES[name][0].replace("²", "**2"), {}, letters)
-    assert stated == pytest.approx(query.bounds.l2_squared / UNIT**2, rel=1e-6)
+    assert stated == pytest.approx(query.sensitivity.l2_squared / UNIT**2, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -12,7 +12,7 @@ from privclust.kernels.distances import Distances, edges_around
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
-from privclust.queries.base import ClusterMoments, ClusterSums, DistanceHistogram
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram
 
 WEIGHT = 0.35
 SPREAD = 0.15

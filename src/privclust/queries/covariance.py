@@ -11,13 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from privclust.kernels.grid import GRID, UNIT, FloatArray
-from privclust.queries.base import Bounds, Contribution
+from privclust.queries.base import Contribution, Sensitivity
+from privclust.queries.registry import register
 
 _MARGIN = 1 - 2.0**-40
 _SCALE = _MARGIN * UNIT / GRID**2
 _ROOT = math.sqrt(2.0)
 
 
+@register("SecondMoment")
 @dataclass(frozen=True, eq=False)
 class SecondMoment:
     """Each row adds the products of its columns, two by two.
@@ -51,13 +53,13 @@ class SecondMoment:
         return self.n_columns * (self.n_columns + 1) // 2
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """A vector of at most one squared radius."""
-        return Bounds(
+        return Sensitivity(
             l1=math.isqrt(self.size * UNIT**2) + 1,
             l2_squared=UNIT**2,
             linf=UNIT,
-            changed=self.size,
+            l0=self.size,
             monotone=False,
         )
 
