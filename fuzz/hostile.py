@@ -9,74 +9,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from datetime import date
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from helpers.query_examples import (
+    COLUMNS,
+    MIXED,
+    PROFILE_QUERIES,
+    PROFILED,
+    QUERIES,
+    SUMS,
+    VOTES,
+)
 
 from privclust.domains.base import Ball, Box, Domain
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
+from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed
 from privclust.domains.profiled import Profiled
 from privclust.domains.sphere import Sphere
 from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
 from privclust.engines.federated.client import FAILED, Client, read_request
 from privclust.engines.federated.wire import encode
-from privclust.kernels.projection import gaussian_projection
-from privclust.queries.base import Count, Query
-from privclust.queries.cells import CellCounts, CellSums, SignCells
-from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
-from privclust.queries.columns import ColumnHistograms
-from privclust.queries.covariance import SecondMoment
-from privclust.queries.cubes import SubcubeCounts
-from privclust.queries.nearby import NearbySums
-from privclust.queries.profiles import ProfileSums, ProfileTallies
-from privclust.queries.swaps import SetSavings, SwapSavings
-from privclust.queries.unit import ROW, Unit
+from privclust.queries import ROW, Count, NearestVotes, Query, Unit
 
 Choose = Callable[[int], int]
 """From a number of choices to one of them."""
 Parts = tuple[Any, bytes]
 """What a message says it holds, and the bytes of its arrays."""
 
-COLUMNS = ("a", "b", "c")
 PERSON = "who"
-_RNG = np.random.default_rng(7)
-_POINTS, _FLAT = _RNG.uniform(-0.5, 0.5, (3, 3)), _RNG.uniform(-0.5, 0.5, (3, 2))
-_PROJECTION = gaussian_projection(3, 2, _RNG)
-_CELLS = SignCells(_POINTS, ("00", "010", "1"))
-_MIXED = Mixed(
-    (
-        NumberColumn("a", 1.0, 9.0, transform="log"),
-        CategoryColumn("b", ("x", "other")),
-        DateColumn("c", date(2020, 1, 1), date(2021, 1, 1)),
-    )
-)
-_PROFILED = Profiled(
-    _MIXED, COLUMNS, (NumberColumn("d", 0.0, 1.0), CategoryColumn("e", ("x", "y")))
-)
-QUERIES: tuple[Query, ...] = (
-    Count(),
-    NearestVotes(_POINTS),
-    NearestVotes(_FLAT, _PROJECTION),
-    ClusterSums(_POINTS, np.zeros((3, 3)), 0.5, 0.7),
-    ClusterSums(_FLAT, _POINTS, 0.5, 0.7, _PROJECTION),
-    ClusterMoments(_FLAT, np.array([0.1, 0.2, 0.4]), 0.6, 0.4, _PROJECTION),
-    DistanceHistogram(_POINTS, np.array([0.1, 0.3])),
-    NearbySums(ClusterSums(_POINTS, _POINTS, 0.5, 0.7)),
-    CellCounts(_CELLS),
-    CellSums(_CELLS, 3, 0.25),
-    SecondMoment(3),
-    ColumnHistograms(np.array([0.2, 0.5, 0.9]), 8),
-    SubcubeCounts(np.array([[0, 0], [1, 1]]), 1, np.full(2, -(2**26)), _PROJECTION),
-    SwapSavings(_POINTS, _POINTS[:2], np.array([0, 1])),
-    SetSavings(_POINTS.reshape(1, 3, 3)),
-)
-_NOTED: tuple[Query, ...] = (
-    ProfileSums(_RNG.uniform(-0.4, 0.4, (2, 4)), 2, 1),
-    ProfileTallies(_RNG.uniform(-0.4, 0.4, (2, 4)), _PROFILED.n_places),
-)
 STRANGE: tuple[Any, ...] = (
     *(None, True, 0, 1, -1, 2, 3, 7, 31, 61, 2**20, 2**31, 2**62, 10**9, 10**400, 0.5, "", "a"),
     *("\ud800", "zz", "0", "x" * 300, "log", "2020-06-01", [], {}, [0], {"tuple": []}),
@@ -91,16 +53,16 @@ def requests() -> tuple[bytes, ...]:
     """Return a request of every kind, as a server would send it."""
     box, ball = Box([0.0] * 3, [1.0, 2.0, 3.0]), Ball([0.0, 1.0, 2.0], 4.0)
     asked = [_request(query, box) for query in QUERIES]
-    asked += [_request(query, _PROFILED) for query in (Count(), *_NOTED)]
-    asked.append(_request(NearestVotes(_RNG.uniform(-0.4, 0.4, (2, 4))), _MIXED))
-    asked += [_request(QUERIES[1], domain) for domain in (ball, Sphere(3))]
-    asked.append(_request(QUERIES[1], Sphere(3, "v"), columns=("v",)))
-    asked.append(_request(QUERIES[3], box, columns=3))
+    asked += [_request(query, PROFILED) for query in (Count(), *PROFILE_QUERIES)]
+    asked.append(_request(NearestVotes(np.full((2, 4), [[0.25], [-0.25]])), MIXED))
+    asked += [_request(VOTES, domain) for domain in (ball, Sphere(3))]
+    asked.append(_request(VOTES, Sphere(3, "v"), columns=("v",)))
+    asked.append(_request(SUMS, box, columns=3))
     asked += [
-        _request(QUERIES[3], box, unit=Unit(PERSON, 3)),
-        _request(QUERIES[1], box, halvings=1),
+        _request(SUMS, box, unit=Unit(PERSON, 3)),
+        _request(VOTES, box, halvings=1),
     ]
-    asked.append(_request(QUERIES[3], ball, unit=Unit("client", 2, whole=True)))
+    asked.append(_request(SUMS, ball, unit=Unit("client", 2, whole=True)))
     return tuple(encode(request) for request in asked)
 
 
@@ -180,9 +142,7 @@ def check(message: bytes) -> bool:
     if not isinstance(every, np.ndarray):
         some += [lambda part=part: part for part in tuple(some)]  # read as from elsewhere
     responses = [Client(table).respond(message) for table in some]
-    assert len({len(response) for response in responses}) == 1, (
-        "a response's length follows from rows"
-    )
+    assert len({len(response) for response in responses}) == 1, "a length follows from rows"
     if responses[0][NONCE_BYTES:] == FAILED or request.halvings:
         return True
     sums = [np.frombuffer(response[NONCE_BYTES:], "<i8").astype(object) for response in responses]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from queries.test_clusters import telling_rows
-from queries.test_profiles import CENTERS, DOMAIN, table
+from helpers.profile_table import CENTERS, DOMAIN, table
+from helpers.query_attacks import telling_rows
 from scipy.stats import binom
 
 from privclust.algorithms import profile

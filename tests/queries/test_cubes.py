@@ -1,4 +1,4 @@
-"""The questions of cube partitions and local search, attacked as those of test_queries.py are."""
+"""The questions of cube partitions and local search, attacked as those of test_clusters.py are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from queries.test_clusters import (
+from helpers.query_attacks import (
     STRANGE,
     Example,
     assert_no_row_added_moves_too_much,
@@ -21,6 +19,8 @@ from queries.test_clusters import (
     telling_rows,
     totals,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privclust.domains.base import Ball, to_unit_grid
 from privclust.engines.memory import NumpyEngine

@@ -1,4 +1,4 @@
-"""Queries about rows near a centre, attacked as those of test_queries.py are."""
+"""Queries about rows near a centre, attacked as those of test_clusters.py are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from queries.test_clusters import (
+from helpers.query_attacks import (
     ARRANGEMENTS,
     COLUMNS,
     STRANGE,
@@ -21,6 +19,8 @@ from queries.test_clusters import (
     telling_rows,
     totals,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privclust.domains.base import to_unit_grid
 from privclust.kernels.grid import GRID, UNIT, FloatArray, to_grid

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from queries.test_clusters import (
-    STRANGE,
+from helpers.profile_table import CENTERS, COLUMNS, DOMAIN, NUMBERS, table
+from helpers.query_attacks import (
     assert_one_row_moves_no_more_than_declared,
-    mirrored_points,
     telling_rows,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn, DateColumn, NumberColumn
+from privclust.domains.mixed import CategoryColumn
 from privclust.domains.profiled import Profiled
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray
@@ -32,37 +31,11 @@ from privclust.queries.profiles import (
 )
 from privclust.sources._reading import on_grid
 
-COLUMNS = (
-    NumberColumn("age", 0, 120),
-    CategoryColumn("ward", ("A", "B", "other")),
-    NumberColumn("income", 1, 1e6, transform="log"),
-    DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
-)
-DOMAIN = Profiled(Box([-1, -1, -1], [1, 1, 1]), ("x", "y", "z"), COLUMNS)
-CENTERS = mirrored_points(3, 3, seed=2)
 QUERIES: list[Query] = [
     ProfileTallies(CENTERS, DOMAIN.n_places),
     ProfileSums(CENTERS, len(COLUMNS), DOMAIN.n_numbers),
 ]
 every_query = pytest.mark.parametrize("query", QUERIES, ids=lambda query: type(query).__name__)
-WARDS = ["A", "B", "other", "C", "", None]
-DAYS = [date(2020, 1, 1), date(1850, 5, 5), date(2024, 12, 31), date(2023, 2, 28), None]
-NUMBERS = [*STRANGE, 12.0, 11.999999999999998, 120.0, 1e3, 1e6, 37.5]
-
-
-def table(points: FloatArray, first: int = 0) -> Any:
-    """Points to cluster, beside cells of all kinds; missing and strange ones are among them."""
-    n = len(points)
-    place = np.arange(first, first + n)
-    return pa.table(
-        {
-            **{name: points[:, i] for i, name in enumerate("xyz")},
-            "age": np.array(NUMBERS)[place % len(NUMBERS)],
-            "ward": pa.array([WARDS[i % len(WARDS)] for i in place], pa.string()),
-            "income": np.array(NUMBERS)[(3 * place + 1) % len(NUMBERS)],
-            "visit": pa.array([DAYS[i % len(DAYS)] for i in place], pa.date32()),
-        }
-    )
 
 
 def rows_of(cells: Any) -> FloatArray:

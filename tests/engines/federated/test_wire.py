@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.conformance import DOMAIN, QUERIES, TELLING
+from helpers.query_examples import PROFILE_QUERIES, PROFILED, names_of, package_queries
+from helpers.query_examples import QUERIES as EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzz.hostile import altered, check, joined, parts_of, requests
 from privclust.domains.base import Ball, to_unit_grid
-from privclust.domains.mixed import CategoryColumn, NumberColumn
-from privclust.domains.profiled import Profiled
 from privclust.engines.federated._request import QueryRequest
 from privclust.engines.federated.client import Client
-from privclust.engines.federated.wire import KNOWN, WireError, decode, encode
+from privclust.engines.federated.wire import WireError, decode, encode
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.fingerprint import written_out
 from privclust.queries.base import Contribution, Query
@@ -30,28 +30,16 @@ from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.cubes import SubcubeCounts
 from privclust.queries.nearby import NearbySums
-from privclust.queries.profiles import ProfileSums, ProfileTallies
-from privclust.queries.swaps import SetSavings, SwapSavings
 from privclust.queries.unit import ROW, Unit
 
 POINTS = np.random.default_rng(0).uniform(-0.5, 0.5, (4, 3))
-OTHERS: list[Query] = [
-    NearbySums(ClusterSums(POINTS, POINTS, 0.5, 0.7)),
-    SubcubeCounts(np.array([[0, 0, 0], [1, 1, 1]]), 1, np.full(3, -(2**26))),
-    SwapSavings(POINTS, POINTS[:2], np.array([0, 1])),
-    SetSavings(POINTS.reshape(2, 2, 3)),
-    ProfileSums(POINTS, 2, 1),
-    ProfileTallies(POINTS, (3, 11)),
-]
-NOTED = Profiled(
-    DOMAIN, ("z", "x", "y"), (CategoryColumn("w", ("A", "B")), NumberColumn("n", 0, 1))
-)
+EVERY = [*QUERIES, *EXAMPLES, *PROFILE_QUERIES]
 
 
 def spaces(query: Query) -> dict[str, Any]:
     """Return a domain that a query fits, and its columns."""
-    if isinstance(query, ProfileSums | ProfileTallies):
-        return {"domain": NOTED, "columns": NOTED.names}
+    if query in PROFILE_QUERIES:
+        return {"domain": PROFILED, "columns": PROFILED.names}
     return {"domain": Ball([0.1, 0.2, 0.3], 7.0)}
 
 
@@ -60,7 +48,7 @@ def request(query: Query, **changed: Any) -> QueryRequest:
     return QueryRequest(nonce=b"n" * 16, fit=b"f" * 16, query=query, **{**given, **changed})
 
 
-@pytest.mark.parametrize("query", [*QUERIES, *OTHERS], ids=lambda query: type(query).__name__)
+@pytest.mark.parametrize("query", EVERY, ids=lambda query: type(query).__name__)
 def test_a_query_arrives_as_it_left(query: Query) -> None:
     sent = request(query, unit=Unit("id", 3), **spaces(query))
     arrived = decode(encode(sent), QueryRequest)
@@ -80,10 +68,8 @@ def test_points_at_the_rim_arrive_as_they_left() -> None:
     assert not arrived.candidates.flags.writeable
 
 
-def test_every_query_there_is_may_travel() -> None:
-    sent = {type(query).__name__ for query in [*QUERIES, *OTHERS]}
-    queries = {name for name, kind in KNOWN.items() if hasattr(kind, "contribute")}
-    assert sent == queries
+def test_every_query_there_is_travels_in_these_tests() -> None:
+    assert names_of(EVERY) == package_queries()
 
 
 class Unknown:
@@ -197,7 +183,7 @@ def test_points_off_the_grid_are_refused() -> None:
             "level",
             {"float": "0x1p+0"},
         ),
-        (ProfileTallies(POINTS, (3, 11)), "n_places", {"tuple": [3, 10**12]}),
+        (PROFILE_QUERIES[1], "n_places", {"tuple": [3, 10**12]}),
         (CellCounts(SignCells(POINTS, ("0", "1"))), "cells", None),
         (NearbySums(ClusterSums(POINTS, POINTS, 0.5, 0.7)), "sums", None),
         (DistanceHistogram(POINTS, np.array([0.1])), "edges", {"array": "<i8", "shape": [1]}),
