@@ -1,4 +1,4 @@
-"""Bugs in what clients of a federation accept as a question, and in what engines add up."""
+"""Bugs in what clients of a federation accept as a request, and in what engines add up."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ WIRE = (
         "            if not is_on_grid(value):\n",
         "            if not np.isfinite(value).all():\n",
         "tests/engines/federated/test_wire.py::test_points_off_the_grid_are_refused",
+    ),
+    Mutation(
+        "what a constructor changed, put back",
+        "engines/federated/wire.py",
+        "if getattr(made, name).tobytes() != frozen_points(value, value.ndim).tobytes():",
+        "if value.ndim < 0:",
+        "tests/queries/test_registry.py::test_what_a_constructor_changes_is_not_put_back",
     ),
     Mutation(
         "a question's fields of any type",
