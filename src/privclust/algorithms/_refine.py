@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._distances import Distances, edges_around
 from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh_means
 from privclust.algorithms._split import SMALLEST, into_ball
-from privclust.kernels.distances import Distances, edges_around
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
