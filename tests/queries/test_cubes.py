@@ -215,7 +215,7 @@ def test_a_selection_is_priced_by_the_largest_saving_of_a_unit(unit: Unit) -> No
         (SwapSavings, (np.zeros((1, 2)), np.zeros((1, 2)), np.ones(1)), "each swap needs"),
         (SetSavings, (np.zeros((129, 1, 2)),), "at most 128 choices, got 129"),
         (SetSavings, (np.zeros((2, 2)),), "array of 3 axes, got the shape"),
-        (SetSavings, (np.full((1, 1, 1), np.nan),), "finite points of the unit ball"),
+        (SetSavings, (np.full((1, 1, 1), np.nan),), "finite point of the unit ball"),
     ],
 )
 def test_what_no_proof_covers_is_refused(kind: Any, given: tuple[Any, ...], message: str) -> None:

@@ -277,7 +277,7 @@ def test_each_centre_needs_its_origin() -> None:
 
 @pytest.mark.parametrize("candidates", [np.array([0.1, 0.2]), np.empty((0, 2))])
 def test_candidates_are_a_table_with_rows(candidates: FloatArray) -> None:
-    with pytest.raises(ValueError, match="a table of at least one finite point"):
+    with pytest.raises(ValueError, match="at least one finite point"):
         NearestVotes(candidates)
 
 

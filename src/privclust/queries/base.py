@@ -1,4 +1,4 @@
-"""What one row contributes to an answer, and how much at most.
+"""What one row contributes to a result, and how much at most.
 
 A query is public. It turns grid rows (`privclust.domains.base.to_unit_grid`) into whole-number
 contributions, each a function of its row alone, and declares their bounds; the engine sums them
@@ -30,7 +30,7 @@ class Sensitivity:
     l2_squared : int
         Bound on the sum of squares; an integer, so that it is exact.
     l0 : int
-        Coordinates of the answer that one row can change.
+        Coordinates of the result that one row can change.
     monotone : bool
         Whether contributions are never negative.
     """
@@ -49,7 +49,7 @@ class Contribution:
     Attributes
     ----------
     blocks : int array of shape (n, q)
-        The q different blocks of the answer that a row touches.
+        The q different blocks of the result that a row touches.
     values : int array of shape (n, q, width)
         What it adds there. A block is `width` neighbouring coordinates.
     """
@@ -63,7 +63,7 @@ class Query(Protocol):
 
     @property
     def size(self) -> int:
-        """Coordinates of the answer."""
+        """Coordinates of the result."""
 
     @property
     def sensitivity(self) -> Sensitivity:

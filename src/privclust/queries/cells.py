@@ -1,7 +1,7 @@
-"""Questions about cells of space: how many rows lie in each of a list of cells, and their sums.
+"""Queries about cells of space: how many rows lie in each of a list of cells, and their sums.
 
 A partition is public and says of each grid row in which of its listed cells it lies, at most one;
-the questions are the same whatever the cells look like. Rows outside all of them add nothing.
+the queries are the same whatever the cells look like. Rows outside all of them add nothing.
 Proofs: docs/proofs/sensitivity.md.
 """
 
@@ -201,7 +201,7 @@ class CellSums:
         return Contribution(np.maximum(cell, 0)[:, None], values)
 
     def split(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Turn an answer in votes into sums of the unit ball and counts of rows."""
+        """Turn a result in votes into sums of the unit ball and counts of rows."""
         table = values.reshape(len(self.cells), -1)
         return table[:, :-1], table[:, -1] * (UNIT / self._count)
 

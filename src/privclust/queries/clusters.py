@@ -156,7 +156,7 @@ class ClusterSums:
         return Contribution(cluster[:, None], values)
 
     def split(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Turn an answer in votes into residual sums of the unit ball and counts of rows."""
+        """Turn a result in votes into residual sums of the unit ball and counts of rows."""
         table = values.reshape(len(self.origins), -1)
         return table[:, :-1] * self.radius, table[:, -1] * (UNIT / self._count)
 
@@ -241,7 +241,7 @@ class ClusterMoments:
         return Contribution(cluster[:, None], values)
 
     def split(self, values: FloatArray) -> Moments:
-        """Turn an answer in votes into units of the ball and counts of rows."""
+        """Turn a result in votes into units of the ball and counts of rows."""
         table = values.reshape(len(self.centers), -1)
         return Moments(
             sums=table[:, :-2] * self.radii[:, None],

@@ -77,7 +77,7 @@ class ColumnHistograms:
         return Contribution(blocks, votes)
 
     def split(self, values: FloatArray) -> FloatArray:
-        """Turn an answer in votes into counts: a line for each column."""
+        """Turn a result in votes into counts: a line for each column."""
         return values.reshape(self.reach.size, self.bins)
 
     def middles(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How rows spread in all directions at once: the question behind a private subspace.
+"""How rows spread in all directions at once: the query behind a private subspace.
 
 The same protocol as in `privclust.queries.base`. Proof: docs/proofs/sensitivity.md, section 10.
 """
@@ -77,7 +77,7 @@ class SecondMoment:
         return Contribution(np.zeros((len(rows), 1), dtype=np.int64), values)
 
     def matrix(self, values: FloatArray) -> FloatArray:
-        """Turn an answer in votes into the symmetric matrix of summed products."""
+        """Turn a result in votes into the symmetric matrix of summed products."""
         upper = np.zeros((self.n_columns, self.n_columns))
         upper[np.triu_indices(self.n_columns)] = values
         off = np.triu(upper, 1) / _ROOT

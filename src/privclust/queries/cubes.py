@@ -23,7 +23,7 @@ _KEY_BITS = 60
 @register("SubcubeCounts")
 @dataclass(frozen=True, eq=False)
 class SubcubeCounts:
-    """Each row votes for the subcube that holds it, if that is part of one of the cubes asked for.
+    """Each row votes for the subcube that holds it, if that is part of one of the given cubes.
 
     A cube is cut in two along every axis, so p axes make 2^p subcubes. All of them are counted,
     with or without rows.
@@ -88,13 +88,13 @@ class SubcubeCounts:
 
     @property
     def subcubes(self) -> IntArray:
-        """The subcubes' positions, at the next level, in the order of the answer."""
+        """The subcubes' positions, at the next level, in the order of the result."""
         axes = np.arange(self.corner.size)
         upper = (np.arange(2**self.corner.size)[:, None] >> axes) & 1
         return (2 * self.cubes[:, None, :] + upper).reshape(-1, self.corner.size)
 
     def contribute(self, rows: FloatArray) -> Contribution:
-        """Return each row's vote; a row in no cube asked for adds 0."""
+        """Return each row's vote; a row in none of the cubes adds 0."""
         points = projected(rows, self.projection).astype(np.int64)
         places = (points - self.corner) >> (CUBE_BITS - self.level - 1)
         parents = places >> 1

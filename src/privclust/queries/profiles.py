@@ -1,4 +1,4 @@
-"""Questions about other columns of each cluster's rows: sums of numbers, and tallies.
+"""Queries about other columns of each cluster's rows: sums of numbers, and tallies.
 
 The same protocol as in `privclust.queries.base`, for the rows of
 `privclust.domains.profiled.Profiled`. Proof: docs/proofs/sensitivity.md, section 12.
@@ -86,7 +86,7 @@ class ProfileSums:
         return Contribution(cluster[:, None], values)
 
     def split(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Turn an answer in votes into sums, in half widths of the bounds, and counts of rows."""
+        """Turn a result in votes into sums, in half widths of the bounds, and counts of rows."""
         return split_sums(values, self.n_values)
 
 

@@ -10,12 +10,12 @@ from privclust.queries.base import Query, Sensitivity
 UNIT_ROWS_MAX = 1024
 """Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
 COORDINATES_MAX = 2**20
-"""Coordinates of an answer, all of which a unit with many rows may change."""
+"""Coordinates of a result, all of which a unit with many rows may change."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Whose data one promise protects.
+    """Whose data one guarantee protects.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Unit:
 
     @property
     def ledger_name(self) -> str:
-        """What ledgers call it: charges for units of different names add up to no promise.
+        """What ledgers call it: charges for units of different names add up to no guarantee.
 
         Examples
         --------
@@ -88,11 +88,11 @@ class Unit:
 
     @property
     def l0(self) -> int:
-        """Coordinates of an answer that one unit may change, whatever the query; 0 for rows."""
+        """Coordinates of a result that one unit may change, whatever the query; 0 for rows."""
         return 0 if self.column is None and self.silos < 2 else COORDINATES_MAX
 
     def sensitivity(self, query: Query) -> Sensitivity:
-        """Return the most one unit can add to the answer."""
+        """Return the most one unit can add to the result."""
         one, times = query.sensitivity, self.rows * max(1, self.silos)
         if self.l0 == 0:
             return one

@@ -1,4 +1,4 @@
-"""What one client of a federation is asked: parts that agree with each other, or no request."""
+"""What a client of a federation is to measure: parts that agree with each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH_MAX = 2**16
 
 @dataclass(frozen=True, eq=False)
 class QueryRequest:
-    """What one client is asked.
+    """What one client is to measure.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class QueryRequest:
     columns : tuple of str, or int
         The columns to cluster, in the order of the domain, or how many there are.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     unit : Unit
         Whose rows count as one, among this client's.
     halvings : int
-        0 to ask all rows; otherwise a sample, which the client draws by a key of its own.
+        0 for all rows; otherwise a sample, which the client draws by a key of its own.
     query : Query
         What to sum.
     version : str
