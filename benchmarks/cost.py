@@ -26,7 +26,7 @@ from privclust.kernels.nearest import nearest
 from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.release import Release
-from privclust.queries.base import NearestVotes, Query
+from privclust.queries import NearestVotes, Query
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from privclust.domains.base import Box
 from privclust.engines.streaming import ArrowEngine
-from privclust.queries.base import Count
+from privclust.queries import Count
 from privclust.sources.streams import source_of
 
 TARGET = 1.05

@@ -34,7 +34,7 @@ from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.privacy.ledger.records import Run
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.release import Release
-from privclust.queries.base import Query
+from privclust.queries import Query
 from privclust.testing import RepeatableNoise, noise_from
 
 KILLS = 300

@@ -29,8 +29,7 @@ from privclust.kernels.grid import GRID, FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan, numbered
-from privclust.queries.base import ClusterSums
-from privclust.queries.unit import ROW, Unit
+from privclust.queries import ROW, ClusterSums, Unit
 
 DELTA = 1e-6
 CLIENT_ROWS = 10

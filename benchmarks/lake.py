@@ -30,8 +30,7 @@ from privclust.engines.spark.table import lake_of
 from privclust.engines.units import parcels
 from privclust.kernels.grid import FloatArray
 from privclust.planning.spark_cost import Kind, spark_cost
-from privclust.queries.base import Count, NearestVotes
-from privclust.queries.unit import ROW
+from privclust.queries import ROW, Count, NearestVotes
 
 CANDIDATES, WIDE = 2000, 16
 FILE_ROWS, GROUP_ROWS = 1_000_000, 2**17

@@ -24,8 +24,7 @@ from privclust.domains.base import Ball, to_unit_grid
 from privclust.engines._summing import total
 from privclust.engines.streaming import ArrowEngine
 from privclust.engines.units import parcels
-from privclust.queries.base import NearestVotes
-from privclust.queries.unit import ROW
+from privclust.queries import ROW, NearestVotes
 from privclust.sources.streams import source_of
 
 CANDIDATES, WIDE = 2000, 16

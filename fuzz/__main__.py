@@ -17,7 +17,7 @@ TARGETS = (
     "ledger_entries",
     "ledger_files",
     "model_files",
-    "questions",
+    "query_requests",
     "table_files",
 )
 FINDINGS = Path("fuzz-findings")

@@ -1,6 +1,6 @@
-"""Questions that a hostile server may ask, and what must hold of a client's answers to them.
+"""Requests that a hostile server may ask, and what must hold of a client's responses to them.
 
-Either a client refuses a question whatever rows it has, or one row moves its answer within the
+Either a client refuses a request whatever rows it has, or one row moves its response within the
 declared bounds, by as much as it would alone. It never fails with rows where it does not without.
 """
 
@@ -9,79 +9,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from datetime import date
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from helpers.query_examples import (
+    COLUMNS,
+    MIXED,
+    PROFILE_QUERIES,
+    PROFILED,
+    QUERIES,
+    SUMS,
+    VOTES,
+)
 
 from privclust.domains.base import Ball, Box, Domain
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
+from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed
 from privclust.domains.profiled import Profiled
 from privclust.domains.sphere import Sphere
-from privclust.engines.federated._request import NONCE_BYTES, Question
-from privclust.engines.federated.client import FAILED, Client, understood
+from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
+from privclust.engines.federated.client import FAILED, Client, read_request
 from privclust.engines.federated.wire import encode
-from privclust.kernels.projection import gaussian_projection
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
-from privclust.queries.cells import CellCounts, CellSums, SignCells
-from privclust.queries.columns import ColumnHistograms
-from privclust.queries.covariance import SecondMoment
-from privclust.queries.cubes import SetSavings, SubcubeCounts, SwapSavings
-from privclust.queries.nearby import NearbySums
-from privclust.queries.profiles import ProfileSums, ProfileTallies
-from privclust.queries.unit import ROW, Unit
+from privclust.queries import ROW, Count, NearestVotes, Query, Unit
 
 Choose = Callable[[int], int]
 """From a number of choices to one of them."""
 Parts = tuple[Any, bytes]
 """What a message says it holds, and the bytes of its arrays."""
 
-COLUMNS = ("a", "b", "c")
 PERSON = "who"
-_RNG = np.random.default_rng(7)
-_POINTS, _FLAT = _RNG.uniform(-0.5, 0.5, (3, 3)), _RNG.uniform(-0.5, 0.5, (3, 2))
-_PROJECTION = gaussian_projection(3, 2, _RNG)
-_CELLS = SignCells(_POINTS, ("00", "010", "1"))
-_MIXED = Mixed(
-    (
-        NumberColumn("a", 1.0, 9.0, transform="log"),
-        CategoryColumn("b", ("x", "other")),
-        DateColumn("c", date(2020, 1, 1), date(2021, 1, 1)),
-    )
-)
-_PROFILED = Profiled(
-    _MIXED, COLUMNS, (NumberColumn("d", 0.0, 1.0), CategoryColumn("e", ("x", "y")))
-)
-QUERIES: tuple[Query, ...] = (
-    Count(),
-    NearestVotes(_POINTS),
-    NearestVotes(_FLAT, _PROJECTION),
-    ClusterSums(_POINTS, np.zeros((3, 3)), 0.5, 0.7),
-    ClusterSums(_FLAT, _POINTS, 0.5, 0.7, _PROJECTION),
-    ClusterMoments(_FLAT, np.array([0.1, 0.2, 0.4]), 0.6, 0.4, _PROJECTION),
-    DistanceHistogram(_POINTS, np.array([0.1, 0.3])),
-    NearbySums(ClusterSums(_POINTS, _POINTS, 0.5, 0.7)),
-    CellCounts(_CELLS),
-    CellSums(_CELLS, 3, 0.25),
-    SecondMoment(3),
-    ColumnHistograms(np.array([0.2, 0.5, 0.9]), 8),
-    SubcubeCounts(np.array([[0, 0], [1, 1]]), 1, np.full(2, -(2**26)), _PROJECTION),
-    SwapSavings(_POINTS, _POINTS[:2], np.array([0, 1])),
-    SetSavings(_POINTS.reshape(1, 3, 3)),
-)
-_NOTED: tuple[Query, ...] = (
-    ProfileSums(_RNG.uniform(-0.4, 0.4, (2, 4)), 2, 1),
-    ProfileTallies(_RNG.uniform(-0.4, 0.4, (2, 4)), _PROFILED.n_places),
-)
 STRANGE: tuple[Any, ...] = (
     *(None, True, 0, 1, -1, 2, 3, 7, 31, 61, 2**20, 2**31, 2**62, 10**9, 10**400, 0.5, "", "a"),
     *("\ud800", "zz", "0", "x" * 300, "log", "2020-06-01", [], {}, [0], {"tuple": []}),
@@ -92,27 +49,29 @@ WORDS = (0.0, -0.0, 0.5, 1.0, -3.0, 2.0**24, 2.0**25, 2.0**25 + 1, -(2.0**26), 1
 
 
 @cache
-def questions() -> tuple[bytes, ...]:
-    """Return a question of every kind, as a server would send it."""
+def requests() -> tuple[bytes, ...]:
+    """Return a request of every kind, as a server would send it."""
     box, ball = Box([0.0] * 3, [1.0, 2.0, 3.0]), Ball([0.0, 1.0, 2.0], 4.0)
-    asked = [_question(query, box) for query in QUERIES]
-    asked += [_question(query, _PROFILED) for query in (Count(), *_NOTED)]
-    asked.append(_question(NearestVotes(_RNG.uniform(-0.4, 0.4, (2, 4))), _MIXED))
-    asked += [_question(QUERIES[1], domain) for domain in (ball, Sphere(3))]
-    asked.append(_question(QUERIES[1], Sphere(3, "v"), columns=("v",)))
-    asked.append(_question(QUERIES[3], box, columns=3))
+    asked = [_request(query, box) for query in QUERIES]
+    asked += [_request(query, PROFILED) for query in (Count(), *PROFILE_QUERIES)]
+    asked.append(_request(NearestVotes(np.full((2, 4), [[0.25], [-0.25]])), MIXED))
+    asked += [_request(VOTES, domain) for domain in (ball, Sphere(3))]
+    asked.append(_request(VOTES, Sphere(3, "v"), columns=("v",)))
+    asked.append(_request(SUMS, box, columns=3))
     asked += [
-        _question(QUERIES[3], box, unit=Unit(PERSON, 3)),
-        _question(QUERIES[1], box, halvings=1),
+        _request(SUMS, box, unit=Unit(PERSON, 3)),
+        _request(VOTES, box, halvings=1),
     ]
-    asked.append(_question(QUERIES[3], ball, unit=Unit("client", 2, whole=True)))
-    return tuple(encode(question) for question in asked)
+    asked.append(_request(SUMS, ball, unit=Unit("client", 2, whole=True)))
+    return tuple(encode(request) for request in asked)
 
 
-def _question(query: Query, domain: Domain, **changed: Any) -> Question:
+def _request(query: Query, domain: Domain, **changed: Any) -> QueryRequest:
     columns = domain.names if isinstance(domain, Profiled) else COLUMNS
     given = {"columns": columns, "unit": ROW, "halvings": 0, **changed}
-    return Question(nonce=bytes(NONCE_BYTES), fit=bytes(16), domain=domain, query=query, **given)
+    return QueryRequest(
+        nonce=bytes(NONCE_BYTES), fit=bytes(16), domain=domain, query=query, **given
+    )
 
 
 def parts_of(message: bytes) -> Parts:
@@ -128,7 +87,7 @@ def joined(parts: Parts) -> bytes:
 
 
 def altered(message: bytes, choose: Choose) -> bytes:
-    """Return a question with something else at up to three places."""
+    """Return a request with something else at up to three places."""
     content, blobs = parts_of(message)
     for _ in range(1 + choose(3)):
         match choose(6):
@@ -136,7 +95,7 @@ def altered(message: bytes, choose: Choose) -> bytes:
                 blobs = _with_word(blobs, choose)
             case 2:
                 holder, key = _place(content, choose)
-                other, _ = parts_of(questions()[choose(len(questions()))])
+                other, _ = parts_of(requests()[choose(len(requests()))])
                 holder[key] = deepcopy(_get(*_place(other, choose)))
             case 3:
                 blobs = blobs[: 8 * choose(1 + len(blobs) // 8)] + bytes(8 * choose(3))
@@ -172,26 +131,26 @@ def _get(holder: Any, key: Any) -> Any:
 
 
 def check(message: bytes) -> bool:
-    """Ask clients with and without a row; tell whether the question was understood."""
-    question = understood(message)
-    if question is None:
-        assert Client(_table(COLUMNS, None, 5)).answer(message) == b""
+    """Ask clients with and without a row; tell whether the request was understood."""
+    request = read_request(message)
+    if request is None:
+        assert Client(_table(COLUMNS, None, 5)).respond(message) == b""
         return False
-    query, unit = question.query, question.unit
-    every = _table(question.columns, question.domain, 9)
+    query, unit = request.query, request.unit
+    every = _table(request.columns, request.domain, 9)
     some = [every, every[1:], every[:1], every[:0]]
     if not isinstance(every, np.ndarray):
         some += [lambda part=part: part for part in tuple(some)]  # read as from elsewhere
-    answers = [Client(table).answer(message) for table in some]
-    assert len({len(answer) for answer in answers}) == 1, "an answer's length follows from rows"
-    if answers[0][NONCE_BYTES:] == FAILED or question.halvings:
+    responses = [Client(table).respond(message) for table in some]
+    assert len({len(response) for response in responses}) == 1, "a length follows from rows"
+    if responses[0][NONCE_BYTES:] == FAILED or request.halvings:
         return True
-    sums = [np.frombuffer(answer[NONCE_BYTES:], "<i8").astype(object) for answer in answers]
+    sums = [np.frombuffer(response[NONCE_BYTES:], "<i8").astype(object) for response in responses]
     for everybody, rest, alone, nobody in (sums[:4], sums[4:]) if sums[4:] else (sums,):
         assert len(everybody) == query.size
         assert not nobody.any()
         assert unit.whole or (everybody - rest == alone).all(), "a row counts by other rows"
-        bounds = unit.bounds(query)
+        bounds = unit.sensitivity(query)
         sizes = np.abs(alone)
         assert sizes.sum() <= bounds.l1
         assert (sizes * sizes).sum() <= bounds.l2_squared
@@ -201,7 +160,7 @@ def check(message: bytes) -> bool:
 
 
 def _table(columns: tuple[str, ...] | int, domain: Domain | None, n_rows: int) -> Any:
-    """Return rows for the columns of a question, the first of them of somebody alone."""
+    """Return rows for the columns of a request, the first of them of somebody alone."""
     rng = np.random.default_rng(3)
     if isinstance(columns, int):
         return rng.normal(1.0, 1.0, (n_rows, min(columns, 1000)))

@@ -15,7 +15,8 @@ from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
 from privclust.errors import ColumnError, ColumnTypeError, UnreadableFileError
 from privclust.kernels.grid import UNIT
-from privclust.queries.base import ClusterSums, Count, Query
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterSums
 from privclust.queries.unit import ROW, Unit
 from privclust.sources import csv_lines
 from privclust.sources.streams import source_of
@@ -62,7 +63,7 @@ def answers(table: Any, columns: Sequence[str], unit: Unit) -> list[list[int]]:
 def close(one: list[list[int]], other: list[list[int]], unit: Unit, n_columns: int) -> bool:
     """Tell whether answers differ by no more than one unit may contribute."""
     for query, first, second in zip(queries(n_columns), one, other, strict=True):
-        bounds = unit.bounds(query)
+        bounds = unit.sensitivity(query)
         moved = [abs(a - b) for a, b in zip(first, second, strict=True)]
         if sum(moved) > bounds.l1 or sum(m * m for m in moved) > bounds.l2_squared:
             return False

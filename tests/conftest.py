@@ -4,58 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from helpers.postgres import PROGRAMS, Server, programs, running
 
 collect_ignore = ["deployments/echo_app"]
 """Needs Flower, which is in an environment of its own (`.ci/long`)."""
-EXPECTED_SUITES = (
-    "src/privclust",
-    "tests/algorithms",
-    "tests/audit",
-    "tests/benchmarks",
-    "tests/cli",
-    "tests/engines",
-    "tests/geometry",
-    "tests/postprocessing",
-    "tests/privacy",
-    "tests/release",
-    "tests/repository",
-    "tests/domains/test_bounds.py",
-    "tests/queries/test_cells.py",
-    "tests/cli/test_main.py",
-    "tests/planning/test_spark_cost.py",
-    "tests/queries/test_cubes.py",
-    "tests/domains/test_base.py",
-    "tests/privacy/test_one_way_in.py",
-    "tests/test_errors.py",
-    "tests/estimators/test_base.py",
-    "tests/models/test_sql_export.py",
-    "tests/estimators/test_faults_everywhere.py",
-    "tests/engines/federated/test_example_app.py",
-    "tests/engines/federated/test_fits.py",
-    "tests/estimators/test_fit.py",
-    "tests/models/test_json_schema.py",
-    "tests/queries/test_covariance.py",
-    "tests/planning/test_forecast.py",
-    "tests/queries/test_profiles.py",
-    "tests/domains/test_profiled.py",
-    "tests/estimators/test_profile.py",
-    "tests/queries/test_clusters.py",
-    "tests/queries/test_results.py",
-    "tests/estimators/test_recording.py",
-    "tests/queries/test_nearby.py",
-    "tests/models/test_report.py",
-    "tests/estimators/test_resume.py",
-    "tests/estimators/test_resume_large.py",
-    "tests/estimators/test_model_file.py",
-    "tests/estimators/test_model_file_hostile.py",
-    "tests/estimators/test_shared_budget.py",
-    "tests/estimators/test_sklearn_contract.py",
-    "tests/estimators/test_init.py",
-    "tests/estimators/test_input.py",
-)
+ROOT = Path(__file__).parents[1]
+
+
+def expected_suites() -> tuple[str, ...]:
+    """Return a folder of tests for every package, all others with tests, and the files beside."""
+    packages = {f"tests/{file.parent.name}" for file in ROOT.glob("src/privclust/*/__init__.py")}
+    folders = {
+        file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("tests/*/**/test_*.py")
+    }
+    files = {file.relative_to(ROOT).as_posix() for file in ROOT.glob("tests/test_*.py")}
+    return ("src/privclust", *sorted(packages | folders | files))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,6 +36,7 @@ class Completeness:
     """Counts what passed where, and what was skipped."""
 
     def __init__(self) -> None:
+        self.suites = expected_suites()
         self.passed: Counter[str] = Counter()
         self.skipped: list[str] = []
 
@@ -77,7 +44,8 @@ class Completeness:
         if report.skipped and not hasattr(report, "wasxfail"):
             self.skipped.append(report.nodeid)
         elif report.when == "call" and report.passed:
-            self.passed.update(s for s in EXPECTED_SUITES if report.nodeid.startswith(s))
+            place = report.nodeid
+            self.passed.update(s for s in self.suites if place.startswith((f"{s}/", f"{s}::")))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -89,7 +57,7 @@ class Completeness:
             terminalreporter.write_line(complaint, red=True)
 
     def _complaints(self) -> list[str]:
-        silent = [f"no test ran in {suite}" for suite in EXPECTED_SUITES if not self.passed[suite]]
+        silent = [f"no test ran in {suite}" for suite in self.suites if not self.passed[suite]]
         return silent + [f"skipped: {nodeid}" for nodeid in self.skipped]
 
 

@@ -32,7 +32,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import NearestVotes
+from privclust.queries import NearestVotes
 
 CLUSTERS, EPSILON, DELTA = 6, 1.0, 1e-6
 rng = np.random.default_rng(5)

@@ -25,7 +25,7 @@ from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import NearestVotes
+from privclust.queries import NearestVotes
 from privclust.testing import NoNoise, noise_from
 
 CLUSTERS, CHILDREN, ROUNDS = 3, 15, 5

@@ -31,7 +31,7 @@ from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import NearestVotes
+from privclust.queries import NearestVotes
 from privclust.testing import NoNoise, noise_from
 
 CLUSTERS, ROUNDS, CHILDREN = 4, 4, 25

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privclust.algorithms._background import FAR, background
-from privclust.kernels.distances import Distances, edges_around
+from privclust.algorithms._distances import Distances, edges_around
 from privclust.kernels.grid import FloatArray
 
 # Tight cells around a box; points are looked for in one twice as wide.

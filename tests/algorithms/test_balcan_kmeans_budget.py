@@ -24,7 +24,7 @@ def epsilon_spent(questions: list[Question], delta: float) -> float:
     """Let dp-accounting compose what the engine and the noise saw of a fit."""
     gaussians, pures = Counter[float](), Counter[float]()
     for question in questions:
-        bounds, scale = question.bounds, question.scale
+        bounds, scale = question.sensitivity, question.scale
         if question.mechanism == "gaussian":
             gaussians[scale / math.sqrt(bounds.l2_squared)] += 1
         elif question.mechanism == "laplace":

@@ -37,7 +37,7 @@ def test_the_last_two_rounds_pay_for_sums_and_counts() -> None:
     shares = {slot.name: slot.share for slot in plan.spending.slots}
     assert list(shares) == [f"votes {n}" for n in range(1, 15)] + ["sums"]
     assert shares["sums"] == pytest.approx(2 / 16)
-    assert plan.spending.slot("sums").changed == 41
+    assert plan.spending.slot("sums").l0 == 41
 
 
 def test_rounds_are_capped() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from privclust.algorithms._distances import Distances, edges_around
 from privclust.algorithms._merge import merge, with_background
-from privclust.kernels.distances import Distances, edges_around
 from privclust.models.clustering import Coreset, Precision
 
 

@@ -176,7 +176,7 @@ def test_all_that_was_planned_is_spent_and_no_more(d: int, k: int, n_rows: int |
     charged = sum((release.charge for release in releases), Spend())
     assert charged.within(first.reserve)
     assert BUDGET.admits(charged)
-    cost = sum(asked.bounds.l2_squared / asked.scale**2 for asked in listened.questions)
+    cost = sum(asked.sensitivity.l2_squared / asked.scale**2 for asked in listened.questions)
     assert cost <= charged.mu2
     assert cost == pytest.approx(first.quanta / 2**50, rel=1e-9)
 

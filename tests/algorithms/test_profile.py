@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from queries.test_clusters import telling_rows
-from queries.test_profiles import CENTERS, DOMAIN, table
+from helpers.profile_table import CENTERS, DOMAIN, table
+from helpers.query_attacks import telling_rows
 from scipy.stats import binom
 
 from privclust.algorithms import profile
@@ -58,7 +58,7 @@ def test_each_tally_and_each_mean_has_an_equal_part_and_all_keep_the_budget() ->
     slots = {slot.name: slot for slot in planned.spending.slots}
     assert slots["tallies"].share == pytest.approx(4 / 7)
     assert slots["sums"].share == pytest.approx(3 / 7)
-    assert (slots["tallies"].changed, slots["sums"].changed) == (4, 4)
+    assert (slots["tallies"].l0, slots["sums"].l0) == (4, 4)
     assert BUDGET.admits(planned.spending.reserve)
 
 

@@ -8,7 +8,8 @@ import pytest
 from privclust.audit._few_rows import FewRows
 from privclust.domains.base import Ball
 from privclust.engines.memory import NumpyEngine
-from privclust.queries.base import ClusterSums, Count, NearestVotes, Query
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterSums, NearestVotes
 
 ROWS = np.random.default_rng(0).normal(0.0, 0.6, (50, 2))
 POINTS = np.array([[0.3, 0.1], [-0.4, 0.2]])

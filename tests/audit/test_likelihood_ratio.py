@@ -11,7 +11,8 @@ from scipy.stats import laplace, norm
 from privclust.audit._few_rows import FewRows
 from privclust.audit.likelihood_ratio import Witness, log_chances
 from privclust.kernels.grid import UNIT, IntArray
-from privclust.queries.base import Count, NearestVotes
+from privclust.queries.base import Count
+from privclust.queries.clusters import NearestVotes
 from privclust.testing import NoNoise, SeededNoise
 
 CROWD = np.full((5, 1), -0.5)

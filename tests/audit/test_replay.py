@@ -16,7 +16,8 @@ from privclust.kernels.grid import UNIT, FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import Count, NearestVotes, Query
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import NearestVotes
 from privclust.queries.columns import ColumnHistograms
 from privclust.queries.unit import ROW
 from privclust.testing import SeededNoise, noise_from
@@ -136,7 +137,7 @@ def test_a_monotone_answer_that_falls_where_others_rise_is_found(first: int) -> 
 
 
 def spread(engine: Engine) -> None:
-    plan = make_plan(Budget(1.0, 1e-6), [Slot("tallies", 1.0, changed=2)])
+    plan = make_plan(Budget(1.0, 1e-6), [Slot("tallies", 1.0, l0=2)])
     query = ColumnHistograms(np.array([0.5, 0.5]), 2)
     Curator.open(engine, plan).measure("tallies", query)
 

@@ -24,7 +24,7 @@ from privclust.engines.streaming import ArrowEngine
 from privclust.errors import BoundsError, ColumnError, ParameterError
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.models.report import to_html
-from privclust.queries.base import ClusterSums
+from privclust.queries.clusters import ClusterSums
 from privclust.queries.unit import Unit
 from privclust.sources.streams import source_of
 from privclust.testing import SeededNoise, noise_from

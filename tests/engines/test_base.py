@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from privclust.engines.base import EngineError, bounded_sum, guarded
 from privclust.engines.units import Parcel, parcel_sum
 from privclust.kernels.grid import UNIT, FloatArray
-from privclust.queries.base import Bounds, Contribution
+from privclust.queries.base import Contribution, Sensitivity
 from privclust.queries.unit import Unit
 
 CANARY = 1234567.8901234
@@ -27,16 +27,16 @@ GOOD = [1, 2, 2]
 class Declared:
     """A query that only declares; the tests make its contributions up."""
 
-    bounds: Bounds
+    sensitivity: Sensitivity
     size: int = 6
 
     def contribute(self, rows: FloatArray) -> Contribution:
         raise NotImplementedError
 
 
-SMALL = Declared(Bounds(l1=6, l2_squared=13, linf=3, changed=3, monotone=False))
-MONOTONE = Declared(Bounds(l1=6, l2_squared=13, linf=3, changed=3, monotone=True))
-WIDE = Declared(Bounds(l1=2**40, l2_squared=2**61, linf=2**31, changed=6, monotone=False))
+SMALL = Declared(Sensitivity(l1=6, l2_squared=13, linf=3, l0=3, monotone=False))
+MONOTONE = Declared(Sensitivity(l1=6, l2_squared=13, linf=3, l0=3, monotone=True))
+WIDE = Declared(Sensitivity(l1=2**40, l2_squared=2**61, linf=2**31, l0=6, monotone=False))
 
 
 def contribution(blocks: ArrayLike, values: ArrayLike) -> Contribution:
@@ -75,21 +75,21 @@ def test_a_row_that_breaks_a_bound_is_left_out(bad: list[int]) -> None:
 
 @pytest.mark.attack
 def test_a_row_that_breaks_only_l1_is_left_out() -> None:
-    query = Declared(Bounds(l1=5, l2_squared=100, linf=10, changed=3, monotone=False))
+    query = Declared(Sensitivity(l1=5, l2_squared=100, linf=10, l0=3, monotone=False))
     assert sum_beside_good(query, [2, 2, 2]) == TWICE_GOOD
     assert sum_beside_good(query, [2, -2, 2]) == TWICE_GOOD
 
 
 @pytest.mark.attack
 def test_a_row_that_breaks_only_linf_is_left_out() -> None:
-    query = Declared(Bounds(l1=100, l2_squared=100, linf=3, changed=3, monotone=False))
+    query = Declared(Sensitivity(l1=100, l2_squared=100, linf=3, l0=3, monotone=False))
     assert sum_beside_good(query, [4, 0, 0]) == TWICE_GOOD
     assert sum_beside_good(query, [0, 0, -4]) == TWICE_GOOD
 
 
 @pytest.mark.attack
 def test_squares_that_wrap_around_to_a_small_number_are_noticed() -> None:
-    query = Declared(Bounds(l1=2**40, l2_squared=9, linf=2**31, changed=4, monotone=False), size=4)
+    query = Declared(Sensitivity(l1=2**40, l2_squared=9, linf=2**31, l0=4, monotone=False), size=4)
     wrapping = [[[2**31] * 4], [[2**31, 2**31, 2**31, -(2**31)]], [[1, 2, 0, 2]]]
     found = bounded_sum(query, contribution([[0]] * 3, wrapping))
     assert found.tolist() == [1, 2, 0, 2]
@@ -103,7 +103,7 @@ def test_a_negative_value_is_left_out_of_a_monotone_query_only() -> None:
 
 @pytest.mark.attack
 def test_a_row_that_names_a_block_twice_is_left_out() -> None:
-    query = Declared(Bounds(l1=4, l2_squared=8, linf=2, changed=2, monotone=True), size=3)
+    query = Declared(Sensitivity(l1=4, l2_squared=8, linf=2, l0=2, monotone=True), size=3)
     blocks = [[0, 2], [1, 1], [2, 0]]
     assert bounded_sum(query, contribution(blocks, [[[2], [2]]] * 3)).tolist() == [4, 0, 4]
 
@@ -132,7 +132,7 @@ def test_values_of_another_dtype_are_refused(values: Any) -> None:
         def contribute(self, rows: FloatArray) -> Contribution:
             return Contribution(blocks, values)
 
-    query = Fixed(Bounds(l1=6, l2_squared=6, linf=1, changed=6, monotone=False))
+    query = Fixed(Sensitivity(l1=6, l2_squared=6, linf=1, l0=6, monotone=False))
     with pytest.raises(TypeError, match="int64"):
         bounded_sum(query, Contribution(blocks, values))
     with pytest.raises(TypeError, match="int64"):
@@ -156,7 +156,7 @@ def test_contributions_of_another_shape_are_refused() -> None:
 
 @pytest.mark.attack
 def test_a_row_that_changes_more_coordinates_than_declared_is_left_out() -> None:
-    query = Declared(Bounds(l1=6, l2_squared=13, linf=3, changed=2, monotone=False))
+    query = Declared(Sensitivity(l1=6, l2_squared=13, linf=3, l0=2, monotone=False))
     values = [[[1, 1, 1]], [[0, 2, 2]]]
     assert bounded_sum(query, contribution([[1], [1]], values)).tolist() == [0, 0, 0, 0, 2, 2]
 
@@ -169,7 +169,7 @@ def test_a_block_that_is_not_there_is_left_out_and_raises_nothing(block: int) ->
 
 
 def test_bounds_hold_over_all_blocks_of_a_row_together() -> None:
-    query = Declared(Bounds(l1=4, l2_squared=8, linf=3, changed=2, monotone=True), size=3)
+    query = Declared(Sensitivity(l1=4, l2_squared=8, linf=3, l0=2, monotone=True), size=3)
     values = [[[2], [2]], [[3], [1]], [[3], [0]]]
     # 9 + 1 is too long; 9 alone as well.
     assert bounded_sum(query, contribution([[0, 1]] * 3, values)).tolist() == [2, 2, 0]
@@ -195,7 +195,7 @@ def test_no_rows_and_no_rows_kept_add_up_to_zero() -> None:
 def test_a_million_large_rows_add_up_exactly() -> None:
     n_rows, value = 2**20, 2**30 + 1
     values = np.broadcast_to(np.int64(value), (n_rows, 1, 1))
-    query = Declared(Bounds(l1=value, l2_squared=value**2, linf=value, changed=1, monotone=True), 2)
+    query = Declared(Sensitivity(l1=value, l2_squared=value**2, linf=value, l0=1, monotone=True), 2)
     blocks = np.ones((n_rows, 1), dtype=np.int64)
     assert bounded_sum(query, Contribution(blocks, values)).tolist() == [0, n_rows * value]
 

@@ -18,16 +18,8 @@ from privclust.engines import units
 from privclust.engines.base import EngineError
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray
-from privclust.queries.base import (
-    Bounds,
-    ClusterMoments,
-    ClusterSums,
-    Contribution,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Contribution, Count, Query, Sensitivity
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.unit import ROW
 
 CANARY = 1234567.8901234
@@ -51,8 +43,8 @@ class Loud:
     size: int = 1
 
     @property
-    def bounds(self) -> Bounds:
-        return Bounds(self.value, self.value**2, self.value, changed=1, monotone=True)
+    def sensitivity(self) -> Sensitivity:
+        return Sensitivity(self.value, self.value**2, self.value, l0=1, monotone=True)
 
     def contribute(self, rows: FloatArray) -> Contribution:
         shape = (len(rows), 1, 1)
@@ -65,7 +57,7 @@ class Scripted:
 
     act: Callable[[FloatArray], Contribution]
     size: int = 2
-    bounds: Bounds = field(default=Count().bounds)
+    sensitivity: Sensitivity = field(default=Count().sensitivity)
 
     def contribute(self, rows: FloatArray) -> Contribution:
         return self.act(rows)

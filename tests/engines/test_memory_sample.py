@@ -16,14 +16,8 @@ from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import Words, heads, row_words
 from privclust.engines.units import PARCEL_ROWS
 from privclust.kernels.grid import UNIT, FloatArray
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 
 KEY = bytes(range(32))
 BALL = Ball([0.0, 0.0, 0.0], 1.0)

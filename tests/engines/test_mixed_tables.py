@@ -21,7 +21,7 @@ from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
-from privclust.queries.base import ClusterSums
+from privclust.queries.clusters import ClusterSums
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.frames import read_rows
 from privclust.sources.streams import source_of

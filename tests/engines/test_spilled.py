@@ -39,7 +39,7 @@ from privclust.engines import spilled
 from privclust.engines.base import Engine, EngineError
 from privclust.engines.spilled import SpilledEngine
 from privclust.kernels.grid import UNIT, FloatArray
-from privclust.queries.base import Bounds, Contribution, Count, Query
+from privclust.queries.base import Contribution, Count, Query, Sensitivity
 from privclust.queries.unit import Unit
 from privclust.sources import streams
 from privclust.sources.streams import Source
@@ -173,7 +173,7 @@ def test_two_people_whose_numbers_differ_in_sign_stay_two(tmp_path: Path) -> Non
 class Wild:
     """Rows add -900, 0 or 900 to all places of two blocks, by rules of their own."""
 
-    bounds: Bounds
+    sensitivity: Sensitivity
     size: int = 12
 
     def contribute(self, rows: FloatArray) -> Contribution:
@@ -185,10 +185,10 @@ class Wild:
 
 FAR = 10**9
 NARROW: list[Query] = [
-    Wild(Bounds(l1=5000, l2_squared=FAR, linf=FAR, changed=6, monotone=False)),
-    Wild(Bounds(l1=FAR, l2_squared=5_000_000, linf=FAR, changed=6, monotone=False)),
-    Wild(Bounds(l1=FAR, l2_squared=FAR, linf=1000, changed=6, monotone=False)),
-    Wild(Bounds(l1=4000, l2_squared=4_000_000, linf=1000, changed=4, monotone=False)),
+    Wild(Sensitivity(l1=5000, l2_squared=FAR, linf=FAR, l0=6, monotone=False)),
+    Wild(Sensitivity(l1=FAR, l2_squared=5_000_000, linf=FAR, l0=6, monotone=False)),
+    Wild(Sensitivity(l1=FAR, l2_squared=FAR, linf=1000, l0=6, monotone=False)),
+    Wild(Sensitivity(l1=4000, l2_squared=4_000_000, linf=1000, l0=4, monotone=False)),
 ]
 cheap = settings(
     deadline=None,
@@ -200,12 +200,12 @@ cheap = settings(
 
 
 def moved_within_bounds(unit: Unit, query: Query, moved: list[int]) -> bool:
-    bounds = unit.bounds(query)
+    bounds = unit.sensitivity(query)
     return (
         sum(map(abs, moved)) <= bounds.l1
         and sum(value**2 for value in moved) <= bounds.l2_squared
         and max(map(abs, moved)) <= bounds.linf
-        and sum(value != 0 for value in moved) <= bounds.changed
+        and sum(value != 0 for value in moved) <= bounds.l0
         and (min(moved) >= 0 or not bounds.monotone)
     )
 

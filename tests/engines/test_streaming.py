@@ -38,7 +38,7 @@ from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import later_key
 from privclust.engines.streaming import ArrowEngine
 from privclust.kernels.grid import UNIT, FloatArray
-from privclust.queries.base import Bounds, Contribution, Count
+from privclust.queries.base import Contribution, Count, Sensitivity
 from privclust.sources import streams
 from privclust.sources.schema import Schema
 from privclust.sources.streams import Source
@@ -60,7 +60,7 @@ class Scripted:
 
     act: Callable[[FloatArray], Contribution]
     size: int = 1
-    bounds: Bounds = field(default=Count().bounds)
+    sensitivity: Sensitivity = field(default=Count().sensitivity)
 
     def contribute(self, rows: FloatArray) -> Contribution:
         return self.act(rows)
@@ -110,9 +110,9 @@ def test_a_total_above_2_to_the_53_is_exact() -> None:
         shape = (len(rows), 1, 1)
         return Contribution(np.zeros(shape[:2], dtype=np.int64), np.full(shape, value))
 
-    bounds = Bounds(value, value**2, value, changed=1, monotone=True)
+    bounds = Sensitivity(value, value**2, value, l0=1, monotone=True)
     given_source = Source(FLOAT, lambda columns: iter([zeros] * n_batches + [last]))
-    (found,) = ArrowEngine(given_source, ["a"], ONE).aggregate(Scripted(act, bounds=bounds))
+    (found,) = ArrowEngine(given_source, ["a"], ONE).aggregate(Scripted(act, sensitivity=bounds))
     assert found == (n_batches * 2**16 + 1) * value
     assert found > 2**53
     assert found % 2 == 1

@@ -17,14 +17,8 @@ from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX, heads, unit_words
 from privclust.engines.spilled import SpilledEngine
 from privclust.kernels.grid import UNIT
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.unit import Unit
 from privclust.sources.cells import ids as as_ids
 from privclust.sources.streams import source_of

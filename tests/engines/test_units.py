@@ -17,7 +17,8 @@ from privclust.engines import units
 from privclust.engines._summing import total
 from privclust.engines.units import parcels
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
-from privclust.queries.base import Bounds, ClusterSums, Contribution, Query
+from privclust.queries.base import Contribution, Query, Sensitivity
+from privclust.queries.clusters import ClusterSums
 from privclust.queries.unit import UNIT_ROWS_MAX, Unit
 
 Units = Sequence[Sequence[int]]
@@ -30,7 +31,7 @@ cheap = settings(deadline=None, derandomize=True, database=None, max_examples=15
 class Listed:
     """A query that looks contributions up in a list: each row is a number in it."""
 
-    bounds: Bounds
+    sensitivity: Sensitivity
     blocks: IntArray
     values: IntArray
     n_blocks: int = 3
@@ -57,12 +58,12 @@ def answer(query: Query, unit: Unit, members: Units, parcel_rows: int = 8192) ->
 # A referee in Python's integers and fractions ----------------------------------------------------
 
 
-def keeps(vector: list[int], bounds: Bounds) -> bool:
+def keeps(vector: list[int], bounds: Sensitivity) -> bool:
     return (
         sum(map(abs, vector)) <= bounds.l1
         and sum(cell * cell for cell in vector) <= bounds.l2_squared
         and max(map(abs, vector)) <= bounds.linf
-        and sum(cell != 0 for cell in vector) <= bounds.changed
+        and sum(cell != 0 for cell in vector) <= bounds.l0
         and (not bounds.monotone or min(vector) >= 0)
     )
 
@@ -72,7 +73,7 @@ def summed(query: Listed, members: Sequence[int]) -> list[int]:
     found, width = [0] * query.size, query.values.shape[2]
     for number in members:
         cells = query.values[number].ravel().tolist()
-        if keeps(cells, query.bounds):
+        if keeps(cells, query.sensitivity):
             for place, cell in enumerate(cells):
                 block = int(query.blocks[number, place // width])
                 found[block * width + place % width] += cell
@@ -83,7 +84,7 @@ def shrunk(vector: list[int], factor: Fraction) -> list[int]:
     return [int(cell * factor) for cell in vector]
 
 
-def clipped(vector: list[int], bounds: Bounds) -> list[int]:
+def clipped(vector: list[int], bounds: Sensitivity) -> list[int]:
     """Shrink to linf, then to l1 and l2, each with the margin if it is needed at all."""
     largest = max(map(abs, vector))
     if largest > bounds.linf:
@@ -110,7 +111,7 @@ def cases(draw: st.DrawFn) -> tuple[Listed, Unit, list[list[int]]]:
     l1 = draw(st.integers(size, touched * width * size))
     l2_squared = draw(st.integers(size**2, touched * width * size**2))
     linf = min(size * draw(st.sampled_from([1, 9])), 2**31)
-    bounds = Bounds(l1, l2_squared, linf, touched * width, monotone)
+    bounds = Sensitivity(l1, l2_squared, linf, touched * width, monotone)
     values = np.abs(values) if monotone else values
     unit = Unit("who", draw(st.sampled_from([1, 2, 7, UNIT_ROWS_MAX])))
     some = st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=8)
@@ -130,7 +131,7 @@ def test_no_unit_moves_the_sum_by_more_than_its_bounds(
     for place in range(len(members)):
         others = answer(query, unit, members[:place] + members[place + 1 :], parcel_rows)
         moved = [a - b for a, b in zip(everyone, others, strict=True)]
-        assert keeps(moved, unit.bounds(query))
+        assert keeps(moved, unit.sensitivity(query))
         assert moved == answer(query, unit, [members[place]])
 
 
@@ -138,7 +139,7 @@ def test_no_unit_moves_the_sum_by_more_than_its_bounds(
 @given(cases())
 def test_clipping_agrees_with_fractions(case: tuple[Listed, Unit, list[list[int]]]) -> None:
     query, unit, members = case
-    bounds = unit.bounds(query)
+    bounds = unit.sensitivity(query)
     for one in members:
         whole, found = summed(query, one), answer(query, unit, [one])
         if keeps(whole, bounds):
@@ -164,7 +165,7 @@ def test_the_order_of_rows_and_the_size_of_parcels_change_nothing(
 # At the limits -----------------------------------------------------------------------------------
 
 
-def one_row(values: list[int], bounds: Bounds) -> Listed:
+def one_row(values: list[int], bounds: Sensitivity) -> Listed:
     return Listed(bounds, np.array([[1]]), np.array([[values]]))
 
 
@@ -173,28 +174,30 @@ def one_row(values: list[int], bounds: Bounds) -> Listed:
 @pytest.mark.parametrize(
     ("values", "bounds"),
     [
-        pytest.param([5, -4, 3], Bounds(12, 99, 9, 3, False), id="l1"),
+        pytest.param([5, -4, 3], Sensitivity(12, 99, 9, 3, False), id="l1"),
         pytest.param(
-            [UNIT, -UNIT, 1], Bounds(2 * UNIT + 1, 4**30, UNIT * 2, 3, False), id="l1 2^26"
+            [UNIT, -UNIT, 1], Sensitivity(2 * UNIT + 1, 4**30, UNIT * 2, 3, False), id="l1 2^26"
         ),
-        pytest.param([5, -4, 3], Bounds(99, 50, 9, 3, False), id="l2"),
+        pytest.param([5, -4, 3], Sensitivity(99, 50, 9, 3, False), id="l2"),
         pytest.param(
-            [16 * UNIT, UNIT, 0], Bounds(2**31, 257 * UNIT**2, 2**31, 3, False), id="l2 2^30"
+            [16 * UNIT, UNIT, 0], Sensitivity(2**31, 257 * UNIT**2, 2**31, 3, False), id="l2 2^30"
         ),
-        pytest.param([5, -4, 3], Bounds(99, 99, 5, 3, False), id="linf"),
-        pytest.param([-LARGEST, 0, 0], Bounds(2**40, 2**62, LARGEST, 3, False), id="linf 2^31"),
+        pytest.param([5, -4, 3], Sensitivity(99, 99, 5, 3, False), id="linf"),
         pytest.param(
-            [LARGEST, 0, 0], Bounds(LARGEST, LARGEST**2, LARGEST, 1, True), id="all three"
+            [-LARGEST, 0, 0], Sensitivity(2**40, 2**62, LARGEST, 3, False), id="linf 2^31"
+        ),
+        pytest.param(
+            [LARGEST, 0, 0], Sensitivity(LARGEST, LARGEST**2, LARGEST, 1, True), id="all three"
         ),
     ],
 )
 def test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not(
-    values: list[int], bounds: Bounds, rows: int
+    values: list[int], bounds: Sensitivity, rows: int
 ) -> None:
     query, unit = one_row(values, bounds), Unit("who", rows)
     assert answer(query, unit, [[0] * rows])[3:6] == [rows * value for value in values]
     beyond = answer(query, unit, [[0] * (rows + 1)])
-    assert keeps(beyond, unit.bounds(query))
+    assert keeps(beyond, unit.sensitivity(query))
     # Less by the margin, and by what truncation takes.
     for found, value in zip(beyond[3:6], values, strict=True):
         assert rows * abs(value) * MARGIN - 2 <= abs(found) <= rows * abs(value)
@@ -206,7 +209,7 @@ def test_a_thousand_rows_of_weight_sixteen(n_rows: int) -> None:
     unit = Unit("who", UNIT_ROWS_MAX)
     rows, starts = np.full((n_rows, 2), 2**24, dtype=np.int32), np.zeros(1, dtype=np.int64)
     found = [int(value) for value in total(query, unit, parcels(rows, starts))]
-    assert keeps(found, unit.bounds(query))
+    assert keeps(found, unit.sensitivity(query))
     assert found[2] == 2**40 if n_rows == 1024 else 2**40 - 2**6 < found[2] < 2**40
 
 
@@ -217,15 +220,15 @@ def test_a_hundred_thousand_rows_in_one_unit_are_clipped_once(rows: int) -> None
     rng = np.random.default_rng(0)
     values = rng.integers(-LARGEST, LARGEST, (100, 2, 2)) >> rng.integers(0, 31, (100, 2, 2))
     blocks = rng.permuted(np.tile(np.arange(3), (100, 1)), axis=1)[:, :2]
-    query = Listed(Bounds(2**31, 2**61, 2**30, 4, False), blocks, values)
+    query = Listed(Sensitivity(2**31, 2**61, 2**30, 4, False), blocks, values)
     unit, members = Unit("who", rows), rng.integers(0, 100, 100_000).tolist()
     whole = summed(query, members)
-    assert not keeps(whole, unit.bounds(query))
+    assert not keeps(whole, unit.sensitivity(query))
     found = answer(query, unit, [members])
     assert found == answer(query, unit, [members], parcel_rows=2**17)
-    assert keeps(found, unit.bounds(query))
+    assert keeps(found, unit.sensitivity(query))
     assert max(map(abs, found)) > rows * 2**28
-    expected = clipped(whole, unit.bounds(query))
+    expected = clipped(whole, unit.sensitivity(query))
     assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) <= 2
 
 
@@ -233,13 +236,13 @@ def test_a_hundred_thousand_rows_in_one_unit_are_clipped_once(rows: int) -> None
 @pytest.mark.parametrize(
     "bounds",
     [
-        pytest.param(Bounds(7, 999, 99, 3, False), id="l1"),
-        pytest.param(Bounds(99, 25, 99, 3, False), id="l2"),
-        pytest.param(Bounds(99, 999, 4, 3, False), id="linf"),
+        pytest.param(Sensitivity(7, 999, 99, 3, False), id="l1"),
+        pytest.param(Sensitivity(99, 25, 99, 3, False), id="l2"),
+        pytest.param(Sensitivity(99, 999, 4, 3, False), id="linf"),
     ],
 )
 def test_a_unit_that_shrinking_did_not_help_becomes_zero(
-    bounds: Bounds, monkeypatch: pytest.MonkeyPatch
+    bounds: Sensitivity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(units, "_MARGIN", 4.0)
     found = answer(one_row([3, 4, 0], bounds), Unit("who", 1), [[0], [0, 0], [0]])
@@ -256,7 +259,7 @@ def test_sums_of_all_coordinates_are_exact_where_they_are_largest() -> None:
 
 
 def test_64_parcels_of_the_loudest_units_add_up_exactly() -> None:
-    bounds = Bounds(LARGEST, LARGEST**2, LARGEST, 1, True)
+    bounds = Sensitivity(LARGEST, LARGEST**2, LARGEST, 1, True)
     query = Listed(bounds, np.zeros((1, 1), int), np.full((1, 1, 1), LARGEST), n_blocks=1)
     one = units.Parcel(np.zeros((8192, 1), np.int32), np.arange(8192))
     with pytest.MonkeyPatch.context() as patch:

@@ -16,22 +16,15 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.kernels.projection import gaussian_projection
 from privclust.privacy.accounting import Budget
-from privclust.queries.base import (
-    Bounds,
-    ClusterMoments,
-    ClusterSums,
-    Contribution,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Contribution, Count, Query, Sensitivity
 from privclust.queries.cells import CellCounts, CellSums, SignCells
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
-from privclust.queries.cubes import SetSavings, SubcubeCounts, SwapSavings
+from privclust.queries.cubes import SubcubeCounts
 from privclust.queries.nearby import NearbySums
 from privclust.queries.profiles import COLUMNS_MAX, ProfileSums, ProfileTallies
+from privclust.queries.swaps import SetSavings, SwapSavings
 from privclust.queries.unit import Unit
 
 COLUMNS = [1, 100, 1023, 1024, 5000, 10_000]
@@ -135,7 +128,7 @@ class Declared:
 
     def __init__(self, size: int, l2_squared: int) -> None:
         self.size = size
-        self.bounds = Bounds(2**62, l2_squared, 2**31, size, monotone=False)
+        self.sensitivity = Sensitivity(2**62, l2_squared, 2**31, size, monotone=False)
 
     def contribute(self, rows: FloatArray) -> Contribution:
         raise NotImplementedError

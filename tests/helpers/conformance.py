@@ -36,15 +36,9 @@ from privclust.engines.spark.table import lake_of, on_spark
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
 from privclust.kernels.projection import gaussian_projection
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Count, Query
 from privclust.queries.cells import CellCounts, CellSums, SignCells
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.unit import ROW, Unit

@@ -30,8 +30,8 @@ def epsilon_spent(questions: Iterable[Question], delta: float, interval: float) 
 
 def _relative_scale(question: Question) -> float:
     if question.mechanism == "gaussian":
-        return question.scale / math.sqrt(question.bounds.l2_squared)
-    return question.scale / question.bounds.l1
+        return question.scale / math.sqrt(question.sensitivity.l2_squared)
+    return question.scale / question.sensitivity.l1
 
 
 def _loss(mechanism: str, scale: float, interval: float) -> Any:

@@ -10,7 +10,8 @@ from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import Count, NearestVotes
+from privclust.queries.base import Count
+from privclust.queries.clusters import NearestVotes
 
 BUDGET = Budget(1.0, 1e-6)
 SLOTS = ("count", "votes 1", "votes 2")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from privclust.kernels.grid import FloatArray
-from privclust.queries.base import Bounds, Contribution, NearestVotes
+from privclust.queries.base import Contribution, Sensitivity
+from privclust.queries.clusters import NearestVotes
 
 CANARY = 1234567.8901234
 
@@ -35,9 +36,9 @@ class Hindered:
         return self.query.size
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """The most one row can contribute."""
-        return self.query.bounds
+        return self.query.sensitivity
 
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return what each grid row contributes, unless this is the driver's to hinder."""

@@ -19,7 +19,7 @@ class Sides:
     """Each row votes for the side of the origin on which its first column lies."""
 
     size = 2
-    bounds = ONE_HOT
+    sensitivity = ONE_HOT
 
     def contribute(self, rows: FloatArray) -> Contribution:
         side = rows[:, :1] > 0

@@ -9,8 +9,9 @@ import pytest
 
 from privclust.kernels.grid import GRID, FloatArray, clip_to_ball, to_grid
 from privclust.kernels.projection import Projection, gaussian_projection
-from privclust.queries.base import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
-from privclust.queries.cubes import SetSavings, SubcubeCounts, SwapSavings
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
+from privclust.queries.cubes import SubcubeCounts
+from privclust.queries.swaps import SetSavings, SwapSavings
 
 
 def rows_of(n_columns: int, n_rows: int = 300) -> FloatArray:

@@ -52,8 +52,8 @@ ACCOUNTING = (
     Mutation(
         "noise for one row of a unit",
         "privacy/curator.py",
-        "return self._engine.unit.bounds(query)",
-        "return replace(query.bounds, changed=self._engine.unit.bounds(query).changed)",
+        "return self._engine.unit.sensitivity(query)",
+        "return replace(query.sensitivity, l0=self._engine.unit.sensitivity(query).l0)",
         "tests/privacy/test_curator_units.py::test_the_noise_pays_for_as_many_rows_as_a_unit_counts",
     ),
     Mutation(
@@ -110,7 +110,7 @@ ACCOUNTING = (
     Mutation(
         "slack for fewer coordinates than change",
         "privacy/curator.py",
-        "if bounds.changed > slot.changed or bounds.l2_squared < UNIT**2:",
+        "if bounds.l0 > slot.l0 or bounds.l2_squared < UNIT**2:",
         "if bounds.l2_squared < UNIT**2:",
         "tests/privacy/test_curator.py::test_a_slot_is_asked_once_and_as_planned",
     ),

@@ -44,8 +44,8 @@ COST = (
     Mutation(
         "wide results of units not refused",
         "estimators/_cost.py",
-        "0 < unit.changed < cost.largest",
-        "0 > unit.changed > cost.largest",
+        "0 < unit.l0 < cost.largest",
+        "0 > unit.l0 > cost.largest",
         "tests/estimators/test_cost.py::test_wide_results_of_units_are_refused_before_the_charge",
     ),
     Mutation(

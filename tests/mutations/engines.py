@@ -67,16 +67,16 @@ ENGINES = (
     Mutation(
         "replay blind to signs",
         "audit/replay.py",
-        "if a.bounds.monotone",
+        "if a.sensitivity.monotone",
         "if False",
         "tests/audit/test_replay.py::test_a_monotone_answer_that_falls_where_others_rise_is_found",
     ),
     Mutation(
         "a unit clipped at twice its rows",
         "engines/units.py",
-        "clipped = _clipped(values, of_unit, unit.bounds(query))",
+        "clipped = _clipped(values, of_unit, unit.sensitivity(query))",
         "twice = Unit(unit.column, 2 * unit.rows, unit.silos, unit.whole)\n"
-        "    clipped = _clipped(values, of_unit, twice.bounds(query))",
+        "    clipped = _clipped(values, of_unit, twice.sensitivity(query))",
         "tests/engines/test_units.py::test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not",
     ),
 )

@@ -28,7 +28,7 @@ QUERIES = (
     ),
     Mutation(
         "radius from the rows",
-        "queries/base.py",
+        "queries/clusters.py",
         "reach = (self.radii * GRID)[cluster]",
         "longest = np.sqrt(norms_squared(residuals).max(initial=1.0))\n"
         "        reach = np.full(len(rows), longest)",
@@ -37,8 +37,8 @@ QUERIES = (
     Mutation(
         "noise for the sum, not for sum and count",
         "queries/nearby.py",
-        "return self.sums.bounds",
-        'return __import__("dataclasses").replace(self.sums.bounds, l2_squared=2**52)',
+        "return self.sums.sensitivity",
+        'return __import__("dataclasses").replace(self.sums.sensitivity, l2_squared=2**52)',
         "tests/queries/test_nearby.py::test_a_row_just_within_reach_is_counted_and_nearly_reaches_the_bound",
     ),
     Mutation(

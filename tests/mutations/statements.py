@@ -38,7 +38,7 @@ STATEMENTS = (
     ),
     Mutation(
         "units that are told apart by name alone",
-        "engines/base.py",
+        "queries/unit.py",
         "return self._kind == other._kind",
         "return self.ledger_name == other.ledger_name",
         f"{_COMPOSITION}::test_column_named_like_a_unit_of_federations_is_not_one",

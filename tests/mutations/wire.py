@@ -1,4 +1,4 @@
-"""Bugs in what clients of a federation accept as a question, and in what engines add up."""
+"""Bugs in what clients of a federation accept as a request, and in what engines add up."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ WIRE = (
         "            if not is_on_grid(value):\n",
         "            if not np.isfinite(value).all():\n",
         "tests/engines/federated/test_wire.py::test_points_off_the_grid_are_refused",
+    ),
+    Mutation(
+        "what a constructor changed, put back",
+        "engines/federated/wire.py",
+        "if getattr(made, name).tobytes() != frozen_points(value, value.ndim).tobytes():",
+        "if value.ndim < 0:",
+        "tests/queries/test_registry.py::test_what_a_constructor_changes_is_not_put_back",
     ),
     Mutation(
         "a question's fields of any type",
@@ -66,7 +73,7 @@ WIRE = (
     Mutation(
         "a question asked without a rehearsal",
         "engines/federated/client.py",
-        "    rehearse(question)\n",
+        "    rehearse(request)\n",
         "",
         "tests/engines/federated/test_rehearsal.py"
         "::test_query_for_rows_of_another_width_is_refused_with_and_without_rows",
@@ -88,8 +95,8 @@ WIRE = (
     Mutation(
         "a sample by what the server knows",
         "engines/federated/client.py",
-        "question.halvings, secrets.token_bytes(KEY_BYTES))",
-        "question.halvings, question.fit * 2)",
+        "request.halvings, secrets.token_bytes(KEY_BYTES))",
+        "request.halvings, request.fit * 2)",
         "tests/engines/federated/test_sample_store.py::test_a_key_is_fresh_and_kept_nowhere",
     ),
     Mutation(
@@ -102,8 +109,8 @@ WIRE = (
     Mutation(
         "one sample for all domains",
         "engines/federated/client.py",
-        "about = (question.halvings, question.columns, question.domain, question.unit)",
-        "about = (question.halvings, question.unit)",
+        "about = (request.halvings, request.columns, request.domain, request.unit)",
+        "about = (request.halvings, request.unit)",
         "tests/engines/federated/test_sample_store.py::test_a_sample_is_of_one_domain",
     ),
     Mutation(

@@ -364,7 +364,7 @@ def planned(draw: st.DrawFn) -> tuple[Budget, list[Slot]]:
         Slot(
             name=str(number),
             share=used * weight / math.fsum(weights),
-            changed=draw(st.integers(1, 1000)),
+            l0=draw(st.integers(1, 1000)),
             mechanism=draw(st.sampled_from(["gaussian", "laplace", "select"])),
         )
         for number, weight in enumerate(weights)

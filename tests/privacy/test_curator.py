@@ -20,7 +20,8 @@ from privclust.privacy.ledger.records import Answer
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
-from privclust.queries.base import Bounds, ClusterSums, Contribution, Count, NearestVotes
+from privclust.queries.base import Contribution, Count, Sensitivity
+from privclust.queries.clusters import ClusterSums, NearestVotes
 from privclust.queries.unit import ROW
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
@@ -28,7 +29,7 @@ BUDGET = Budget(1.0, 1e-6)
 SLOTS = (
     Slot("count", 0.1),
     Slot("votes", 0.4),
-    Slot("sums", 0.3, changed=3),
+    Slot("sums", 0.3, l0=3),
     Slot("laplace", 0.1, mechanism="laplace"),
     Slot("choice", 0.1, mechanism="select"),
 )
@@ -84,10 +85,12 @@ class Seesaw:
     size = 2
 
     def __init__(self, monotone: bool) -> None:
-        self.bounds = Bounds(2 * UNIT, 2 * UNIT**2, UNIT, 2, monotone)
+        self.sensitivity = Sensitivity(2 * UNIT, 2 * UNIT**2, UNIT, 2, monotone)
 
     def contribute(self, rows: FloatArray) -> Contribution:
-        values = np.tile(np.array([UNIT, 0 if self.bounds.monotone else -UNIT]), (len(rows), 1, 1))
+        values = np.tile(
+            np.array([UNIT, 0 if self.sensitivity.monotone else -UNIT]), (len(rows), 1, 1)
+        )
         return Contribution(np.zeros((len(rows), 1), dtype=np.int64), values)
 
 
@@ -180,7 +183,7 @@ def test_refining_keeps_what_was_asked_and_stays_within_the_reserve() -> None:
     curator.measure("count", Count())
     with pytest.raises(ValueError, match="more than the plan reserved"):
         curator.refine([Slot("again", 0.95)])
-    curator.refine([Slot("fewer", 0.5, changed=3), Slot("last", 0.3)])
+    curator.refine([Slot("fewer", 0.5, l0=3), Slot("last", 0.3)])
     curator.measure("fewer", SUMS)
     assert [slot.name for slot in curator.plan.slots] == ["count", "fewer", "last"]
     with pytest.raises(KeyError):

@@ -21,7 +21,8 @@ from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
-from privclust.queries.base import ClusterMoments, Count, NearestVotes, Query
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterMoments, NearestVotes
 from privclust.queries.unit import ROW
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
@@ -30,7 +31,7 @@ PLAN = make_plan(
     [
         Slot("count", 0.1),
         Slot("votes", 0.4),
-        Slot("moments", 0.3, changed=4),
+        Slot("moments", 0.3, l0=4),
         Slot("laplace", 0.1, mechanism="laplace"),
         Slot("choice", 0.1, mechanism="select"),
     ],
@@ -165,7 +166,7 @@ def test_a_sample_is_charged_and_noised_like_all_rows(halvings: int) -> None:
     for one, other in zip(whole, sampled, strict=True):
         assert (one.scale, one.charge) == (other.scale, other.charge)
     assert ledger.runs("table")[0].spent == sum((one.charge for one in whole), Spend())
-    cost = MOMENTS.bounds.l2_squared / sampled[2].scale ** 2
+    cost = MOMENTS.sensitivity.l2_squared / sampled[2].scale ** 2
     assert cost == pytest.approx(0.3 * PLAN.quanta / 2**50, rel=1e-9)
 
 

@@ -25,7 +25,8 @@ from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
-from privclust.queries.base import ONE_HOT, ClusterSums, Contribution, Count, NearestVotes, Query
+from privclust.queries.base import ONE_HOT, Contribution, Count, Query
+from privclust.queries.clusters import ClusterSums, NearestVotes
 from privclust.queries.unit import COORDINATES_MAX, ROW, Unit
 from privclust.testing import NoNoise, SeededNoise, noise_from
 
@@ -34,7 +35,7 @@ PLAN = make_plan(
     BUDGET,
     [
         Slot("count", 0.1),
-        Slot("sums", 0.5, changed=3),
+        Slot("sums", 0.5, l0=3),
         Slot("laplace", 0.2, mechanism="laplace"),
         Slot("choice", 0.2, mechanism="select"),
     ],
@@ -77,7 +78,7 @@ def test_the_noise_pays_for_as_many_rows_as_a_unit_counts(rows: int) -> None:
     with noise_from(NoNoise()):
         count, sums, laplace, choice = ask_everything(open_curator(over(people(60), rows)))
     for release, query in ((count, Count()), (sums, SUMS)):
-        needed = Fraction(query.bounds.l2_squared * rows**2 * QUANTA, release.charge.quanta)
+        needed = Fraction(query.sensitivity.l2_squared * rows**2 * QUANTA, release.charge.quanta)
         assert needed <= Fraction(release.scale) ** 2 <= needed * (1 + Fraction(1, 2**46))
     for release in (laplace, choice):
         assert release.charge.pure is not None
@@ -133,7 +134,7 @@ class Wide:
     """A query with so many coordinates."""
 
     size: int
-    bounds = ONE_HOT
+    sensitivity = ONE_HOT
 
     def contribute(self, rows: FloatArray) -> Contribution:
         votes = np.full((len(rows), 1, 1), UNIT, dtype=np.int64)
@@ -158,13 +159,13 @@ def test_a_refined_plan_is_as_wide_as_the_first() -> None:
     with noise_from(NoNoise()):
         curator = open_curator(over(people(60)))
         curator.measure("count", Count())
-        curator.refine([Slot("one", 0.3), Slot("other", 0.3, changed=3), Slot("last", 0.2)])
-        assert {slot.changed for slot in curator.plan.slots} == {COORDINATES_MAX}
+        curator.refine([Slot("one", 0.3), Slot("other", 0.3, l0=3), Slot("last", 0.2)])
+        assert {slot.l0 for slot in curator.plan.slots} == {COORDINATES_MAX}
         charge = curator.measure("one", VOTES).charge
         assert charge == gaussian_spend(charge.quanta, COORDINATES_MAX)
         sampled = curator.sample(1)
         sampled.refine([Slot("sampled", 0.3)])
-        assert {slot.changed for slot in curator.plan.slots} == {COORDINATES_MAX}
+        assert {slot.l0 for slot in curator.plan.slots} == {COORDINATES_MAX}
 
 
 # Replay: tables that differ in one user ----------------------------------------------------------
@@ -322,4 +323,4 @@ def test_units_that_no_proof_covers_are_refused(parameters: dict[str, Any]) -> N
 
 
 def test_a_row_is_a_unit_without_a_column() -> None:
-    assert (ROW.name, ROW.changed, ROW.bounds(SUMS)) == ("row", 0, SUMS.bounds)
+    assert (ROW.name, ROW.l0, ROW.sensitivity(SUMS)) == ("row", 0, SUMS.sensitivity)

@@ -86,7 +86,7 @@ def test_a_slot_changes_at_least_one_coordinate(changed: int) -> None:
 
 def test_a_budget_too_small_for_its_slots_is_refused() -> None:
     with pytest.raises(ValueError, match=r"too small for the plan.* Ask for a larger epsilon"):
-        make_plan(Budget(1.0, 1e-15), [Slot("all", 1.0, changed=10**12)])
+        make_plan(Budget(1.0, 1e-15), [Slot("all", 1.0, l0=10**12)])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 9, 13, 15, 21])
@@ -144,8 +144,8 @@ def test_refined_may_be_refined_again_within_the_first_reserve() -> None:
     [
         [Slot("votes", 0.9901)],
         [Slot("votes", 0.5), Slot("sums", 0.4901)],
-        [Slot("wide", 0.98, changed=12)],
-        [Slot("wide", 0.98, changed=10**15)],
+        [Slot("wide", 0.98, l0=12)],
+        [Slot("wide", 0.98, l0=10**15)],
     ],
 )
 def test_refined_refuses_more_than_was_reserved(slots: list[Slot]) -> None:

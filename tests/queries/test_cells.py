@@ -105,11 +105,11 @@ def test_any_names_that_are_not_nested_are_found(drawn: set[str], seed: int) -> 
 @pytest.mark.parametrize("weight", [2**-10, 0.37, 1.0, 16.0])
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 65, 1000])
 def test_declared_bounds_of_cell_sums_are_the_proved_ones(n_columns: int, weight: float) -> None:
-    bounds = CellSums(SignCells(np.eye(1, n_columns), ("",)), n_columns, weight).bounds
+    bounds = CellSums(SignCells(np.eye(1, n_columns), ("",)), n_columns, weight).sensitivity
     count = int(weight * UNIT)
     assert bounds.l2_squared == UNIT**2 + count**2
     assert (bounds.l1 - count - 2) ** 2 < n_columns * UNIT**2 <= (bounds.l1 - count) ** 2
-    assert (bounds.linf, bounds.changed, bounds.monotone) == (
+    assert (bounds.linf, bounds.l0, bounds.monotone) == (
         max(UNIT, count),
         n_columns + 1,
         False,
@@ -117,7 +117,7 @@ def test_declared_bounds_of_cell_sums_are_the_proved_ones(n_columns: int, weight
 
 
 def test_a_count_of_cells_is_one_vote_in_one_place() -> None:
-    assert CellCounts(SignCells(np.eye(2), ("0", "1"))).bounds == ONE_HOT
+    assert CellCounts(SignCells(np.eye(2), ("0", "1"))).sensitivity == ONE_HOT
 
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -132,10 +132,10 @@ def test_a_row_adds_to_one_cell_and_within_bounds(row: list[float], depth: int) 
         found = query.contribute(grid_row)
         values = found.values.ravel().tolist()
         assert found.blocks.shape == (1, 1)
-        assert sum(abs(value) for value in values) <= query.bounds.l1
-        assert sum(value * value for value in values) <= query.bounds.l2_squared
-        assert max(abs(value) for value in values) <= query.bounds.linf
-        assert sum(value != 0 for value in values) <= query.bounds.changed
+        assert sum(abs(value) for value in values) <= query.sensitivity.l1
+        assert sum(value * value for value in values) <= query.sensitivity.l2_squared
+        assert max(abs(value) for value in values) <= query.sensitivity.linf
+        assert sum(value != 0 for value in values) <= query.sensitivity.l0
 
 
 # Refused, and told apart -------------------------------------------------------------------------

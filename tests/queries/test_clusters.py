@@ -1,64 +1,43 @@
 """Every query, attacked: a row speaks for itself alone, and never louder than declared.
 
 One list of example queries runs through both attacks; a new kind of query joins the list.
-What the answers mean is tested in test_queries_answers.py.
+What the results mean is tested in test_results.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from helpers.query_attacks import (
+    ARRANGEMENTS,
+    COLUMNS,
+    STRANGE,
+    Example,
+    assert_no_row_added_moves_too_much,
+    assert_one_row_moves_no_more_than_declared,
+    contributions,
+    each_row_alone,
+    in_parcels_of,
+    mirrored_points,
+    strange_rows,
+    telling_rows,
+    totals,
+)
 from hypothesis import example as with_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privclust.domains.base import Ball, Box, Domain, to_unit_grid
-from privclust.engines import memory as numpy_engine
-from privclust.engines import units
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.kernels.projection import gaussian_projection
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Count, Query
 from privclust.queries.cells import CellCounts, CellSums, SignCells
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
-
-STRANGE = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -5e-324, 2e-308, -0.0, 0.0, 1.0, -1.0]
-COLUMNS = [1, 3, 16, 65]
-
-
-@dataclass(frozen=True)
-class Example:
-    """A query, and how many columns its rows have."""
-
-    name: str
-    n_columns: int
-    query: Query
-
-    @property
-    def domain(self) -> Domain:
-        return Ball(np.zeros(self.n_columns), 1.0)
-
-
-def mirrored_points(n_columns: int, n_pairs: int, seed: int) -> FloatArray:
-    """Points, their mirror images in the first column, and with columns reversed.
-
-    Rows with a zero first, and rows that read the same backwards, are on exact bisectors.
-    """
-    rng = np.random.default_rng(seed)
-    points = 0.5 * rng.normal(size=(n_pairs, n_columns)) / np.sqrt(n_columns)
-    mirror = points * np.where(np.arange(n_columns) == 0, -1, 1)
-    return np.vstack([points, mirror, points[:, ::-1], points[:1]])
 
 
 def examples_with(n_columns: int) -> list[Example]:
@@ -95,84 +74,7 @@ SMALL = examples_with(3)
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 
 
-def strange_rows(n_columns: int) -> FloatArray:
-    """Each strange value alone, in every column, and mixed with the others."""
-    index = np.arange(len(STRANGE))[:, None]
-    mixed = (index + np.arange(n_columns)) % len(STRANGE)
-    first_only = np.where(np.arange(n_columns) == 0, index, STRANGE.index(0.0))
-    constant = np.broadcast_to(index, mixed.shape)
-    rows: FloatArray = np.array(STRANGE)[np.vstack([mixed, first_only, constant])]
-    return rows
-
-
-def knife_edge_rows(n_columns: int, n_rows: int) -> FloatArray:
-    """Long rows whose last clipped coordinate is within an ulp of a whole number of grid units."""
-    rng = np.random.default_rng(5)
-    shape = (n_rows, n_columns)
-    rows: FloatArray = rng.uniform(0.75, 1.0, shape) * rng.choice([-1.0, 1.0], shape)
-    goal = rng.integers(2**21, 2**22, n_rows) / 2**25
-    for _ in range(100):
-        rows[:, -1] = goal * np.sqrt((rows**2).sum(axis=1)) / (1 - 2.0**-40)
-    rows[:, -1] += rng.integers(-2, 3, n_rows) * np.spacing(rows[:, -1])
-    return rows
-
-
-def telling_rows(n_columns: int) -> FloatArray:
-    """Rows on bisectors, on knife edges, strange ones and ordinary ones: about 300."""
-    rng = np.random.default_rng(6)
-    ordinary = rng.normal(size=(150, n_columns)) / np.sqrt(n_columns)
-    ordinary[:40, 0] = 0.0
-    ordinary[40:80] += ordinary[40:80, ::-1]
-    edge = [knife_edge_rows(n_columns, 100)] if n_columns > 1 else []
-    return np.vstack([ordinary, *edge, strange_rows(n_columns), np.zeros((2, n_columns))])
-
-
-def contributions(example: Example, rows: FloatArray) -> list[bytes]:
-    """What each row contributes, bit for bit."""
-    with np.errstate(all="ignore"):
-        found = example.query.contribute(to_unit_grid(example.domain, rows))
-    return [
-        blocks.tobytes() + values.tobytes()
-        for blocks, values in zip(found.blocks, found.values, strict=True)
-    ]
-
-
-def each_row_alone(example: Example, rows: FloatArray) -> list[bytes]:
-    return [contributions(example, row[None].copy())[0] for row in rows]
-
-
-def totals(example: Example, rows: FloatArray, threads: int = 1) -> list[int]:
-    return NumpyEngine(rows, example.domain, threads).aggregate(example.query)
-
-
-def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let rows be read and summed so many at a time."""
-    monkeypatch.setattr(numpy_engine, "PARCEL_ROWS", n_rows)
-    monkeypatch.setattr(units, "PARCEL_ROWS", n_rows)
-
-
 # A row alone -------------------------------------------------------------------------------------
-
-
-def every_second_row(rows: FloatArray) -> FloatArray:
-    return np.repeat(rows, 2, axis=0)[::2]
-
-
-def every_second_column(rows: FloatArray) -> FloatArray:
-    return np.repeat(rows, 2, axis=1)[:, ::2]
-
-
-def negative_strides(rows: FloatArray) -> FloatArray:
-    return rows[::-1, ::-1].copy()[::-1, ::-1]
-
-
-ARRANGEMENTS: list[Callable[[FloatArray], FloatArray]] = [
-    np.ascontiguousarray,
-    np.asfortranarray,
-    negative_strides,
-    every_second_row,
-    every_second_column,
-]
 
 
 @pytest.mark.attack
@@ -247,27 +149,6 @@ def test_the_engine_adds_what_each_row_contributes_alone(
 # Sensitivity -------------------------------------------------------------------------------------
 
 
-def assert_one_row_moves_no_more_than_declared(
-    query: Query, without: list[int], with_row: list[int]
-) -> None:
-    moves = [after - before for before, after in zip(without, with_row, strict=True)]
-    bounds = query.bounds
-    assert sum(abs(move) for move in moves) <= bounds.l1
-    assert sum(move * move for move in moves) <= bounds.l2_squared
-    assert max(abs(move) for move in moves) <= bounds.linf
-    assert sum(move != 0 for move in moves) <= bounds.changed
-    assert not bounds.monotone or min(moves) >= 0
-
-
-def assert_no_row_added_moves_too_much(
-    example: Example, table: FloatArray, extra: FloatArray
-) -> None:
-    without = totals(example, table)
-    for row in extra:
-        with_row = totals(example, np.vstack([row, table]))
-        assert_one_row_moves_no_more_than_declared(example.query, without, with_row)
-
-
 @pytest.mark.attack
 @every_example
 def test_one_row_more_moves_the_answer_no_more_than_declared(example: Example) -> None:
@@ -306,7 +187,7 @@ def test_a_row_at_its_loudest_nearly_reaches_the_declared_bound(example: Example
         rows = to_unit_grid(example.domain, telling_rows(example.n_columns))
     values = example.query.contribute(rows).values
     squares = [sum(cell * cell for cell in row) for row in values.reshape(len(rows), -1).tolist()]
-    bound = example.query.bounds.l2_squared
+    bound = example.query.sensitivity.l2_squared
     assert (1 - 1e-6) * bound <= max(squares) <= bound
 
 
@@ -341,13 +222,13 @@ def test_no_row_that_hypothesis_finds_moves_more_than_declared(
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 65, 1000])
 def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: float) -> None:
     point = np.zeros((1, n_columns))
-    bounds = ClusterSums(point, point, radius=1.0, weight=weight).bounds
+    bounds = ClusterSums(point, point, radius=1.0, weight=weight).sensitivity
     count = int(weight * UNIT)
     assert bounds.l2_squared == UNIT**2 + count**2
     # The smallest whole number not below sqrt(d) units, up to one; squares avoid the root.
     assert n_columns * UNIT**2 <= (bounds.l1 - count) ** 2
     assert (bounds.l1 - count - 2) ** 2 < n_columns * UNIT**2
-    assert (bounds.linf, bounds.changed, bounds.monotone) == (
+    assert (bounds.linf, bounds.l0, bounds.monotone) == (
         max(UNIT, count),
         n_columns + 1,
         False,
@@ -359,12 +240,12 @@ def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: flo
 def test_declared_bounds_of_moments_are_the_proved_ones(
     n_columns: int, weight: float, spread: float
 ) -> None:
-    bounds = ClusterMoments(np.zeros((1, n_columns)), np.ones(1), weight, spread).bounds
+    bounds = ClusterMoments(np.zeros((1, n_columns)), np.ones(1), weight, spread).sensitivity
     count, square = int(weight * UNIT), int(spread * UNIT)
     assert bounds.l2_squared == UNIT**2 + count**2 + square**2
     residual_l1 = bounds.l1 - count - square
     assert (residual_l1 - 2) ** 2 < n_columns * UNIT**2 <= residual_l1**2
-    assert (bounds.linf, bounds.changed, bounds.monotone) == (
+    assert (bounds.linf, bounds.l0, bounds.monotone) == (
         max(UNIT, count, square),
         n_columns + 2,
         False,
@@ -374,5 +255,5 @@ def test_declared_bounds_of_moments_are_the_proved_ones(
 def test_projected_moments_are_as_wide_as_the_projection() -> None:
     project = gaussian_projection(40, 16, np.random.default_rng(9))
     query = ClusterMoments(np.zeros((3, 16)), np.ones(3), 0.6, 0.4, project)
-    assert (query.size, query.bounds.changed) == (3 * 18, 18)
+    assert (query.size, query.sensitivity.l0) == (3 * 18, 18)
     assert query.contribute(np.zeros((2, 40))).values.shape == (2, 1, 18)

@@ -37,7 +37,7 @@ def test_any_row_votes_once_in_each_column_and_alone_as_among_others(row: list[f
     assert kept_rows(QUERY, among).all()
     assert np.array_equal(among.blocks[-1:], alone.blocks)
     assert (among.blocks // 8 == np.arange(3)).all()
-    assert (QUERY.bounds.l2_squared, QUERY.bounds.changed) == (3 * UNIT**2, 3)
+    assert (QUERY.sensitivity.l2_squared, QUERY.sensitivity.l0) == (3 * UNIT**2, 3)
 
 
 @pytest.mark.attack
@@ -45,9 +45,9 @@ def test_any_row_votes_once_in_each_column_and_alone_as_among_others(row: list[f
 def test_a_row_votes_in_every_column_and_its_bounds_say_so(n_columns: int) -> None:
     query = ColumnHistograms(np.full(n_columns, 0.5), 4)
     values = query.contribute(to_grid(np.full((1, n_columns), 0.1))).values
-    assert (values**2).sum() == query.bounds.l2_squared
-    assert values.sum() == query.bounds.l1
-    assert np.count_nonzero(values) == query.bounds.changed
+    assert (values**2).sum() == query.sensitivity.l2_squared
+    assert values.sum() == query.sensitivity.l1
+    assert np.count_nonzero(values) == query.sensitivity.l0
 
 
 @pytest.mark.parametrize(("reach", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])

@@ -12,7 +12,8 @@ from privclust.engines import units
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.units import Parcel, parcel_sum
 from privclust.kernels.grid import UNIT, to_grid
-from privclust.queries.base import NearestVotes, Query
+from privclust.queries.base import Query
+from privclust.queries.clusters import NearestVotes
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.unit import ROW, Unit
 
@@ -31,8 +32,8 @@ def test_the_matrix_is_that_of_the_rows(n_columns: int) -> None:
 
 def test_declared_bounds_are_the_proved_ones() -> None:
     for n_columns in (1, 3, 100):
-        bounds, size = SecondMoment(n_columns).bounds, n_columns * (n_columns + 1) // 2
-        assert (bounds.l2_squared, bounds.linf, bounds.changed) == (UNIT**2, UNIT, size)
+        bounds, size = SecondMoment(n_columns).sensitivity, n_columns * (n_columns + 1) // 2
+        assert (bounds.l2_squared, bounds.linf, bounds.l0) == (UNIT**2, UNIT, size)
         assert math.sqrt(size) * UNIT <= bounds.l1 <= math.sqrt(size) * UNIT + 1
         assert not bounds.monotone
 

@@ -1,4 +1,4 @@
-"""The questions of cube partitions and local search, attacked as those of test_queries.py are."""
+"""The questions of cube partitions and local search, attacked as those of test_clusters.py are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from queries.test_clusters import (
+from helpers.query_attacks import (
     STRANGE,
     Example,
     assert_no_row_added_moves_too_much,
@@ -21,13 +19,16 @@ from queries.test_clusters import (
     telling_rows,
     totals,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privclust.domains.base import Ball, to_unit_grid
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray, IntArray, to_grid
 from privclust.kernels.projection import gaussian_projection
 from privclust.queries.base import Query
-from privclust.queries.cubes import CHOICES_MAX, CUBE_BITS, SetSavings, SubcubeCounts, SwapSavings
+from privclust.queries.cubes import CUBE_BITS, SubcubeCounts
+from privclust.queries.swaps import CHOICES_MAX, SetSavings, SwapSavings
 from privclust.queries.unit import ROW, Unit
 
 MIDDLE = -(2 ** (CUBE_BITS - 1))
@@ -124,15 +125,15 @@ def test_no_row_that_hypothesis_finds_moves_more_than_declared(
 def test_a_row_at_its_loudest_reaches_the_declared_bound(example: Example) -> None:
     with np.errstate(all="ignore"):
         rows = to_unit_grid(example.domain, telling_rows(example.n_columns))
-    assert example.query.contribute(rows).values.max() == example.query.bounds.linf == UNIT
+    assert example.query.contribute(rows).values.max() == example.query.sensitivity.linf == UNIT
 
 
 @pytest.mark.parametrize("size", [1, 3, CHOICES_MAX])
 def test_declared_bounds_of_savings_are_the_proved_ones(size: int) -> None:
     swaps = SwapSavings(np.zeros((2, 3)), np.zeros((size, 3)), np.zeros(size, dtype=int))
-    for bounds in (swaps.bounds, SetSavings(np.zeros((size, 2, 3))).bounds):
+    for bounds in (swaps.sensitivity, SetSavings(np.zeros((size, 2, 3))).sensitivity):
         assert (bounds.l1, bounds.l2_squared) == (size * UNIT, size * UNIT**2)
-        assert (bounds.linf, bounds.changed, bounds.monotone) == (UNIT, size, True)
+        assert (bounds.linf, bounds.l0, bounds.monotone) == (UNIT, size, True)
 
 
 def test_as_many_choices_as_allowed_are_all_added_up() -> None:
@@ -198,7 +199,7 @@ def test_the_only_centre_can_leave() -> None:
 @pytest.mark.parametrize("unit", [ROW, Unit("who", 3)])
 def test_a_selection_is_priced_by_the_largest_saving_of_a_unit(unit: Unit) -> None:
     query = SetSavings(np.zeros((5, 2, 3)))
-    assert unit.bounds(query).linf == unit.rows * UNIT
+    assert unit.sensitivity(query).linf == unit.rows * UNIT
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_a_selection_is_priced_by_the_largest_saving_of_a_unit(unit: Unit) -> No
         (SwapSavings, (np.zeros((1, 2)), np.zeros((1, 2)), np.ones(1)), "each swap needs"),
         (SetSavings, (np.zeros((129, 1, 2)),), "at most 128 choices, got 129"),
         (SetSavings, (np.zeros((2, 2)),), "array of 3 axes, got the shape"),
-        (SetSavings, (np.full((1, 1, 1), np.nan),), "finite points of the unit ball"),
+        (SetSavings, (np.full((1, 1, 1), np.nan),), "finite point of the unit ball"),
     ],
 )
 def test_what_no_proof_covers_is_refused(kind: Any, given: tuple[Any, ...], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Queries about rows near a centre, attacked as those of test_queries.py are."""
+"""Queries about rows near a centre, attacked as those of test_clusters.py are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from queries.test_clusters import (
+from helpers.query_attacks import (
     ARRANGEMENTS,
     COLUMNS,
     STRANGE,
@@ -21,11 +19,14 @@ from queries.test_clusters import (
     telling_rows,
     totals,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privclust.domains.base import to_unit_grid
 from privclust.kernels.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.kernels.projection import gaussian_projection
-from privclust.queries.base import ClusterSums, Contribution
+from privclust.queries.base import Contribution
+from privclust.queries.clusters import ClusterSums
 from privclust.queries.nearby import NearbySums
 
 REACH = 0.3
@@ -91,7 +92,7 @@ def test_a_row_just_within_reach_is_counted_and_nearly_reaches_the_bound(n_colum
     row[0, 0] = REACH - 1 / GRID
     moved = totals(example, row)
     squares = sum(move * move for move in moved)
-    assert (1 - 1e-6) * query.bounds.l2_squared <= squares <= query.bounds.l2_squared
+    assert (1 - 1e-6) * query.sensitivity.l2_squared <= squares <= query.sensitivity.l2_squared
     row[0, 0] = REACH + 2 / GRID
     assert totals(example, row) == [0] * (n_columns + 1)
 
@@ -136,9 +137,9 @@ def test_the_declared_bounds_are_those_of_cluster_sums() -> None:
     for weight in (2**-10, 0.37, 16.0):
         query = nearby(np.zeros((2, 5)), weight=weight)
         count = int(weight * UNIT)
-        assert query.bounds == query.sums.bounds
-        assert query.bounds.l2_squared == UNIT**2 + count**2
-        assert (query.size, query.bounds.changed, query.bounds.monotone) == (12, 6, False)
+        assert query.sensitivity == query.sums.sensitivity
+        assert query.sensitivity.l2_squared == UNIT**2 + count**2
+        assert (query.size, query.sensitivity.l0, query.sensitivity.monotone) == (12, 6, False)
 
 
 def test_rows_on_the_grid_come_back_as_their_residuals() -> None:

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from queries.test_clusters import (
-    STRANGE,
+from helpers.profile_table import CENTERS, COLUMNS, DOMAIN, NUMBERS, table
+from helpers.query_attacks import (
     assert_one_row_moves_no_more_than_declared,
-    mirrored_points,
     telling_rows,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn, DateColumn, NumberColumn
+from privclust.domains.mixed import CategoryColumn
 from privclust.domains.profiled import Profiled
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray
@@ -32,37 +31,11 @@ from privclust.queries.profiles import (
 )
 from privclust.sources._reading import on_grid
 
-COLUMNS = (
-    NumberColumn("age", 0, 120),
-    CategoryColumn("ward", ("A", "B", "other")),
-    NumberColumn("income", 1, 1e6, transform="log"),
-    DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
-)
-DOMAIN = Profiled(Box([-1, -1, -1], [1, 1, 1]), ("x", "y", "z"), COLUMNS)
-CENTERS = mirrored_points(3, 3, seed=2)
 QUERIES: list[Query] = [
     ProfileTallies(CENTERS, DOMAIN.n_places),
     ProfileSums(CENTERS, len(COLUMNS), DOMAIN.n_numbers),
 ]
 every_query = pytest.mark.parametrize("query", QUERIES, ids=lambda query: type(query).__name__)
-WARDS = ["A", "B", "other", "C", "", None]
-DAYS = [date(2020, 1, 1), date(1850, 5, 5), date(2024, 12, 31), date(2023, 2, 28), None]
-NUMBERS = [*STRANGE, 12.0, 11.999999999999998, 120.0, 1e3, 1e6, 37.5]
-
-
-def table(points: FloatArray, first: int = 0) -> Any:
-    """Points to cluster, beside cells of all kinds; missing and strange ones are among them."""
-    n = len(points)
-    place = np.arange(first, first + n)
-    return pa.table(
-        {
-            **{name: points[:, i] for i, name in enumerate("xyz")},
-            "age": np.array(NUMBERS)[place % len(NUMBERS)],
-            "ward": pa.array([WARDS[i % len(WARDS)] for i in place], pa.string()),
-            "income": np.array(NUMBERS)[(3 * place + 1) % len(NUMBERS)],
-            "visit": pa.array([DAYS[i % len(DAYS)] for i in place], pa.date32()),
-        }
-    )
 
 
 def rows_of(cells: Any) -> FloatArray:
@@ -130,7 +103,7 @@ def test_notes_of_any_size_are_bounded_by_the_query_itself(noted: list[int]) -> 
     rows = np.array([noted], dtype=np.float64)
     rows[:, :3] = 0.0
     for query in QUERIES:
-        found, bounds = query.contribute(rows), query.bounds
+        found, bounds = query.contribute(rows), query.sensitivity
         values = [int(value) for value in found.values.ravel()]
         assert sum(value * value for value in values) <= bounds.l2_squared
         assert max(map(abs, values)) <= bounds.linf
@@ -143,14 +116,14 @@ def test_notes_of_any_size_are_bounded_by_the_query_itself(noted: list[int]) -> 
 def test_declared_bounds_are_the_proved_ones_and_are_reached(columns: int) -> None:
     tallies = ProfileTallies(np.zeros((2, 1)), (3,) * columns)
     sums = ProfileSums(np.zeros((2, 1)), 0, columns)
-    assert tallies.bounds.l2_squared == columns * UNIT**2
-    assert (tallies.bounds.changed, tallies.bounds.monotone) == (columns, True)
-    assert sums.bounds.l2_squared == UNIT**2 + count_units(columns) ** 2
-    assert (sums.bounds.changed, sums.bounds.monotone) == (columns + 1, False)
+    assert tallies.sensitivity.l2_squared == columns * UNIT**2
+    assert (tallies.sensitivity.l0, tallies.sensitivity.monotone) == (columns, True)
+    assert sums.sensitivity.l2_squared == UNIT**2 + count_units(columns) ** 2
+    assert (sums.sensitivity.l0, sums.sensitivity.monotone) == (columns + 1, False)
     loudest = np.hstack([np.zeros((1, 1)), np.full((1, columns), float(GRID))])
     for query in (tallies, sums):
         squares = sum(int(value) ** 2 for value in query.contribute(loudest).values.ravel())
-        assert (1 - 1e-6) * query.bounds.l2_squared <= squares <= query.bounds.l2_squared
+        assert (1 - 1e-6) * query.sensitivity.l2_squared <= squares <= query.sensitivity.l2_squared
 
 
 def test_values_are_worth_one_vote_together() -> None:
@@ -166,7 +139,7 @@ def test_as_many_columns_as_allowed_are_all_added_up() -> None:
     cells = pa.table({"x": [0.5, 0.5], **{name: ["A", "B"] for name in names}})
     wide = ProfileTallies(np.zeros((1, 1)), domain.n_places)
     assert sum(NumpyEngine(cells, domain).aggregate(wide)) == 2 * COLUMNS_MAX * UNIT
-    assert query.bounds.l2_squared < 2**62
+    assert query.sensitivity.l2_squared < 2**62
 
 
 @pytest.mark.attack

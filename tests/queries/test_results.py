@@ -10,14 +10,8 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.kernels.projection import Projection, gaussian_projection
 from privclust.privacy.fingerprint import digest
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 
 
 def points(n_points: int, n_columns: int, seed: int, size: float = 1.0) -> FloatArray:
@@ -283,7 +277,7 @@ def test_each_centre_needs_its_origin() -> None:
 
 @pytest.mark.parametrize("candidates", [np.array([0.1, 0.2]), np.empty((0, 2))])
 def test_candidates_are_a_table_with_rows(candidates: FloatArray) -> None:
-    with pytest.raises(ValueError, match="a table of at least one finite point"):
+    with pytest.raises(ValueError, match="at least one finite point"):
         NearestVotes(candidates)
 
 

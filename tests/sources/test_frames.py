@@ -12,7 +12,7 @@ import pytest
 
 from privclust.domains.base import Ball, Box
 from privclust.engines.memory import NumpyEngine
-from privclust.queries.base import ClusterSums
+from privclust.queries.clusters import ClusterSums
 from privclust.sources.frames import read_rows, schema_of
 from privclust.sources.schema import Schema
 from privclust.sources.streams import source_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privclust.kernels.distances import Distances
+from privclust.algorithms._distances import Distances
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 

@@ -7,7 +7,7 @@ import numpy as np
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
-from privclust.queries.cubes import CHOICES_MAX, SetSavings, SwapSavings
+from privclust.queries.swaps import CHOICES_MAX, SetSavings, SwapSavings
 
 
 def local_search(

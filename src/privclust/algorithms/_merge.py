@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from privclust.algorithms._background import background
-from privclust.kernels.distances import Distances
+from privclust.algorithms._distances import Distances
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models._weighted_kmeans import weighted_kmeans

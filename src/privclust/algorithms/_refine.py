@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._distances import Distances, edges_around
 from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh_means
 from privclust.algorithms._split import SMALLEST, into_ball
-from privclust.kernels.distances import Distances, edges_around
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
-from privclust.queries.base import ClusterMoments, ClusterSums, DistanceHistogram
+from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram
 
 WEIGHT = 0.35
 SPREAD = 0.15

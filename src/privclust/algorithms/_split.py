@@ -15,7 +15,7 @@ from privclust.algorithms._shrinkage import weigh_means
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
-from privclust.queries.base import ClusterMoments
+from privclust.queries.clusters import ClusterMoments
 
 WEIGHT = 0.6
 SPREAD = 0.4

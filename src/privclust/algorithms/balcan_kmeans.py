@@ -25,8 +25,8 @@ from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan, numbered
-from privclust.queries.base import ClusterSums
-from privclust.queries.cubes import CHOICES_MAX, SetSavings
+from privclust.queries.clusters import ClusterSums
+from privclust.queries.swaps import CHOICES_MAX, SetSavings
 
 PARTITIONS = 3
 DEPTH_MAX = 10

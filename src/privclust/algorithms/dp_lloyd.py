@@ -19,7 +19,7 @@ from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget, mu_of
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan, numbered
-from privclust.queries.base import ClusterSums
+from privclust.queries.clusters import ClusterSums
 
 ROUNDS_MIN, ROUNDS_MAX = 2, 7
 RHO = 0.225
@@ -156,6 +156,6 @@ def _pure_split(n_columns: int) -> float:
 
 def _round_slots(rounds: int, left: float, n_columns: int, mechanism: Mechanism) -> list[Slot]:
     return [
-        Slot(name, left / rounds, changed=n_columns + 1, mechanism=mechanism)
+        Slot(name, left / rounds, l0=n_columns + 1, mechanism=mechanism)
         for name in numbered("sums", rounds)
     ]

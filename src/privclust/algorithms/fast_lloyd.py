@@ -24,7 +24,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget, mu_of
 from privclust.privacy.curator import Curator
-from privclust.queries.base import ClusterSums
+from privclust.queries.clusters import ClusterSums
 from privclust.queries.nearby import NearbySums
 
 ALPHA = 0.8

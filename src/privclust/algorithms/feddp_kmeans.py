@@ -25,7 +25,7 @@ from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.queries.base import ClusterSums, NearestVotes
+from privclust.queries.clusters import ClusterSums, NearestVotes
 from privclust.queries.covariance import SecondMoment
 
 SUBSPACE, WEIGHTS, LIFT = "subspace", "weights", "lift"

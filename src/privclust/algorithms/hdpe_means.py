@@ -21,7 +21,7 @@ from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import ClusterSums
+from privclust.queries.clusters import ClusterSums
 
 COMPONENTS = 16
 
@@ -41,7 +41,7 @@ def plan(n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = N
     slots = [
         *count,
         *(Slot(name, share) for name in elections(rounds)),
-        Slot("sums", 2 * share, changed=n_columns + 1),
+        Slot("sums", 2 * share, l0=n_columns + 1),
     ]
     return PEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, slots))
 

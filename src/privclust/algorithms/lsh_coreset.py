@@ -72,7 +72,7 @@ def plan(
     slots = [
         *count,
         *(Slot(name, share * level) for name in numbered("level", DEPTH)),
-        Slot("leaves", share * leaves, changed=n_columns + 1),
+        Slot("leaves", share * leaves, l0=n_columns + 1),
     ]
     return LSHCoresetPlan(n_clusters, n_columns, n_rows, make_plan(budget, slots))
 
@@ -84,7 +84,7 @@ def run(curator: Curator, plan: LSHCoresetPlan, rng: np.random.Generator) -> Clu
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     leaves = grow(curator, normals, n_rows, plan.n_clusters)
     # What levels that were not reached would have cost goes into the leaves.
-    curator.refine([Slot("leaves", curator.left, changed=plan.n_columns + 1)])
+    curator.refine([Slot("leaves", curator.left, l0=plan.n_columns + 1)])
     query = CellSums(SignCells(normals, leaves), plan.n_columns, WEIGHT)
     sums, counts = query.split(curator.measure("leaves", query).values)
     # A leaf can have next to no rows; its noisy count must not turn or blow up its mean.

@@ -20,7 +20,8 @@ from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan
-from privclust.queries.base import Count, NearestVotes
+from privclust.queries.base import Count
+from privclust.queries.clusters import NearestVotes
 
 COUNT_SHARE = 0.005
 ROUNDS_MAX = 64

@@ -47,7 +47,7 @@ from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.queries.base import NearestVotes
+from privclust.queries.clusters import NearestVotes
 
 MANY_COLUMNS = 32
 """Beyond this many columns clusters are found in a projection."""

@@ -78,11 +78,11 @@ def plan(centers: FloatArray, domain: Profiled, budget: Budget) -> ProfilePlan:
     """Share a budget among the questions of a profile: one part per tally, and one per sum."""
     tallied, summed = len(domain.columns), domain.n_numbers
     tallies = ProfileTallies(centers, domain.n_places)
-    slots = [Slot(TALLIES, tallied / (tallied + summed), changed=tallied)]
+    slots = [Slot(TALLIES, tallied / (tallied + summed), l0=tallied)]
     sums = None
     if summed:
         sums = ProfileSums(centers, tallied, summed)
-        slots.append(Slot(SUMS, summed / (tallied + summed), changed=summed + 1))
+        slots.append(Slot(SUMS, summed / (tallied + summed), l0=summed + 1))
     return ProfilePlan(tallies, sums, make_plan(budget, slots))
 
 

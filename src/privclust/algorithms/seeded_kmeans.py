@@ -38,7 +38,7 @@ from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.queries.base import NearestVotes
+from privclust.queries.clusters import NearestVotes
 
 CELL_SHARE = (0.05, 0.15)
 """Of the budget, for the start's cells and for those they are split into."""

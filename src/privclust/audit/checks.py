@@ -158,7 +158,7 @@ def _faults(query: Query, rows: FloatArray) -> list[str]:
 
 
 def _least_scale(question: Question, charge: Spend) -> float:
-    bounds = question.bounds
+    bounds = question.sensitivity
     if question.mechanism == "gaussian":
         return math.sqrt(bounds.l2_squared * QUANTA / charge.quanta)
     if question.mechanism == "laplace":

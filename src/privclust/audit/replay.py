@@ -18,7 +18,7 @@ from privclust.engines.base import Engine
 from privclust.kernels.grid import IntArray
 from privclust.privacy.fingerprint import digest
 from privclust.privacy.noise import NoiseSource
-from privclust.queries.base import Bounds, Query
+from privclust.queries.base import Query, Sensitivity
 from privclust.testing import noise_from
 
 
@@ -28,16 +28,16 @@ class Question:
 
     query: Query
     digest: str
-    bounds: Bounds
+    sensitivity: Sensitivity
     exact: tuple[int, ...]
     mechanism: str
     scale: float
 
     def same_as(self, other: Question) -> bool:
         """Tell whether all that may be public is equal."""
-        return (self.digest, self.bounds, len(self.exact), self.mechanism, self.scale) == (
+        return (self.digest, self.sensitivity, len(self.exact), self.mechanism, self.scale) == (
             other.digest,
-            other.bounds,
+            other.sensitivity,
             len(other.exact),
             other.mechanism,
             other.scale,
@@ -47,10 +47,10 @@ class Question:
         """Tell whether the exact answers differ by no more than one row may contribute."""
         moved = [abs(a - b) for a, b in zip(self.exact, other.exact, strict=True)]
         return (
-            sum(moved) <= self.bounds.l1
-            and sum(m * m for m in moved) <= self.bounds.l2_squared
-            and max(moved) <= self.bounds.linf
-            and sum(m > 0 for m in moved) <= self.bounds.changed
+            sum(moved) <= self.sensitivity.l1
+            and sum(m * m for m in moved) <= self.sensitivity.l2_squared
+            and max(moved) <= self.sensitivity.linf
+            and sum(m > 0 for m in moved) <= self.sensitivity.l0
         )
 
     def directions(self, other: Question) -> set[int]:
@@ -140,7 +140,7 @@ class Transcript:
             raise AssertionError("noise was drawn without a question to the engine")
         query, exact = self._asked
         self._asked = None
-        bounds = self.unit.bounds(query)
+        bounds = self.unit.sensitivity(query)
         self.questions.append(Question(query, digest(query), bounds, exact, mechanism, scale))
         left = self._replay[len(self.answers) :]
         answer = left[0] if left else draw()
@@ -205,7 +205,7 @@ def replay_on_neighbour(
             findings.append(f"question {number} differs between neighbouring tables")
         elif not a.within_bounds(b):
             findings.append(f"question {number} moved by more than it declared")
-        if a.bounds.monotone and len(a.exact) == len(b.exact):
+        if a.sensitivity.monotone and len(a.exact) == len(b.exact):
             went |= a.directions(b)
             if len(went) > 1:
                 findings.append(f"question {number} is declared monotone, and a row took from it")

@@ -35,7 +35,7 @@ class Engine(Protocol):
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all units contribute to the query, as Python integers.
 
-        No unit contributes more than ``unit.bounds(query)``.
+        No unit contributes more than ``unit.sensitivity(query)``.
         """
 
     def expect_sample(self, key: bytes) -> None:
@@ -165,14 +165,14 @@ def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
 
     What is checked is what is added up: no number is converted in between.
     """
-    bounds, blocks, values = query.bounds, contribution.blocks, contribution.values
+    bounds, blocks, values = query.sensitivity, contribution.blocks, contribution.values
     _check_form(query.size, blocks, values)
     n_blocks = query.size // values.shape[2]
     sizes = np.abs(values)
     kept: NDArray[np.bool_] = sizes.max(axis=(1, 2), initial=0) <= min(bounds.linf, 2**31)
     kept &= sizes.sum(axis=(1, 2)) <= bounds.l1
     kept &= _squares_within(sizes, bounds.l2_squared)
-    kept &= np.count_nonzero(values, axis=(1, 2)) <= bounds.changed
+    kept &= np.count_nonzero(values, axis=(1, 2)) <= bounds.l0
     kept &= ((blocks >= 0) & (blocks < n_blocks)).all(axis=1)
     if bounds.monotone:
         kept &= values.min(axis=(1, 2), initial=0) >= 0

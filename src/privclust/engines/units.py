@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privclust.engines.base import bounded_sum, kept_rows
 from privclust.kernels.grid import FloatArray, IntArray
-from privclust.queries.base import Bounds, Query
+from privclust.queries.base import Query, Sensitivity
 from privclust.queries.unit import ROW, UNIT_ROWS_MAX, Unit
 
 GridRows = NDArray[np.int32] | NDArray[np.float64]
@@ -73,7 +73,7 @@ def parcel_sum(query: Query, unit: Unit, parcel: Parcel) -> IntArray:
     if parcel.starts is None:
         return bounded_sum(query, query.contribute(parcel.rows.astype(np.float64, copy=False)))
     blocks, values, of_unit = _sums_of_units(query, parcel)
-    clipped = _clipped(values, of_unit, unit.bounds(query))
+    clipped = _clipped(values, of_unit, unit.sensitivity(query))
     total = np.zeros((query.size // values.shape[1], values.shape[1]), dtype=np.int64)
     np.add.at(total, blocks, clipped)
     return total.ravel()
@@ -90,12 +90,12 @@ def clipped_whole(query: Query, unit: Unit, sums: list[int]) -> list[int]:
     """
     whole = np.clip(np.array(sums, dtype=object), -_CLAMP, _CLAMP).astype(np.int64)
     one = np.zeros(1, dtype=np.int64)
-    return _clipped(whole[None, :], one, unit.bounds(query))[0].tolist()  # type: ignore[no-any-return]
+    return _clipped(whole[None, :], one, unit.sensitivity(query))[0].tolist()  # type: ignore[no-any-return]
 
 
 def rows_at_once(query: Query) -> int:
     """Return how many rows may add up at once, by what each may change."""
-    return max(1, _CELLS_AT_ONCE // query.bounds.changed)
+    return max(1, _CELLS_AT_ONCE // query.sensitivity.l0)
 
 
 def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, IntArray]:
@@ -129,7 +129,7 @@ def _width(query: Query, parcel: Parcel) -> int:
     return int(query.contribute(parcel.rows[:1].astype(np.float64)).values.shape[2])
 
 
-def _clipped(values: IntArray, of_unit: IntArray, bounds: Bounds) -> IntArray:
+def _clipped(values: IntArray, of_unit: IntArray, bounds: Sensitivity) -> IntArray:
     """Shrink each unit's vector until it keeps the bounds; one that still does not becomes 0."""
     if len(values) == 0:
         return values

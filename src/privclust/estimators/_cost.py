@@ -36,7 +36,7 @@ from privclust.engines.federated.wire import MESSAGE_MAX
 from privclust.errors import CostError
 from privclust.estimators._limits import GIB, MEMORY_VARIABLE, MINUTES_VARIABLE, current_limits
 from privclust.models.formatting import spoken, spoken_memory
-from privclust.queries.cubes import CHOICES_MAX
+from privclust.queries.swaps import CHOICES_MAX
 from privclust.queries.unit import Unit
 
 NOISE_SECONDS = 20e-6
@@ -103,7 +103,7 @@ def cost_of(plan: Any) -> Cost:
     >>> cost_of(private_kmeans.plan(10**5, 2, Budget(1.0, 1e-6))).seconds > 3600
     True
     """
-    return _total([Measured(slot.changed, 1.0, slot.changed) for slot in plan.spending.slots])
+    return _total([Measured(slot.l0, 1.0, slot.l0) for slot in plan.spending.slots])
 
 
 def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) -> None:
@@ -112,10 +112,10 @@ def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) 
     With a `unit`, no result may have more numbers than its noise was proved for; with one of a
     federation, no more than a client answers with, and no query may be longer than a client reads.
     """
-    if unit is not None and 0 < unit.changed < cost.largest:
+    if unit is not None and 0 < unit.l0 < cost.largest:
         raise CostError(
             f"{subject} measures up to {_count(cost.largest)} numbers at once, and with a unit "
-            f"other than single rows at most {unit.changed:,} are allowed. Ask for fewer clusters "
+            f"other than single rows at most {unit.l0:,} are allowed. Ask for fewer clusters "
             "or columns. Nothing was read or spent."
         )
     if unit is not None and unit.silos:

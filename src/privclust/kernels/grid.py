@@ -20,7 +20,7 @@ GRID = 2**25
 """Grid units of the unit ball's radius, for rows and candidates."""
 
 UNIT = 2**26
-"""Units of one vote, or of one radius, in an answer."""
+"""Units of one vote, or of one radius, in a result."""
 
 _MARGIN = 1 - 2.0**-40
 

@@ -29,7 +29,7 @@ from privclust.kernels.grid import FloatArray, to_grid
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.formatting import spoken, spoken_memory
 from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
-from privclust.queries.base import ClusterMoments
+from privclust.queries.clusters import ClusterMoments
 from privclust.tracebacks import clears_frames
 
 FOUND = 1.5

@@ -14,7 +14,7 @@ from privclust.estimators._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECO
 from privclust.models.formatting import spoken_memory, two_digits
 from privclust.planning.forecast import Forecast
 from privclust.privacy.accounting import Budget
-from privclust.queries.base import ClusterMoments
+from privclust.queries.clusters import ClusterMoments
 
 Kind = Literal["files", "frame"]
 """Parquet files that workers read themselves, or a DataFrame."""

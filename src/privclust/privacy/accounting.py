@@ -237,14 +237,14 @@ def epsilon_of_spend(spend: Spend, delta: float) -> float:
     return min(gaussian, spend.epsilon)
 
 
-def gaussian_spend(quanta: int, changed: int) -> Spend:
+def gaussian_spend(quanta: int, l0: int) -> Spend:
     """Price a discrete-Gaussian release of mu² = `quanta` and its lemma slack.
 
     Parameters
     ----------
     quanta : int
         (sensitivity / sigma)² in units of 2^-50.
-    changed : int
+    l0 : int
         Coordinates of the answer that one unit can change.
 
     Notes
@@ -255,8 +255,8 @@ def gaussian_spend(quanta: int, changed: int) -> Spend:
     """
     mu2 = quanta / QUANTA
     variance = UNIT**2 / mu2 if mu2 else math.inf
-    slack = 1.01 * changed * (1 + (12 + math.sqrt(mu2)) ** 2) / (24 * variance)
-    return Spend(quanta, slack, 2 * changed * math.exp(-72), None)
+    slack = 1.01 * l0 * (1 + (12 + math.sqrt(mu2)) ** 2) / (24 * variance)
+    return Spend(quanta, slack, 2 * l0 * math.exp(-72), None)
 
 
 def pure_spend(pure: int) -> Spend:

@@ -26,7 +26,7 @@ from privclust.privacy.noise import NoiseSource, NoNoise, OpenDPNoise, noise_sou
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
 from privclust.privacy.progress import Step, tell
 from privclust.privacy.release import Release
-from privclust.queries.base import Bounds, Query
+from privclust.queries.base import Query, Sensitivity
 
 _CLAMP = 2**62
 _ROUND_UP = 1 + 2.0**-50
@@ -113,7 +113,7 @@ class Curator:
         if ledger is None:
             ledger = Ledger.in_memory()
             ledger.add(label, plan.budget.epsilon, plan.budget.delta)
-        plan = make_plan(plan.budget, _widened(plan.slots, engine)) if engine.unit.changed else plan
+        plan = make_plan(plan.budget, _widened(plan.slots, engine)) if engine.unit.l0 else plan
         if resume is None:
             run = ledger.reserve(label, plan.reserve, facts or {})
         else:
@@ -218,19 +218,19 @@ class Curator:
         if slot.mechanism not in mechanisms:
             raise ValueError(f"slot {name!r} is planned as {slot.mechanism!r}, not {mechanisms}.")
         bounds = self._bounds(query)
-        if bounds.changed > slot.changed or bounds.l2_squared < UNIT**2:
+        if bounds.l0 > slot.l0 or bounds.l2_squared < UNIT**2:
             raise ValueError(
-                f"the query for slot {name!r} can change {bounds.changed} coordinates, the "
-                f"plan allows {slot.changed}; its l2 bound must be at least one vote."
+                f"the query for slot {name!r} can change {bounds.l0} coordinates, the "
+                f"plan allows {slot.l0}; its l2 bound must be at least one vote."
             )
         # A rehearsal on a made-up row: what is wrong with a query shows here, in its own words,
         # and not only if there are rows to trip over.
         query.contribute(np.zeros((1, self._engine.n_columns)))
         return slot
 
-    def _bounds(self, query: Query) -> Bounds:
+    def _bounds(self, query: Query) -> Sensitivity:
         """Return the most that one unit can add to the answer, which the engine sees to."""
-        return self._engine.unit.bounds(query)
+        return self._engine.unit.sensitivity(query)
 
     def _store(self, slot: str, scale: float, noisy: IntArray) -> Answer:
         answer = Answer(tuple(noisy.tolist()), scale, self._noise.name)
@@ -297,10 +297,10 @@ def _stored_answer(
 
 def _widened(slots: Iterable[Slot], engine: Engine) -> list[Slot]:
     """Return slots that allow for a unit of many rows, which may change every coordinate."""
-    return [replace(slot, changed=max(slot.changed, engine.unit.changed)) for slot in slots]
+    return [replace(slot, l0=max(slot.l0, engine.unit.l0)) for slot in slots]
 
 
-def _sigma(bounds: Bounds, charge: Spend) -> float:
+def _sigma(bounds: Sensitivity, charge: Spend) -> float:
     return _round_up(math.sqrt(bounds.l2_squared * QUANTA / charge.quanta))
 
 

@@ -1,4 +1,4 @@
-"""How a question is recognised when it is asked again."""
+"""How a query is recognised when it is measured again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from privclust.domains.base import Domain
 from privclust.queries.base import Query
+from privclust.queries.registry import registered_name
 
 
 def written_out(value: Query | Domain) -> bytes:
@@ -32,7 +33,7 @@ def _parts(value: object) -> list[bytes]:
     if isinstance(value, np.ndarray):
         return [f"{value.dtype.str}{value.shape}".encode(), np.ascontiguousarray(value).tobytes()]
     if hasattr(value, "__dataclass_fields__"):
-        parts = [type(value).__name__.encode()]
+        parts = [(registered_name(type(value)) or type(value).__name__).encode()]
         for item in fields(value):  # type: ignore[arg-type]
             parts += [f"/{item.name}=".encode(), *_parts(getattr(value, item.name))]
         return parts

@@ -32,7 +32,7 @@ class Slot:
         Unique within the plan; ledgers file the answer under it.
     share : float
         Part of the fit's mu² (of its epsilon, when the promise is pure) spent here.
-    changed : int
+    l0 : int
         Upper bound on the coordinates of the answer that one unit can change.
     mechanism : {"gaussian", "laplace", "select"}
         Discrete Gaussian, discrete Laplace, or permute-and-flip selection.
@@ -40,14 +40,14 @@ class Slot:
 
     name: str
     share: float
-    changed: int = 1
+    l0: int = 1
     mechanism: Mechanism = "gaussian"
 
     def __post_init__(self) -> None:
-        if not (0 < self.share <= 1 + 1e-9 and self.changed >= 1):
+        if not (0 < self.share <= 1 + 1e-9 and self.l0 >= 1):
             raise ValueError(
                 f"slot {self.name!r} needs a share above 0 and at most 1 and at least one changed "
-                f"coordinate, got share={self.share!r} and changed={self.changed!r}."
+                f"coordinate, got share={self.share!r} and l0={self.l0!r}."
             )
 
 
@@ -155,7 +155,7 @@ def _price(slot: Slot, budget: Budget, quanta: int) -> Spend:
     if budget.delta == 0:
         return pure_spend(granted)
     if slot.mechanism == "gaussian":
-        return gaussian_spend(granted, slot.changed)
+        return gaussian_spend(granted, slot.l0)
     return pure_spend(pure_epsilon_of(granted))
 
 
@@ -172,7 +172,7 @@ def _reserve(slots: tuple[Slot, ...], budget: Budget, quanta: int) -> Spend:
     if total.pure is not None:
         pure = total.pure + SLOTS_MAX
         return Spend(max(total.quanta, pure_spend(pure).quanta), pure=pure)
-    widest = max(slot.changed for slot in slots if slot.mechanism == "gaussian")
+    widest = max(slot.l0 for slot in slots if slot.mechanism == "gaussian")
     whole = gaussian_spend(total.quanta + SLOTS_MAX, widest)
     return replace(whole, tail=SLOTS_MAX * whole.tail)
 

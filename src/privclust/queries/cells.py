@@ -1,7 +1,7 @@
-"""Questions about cells of space: how many rows lie in each of a list of cells, and their sums.
+"""Queries about cells of space: how many rows lie in each of a list of cells, and their sums.
 
 A partition is public and says of each grid row in which of its listed cells it lies, at most one;
-the questions are the same whatever the cells look like. Rows outside all of them add nothing.
+the queries are the same whatever the cells look like. Rows outside all of them add nothing.
 Proofs: docs/proofs/sensitivity.md.
 """
 
@@ -16,7 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from privclust.kernels.grid import GRID, UNIT, FloatArray, IntArray, clip_to_ball, to_grid
-from privclust.queries.base import ONE_HOT, Bounds, Contribution
+from privclust.queries.base import ONE_HOT, Contribution, Sensitivity
+from privclust.queries.registry import register
 
 NOWHERE = -1
 """The cell of a row that lies in none of the listed ones."""
@@ -35,6 +36,7 @@ class Partition(Protocol):
         """Return, for each grid row alone, the index of its cell, or `NOWHERE`."""
 
 
+@register("SignCells")
 @dataclass(frozen=True, eq=False)
 class SignCells:
     """Cells that planes through the origin cut out, named by the sides a row lies on.
@@ -100,6 +102,7 @@ class SignCells:
         return order, first[order], last[order]
 
 
+@register("CellCounts")
 @dataclass(frozen=True, eq=False)
 class CellCounts:
     """Each row votes for the listed cell it lies in.
@@ -118,7 +121,7 @@ class CellCounts:
     """
 
     cells: Partition
-    bounds = ONE_HOT
+    sensitivity = ONE_HOT
 
     @property
     def size(self) -> int:
@@ -132,6 +135,7 @@ class CellCounts:
         return Contribution(np.maximum(cell, 0)[:, None], votes[:, None, None])
 
 
+@register("CellSums")
 @dataclass(frozen=True, eq=False)
 class CellSums:
     """Each row adds itself and a count to the listed cell it lies in, as one joint query.
@@ -173,13 +177,13 @@ class CellSums:
         return len(self.cells) * (self.n_columns + 1)
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """A row of at most one radius, and a count, in one cell."""
-        return Bounds(
+        return Sensitivity(
             l1=math.isqrt(self.n_columns * UNIT**2) + 1 + self._count,
             l2_squared=UNIT**2 + self._count**2,
             linf=max(UNIT, self._count),
-            changed=self.n_columns + 1,
+            l0=self.n_columns + 1,
             monotone=False,
         )
 
@@ -197,7 +201,7 @@ class CellSums:
         return Contribution(np.maximum(cell, 0)[:, None], values)
 
     def split(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Turn an answer in votes into sums of the unit ball and counts of rows."""
+        """Turn a result in votes into sums of the unit ball and counts of rows."""
         table = values.reshape(len(self.cells), -1)
         return table[:, :-1], table[:, -1] * (UNIT / self._count)
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privclust.kernels.grid import GRID, UNIT, FloatArray
-from privclust.queries.base import Bounds, Contribution
+from privclust.queries.base import Contribution, Sensitivity
+from privclust.queries.registry import register
 
 
+@register("ColumnHistograms")
 @dataclass(frozen=True, eq=False)
 class ColumnHistograms:
     """Each row votes in every column, for the bin in which it lies there.
@@ -54,14 +56,14 @@ class ColumnHistograms:
         return self.reach.size * self.bins
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """One vote in each column."""
         columns = self.reach.size
-        return Bounds(
+        return Sensitivity(
             l1=columns * UNIT,
             l2_squared=columns * UNIT**2,
             linf=UNIT,
-            changed=columns,
+            l0=columns,
             monotone=True,
         )
 
@@ -75,7 +77,7 @@ class ColumnHistograms:
         return Contribution(blocks, votes)
 
     def split(self, values: FloatArray) -> FloatArray:
-        """Turn an answer in votes into counts: a line for each column."""
+        """Turn a result in votes into counts: a line for each column."""
         return values.reshape(self.reach.size, self.bins)
 
     def middles(self) -> FloatArray:

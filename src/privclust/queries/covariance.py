@@ -1,4 +1,4 @@
-"""How rows spread in all directions at once: the question behind a private subspace.
+"""How rows spread in all directions at once: the query behind a private subspace.
 
 The same protocol as in `privclust.queries.base`. Proof: docs/proofs/sensitivity.md, section 10.
 """
@@ -11,13 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from privclust.kernels.grid import GRID, UNIT, FloatArray
-from privclust.queries.base import Bounds, Contribution
+from privclust.queries.base import Contribution, Sensitivity
+from privclust.queries.registry import register
 
 _MARGIN = 1 - 2.0**-40
 _SCALE = _MARGIN * UNIT / GRID**2
 _ROOT = math.sqrt(2.0)
 
 
+@register("SecondMoment")
 @dataclass(frozen=True, eq=False)
 class SecondMoment:
     """Each row adds the products of its columns, two by two.
@@ -51,13 +53,13 @@ class SecondMoment:
         return self.n_columns * (self.n_columns + 1) // 2
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """A vector of at most one squared radius."""
-        return Bounds(
+        return Sensitivity(
             l1=math.isqrt(self.size * UNIT**2) + 1,
             l2_squared=UNIT**2,
             linf=UNIT,
-            changed=self.size,
+            l0=self.size,
             monotone=False,
         )
 
@@ -75,7 +77,7 @@ class SecondMoment:
         return Contribution(np.zeros((len(rows), 1), dtype=np.int64), values)
 
     def matrix(self, values: FloatArray) -> FloatArray:
-        """Turn an answer in votes into the symmetric matrix of summed products."""
+        """Turn a result in votes into the symmetric matrix of summed products."""
         upper = np.zeros((self.n_columns, self.n_columns))
         upper[np.triu_indices(self.n_columns)] = values
         off = np.triu(upper, 1) / _ROOT

@@ -11,9 +11,12 @@ import numpy as np
 
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.kernels.nearest import squared_distances
-from privclust.queries.base import Bounds, ClusterSums, Contribution
+from privclust.queries.base import Contribution, Sensitivity
+from privclust.queries.clusters import ClusterSums
+from privclust.queries.registry import register
 
 
+@register("NearbySums")
 @dataclass(frozen=True, eq=False)
 class NearbySums:
     """Rows within one radius of their nearest centre add to sums and counts, farther ones do not.
@@ -49,9 +52,9 @@ class NearbySums:
         return self.sums.size
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """A residual of at most one radius, and a count, in one cluster."""
-        return self.sums.bounds
+        return self.sums.sensitivity
 
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return each row's residual and count, or zeros."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Attendance:
-    """How many clients answered one question, of how many that were asked."""
+    """How many clients responded to one query, of how many that were asked."""
 
     answered: int
     asked: int

@@ -1,4 +1,4 @@
-"""Questions about other columns of each cluster's rows: sums of numbers, and tallies.
+"""Queries about other columns of each cluster's rows: sums of numbers, and tallies.
 
 The same protocol as in `privclust.queries.base`, for the rows of
 `privclust.domains.profiled.Profiled`. Proof: docs/proofs/sensitivity.md, section 12.
@@ -11,14 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.kernels.grid import GRID, UNIT, FloatArray, IntArray, to_grid
+from privclust.kernels.grid import GRID, UNIT, FloatArray, IntArray
 from privclust.kernels.nearest import nearest
-from privclust.queries.base import Bounds, Contribution
+from privclust.queries.base import Contribution, Sensitivity, frozen_points
+from privclust.queries.registry import register
 
 COLUMNS_MAX = 256
 """A row's squares then add up exactly in an engine, and to the root of so many votes at most."""
 
 
+@register("ProfileSums")
 @dataclass(frozen=True, eq=False)
 class ProfileSums:
     """Each row adds its values and a count to its cluster, as one joint query.
@@ -48,7 +50,7 @@ class ProfileSums:
     n_values: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centers", _on_grid(self.centers))
+        object.__setattr__(self, "centers", frozen_points(self.centers))
         if not 1 <= self.n_values <= COLUMNS_MAX or self.skipped < 0:
             raise ValueError(
                 f"a profile sums 1 to {COLUMNS_MAX} values, got {self.n_values!r}. Profile fewer "
@@ -61,14 +63,14 @@ class ProfileSums:
         return len(self.centers) * (self.n_values + 1)
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """Values of one vote together, and a count, in one cluster."""
         value, count = value_units(self.n_values), count_units(self.n_values)
-        return Bounds(
+        return Sensitivity(
             l1=self.n_values * value + count,
             l2_squared=UNIT**2 + count**2,
             linf=max(value, count),
-            changed=self.n_values + 1,
+            l0=self.n_values + 1,
             monotone=False,
         )
 
@@ -84,10 +86,11 @@ class ProfileSums:
         return Contribution(cluster[:, None], values)
 
     def split(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Turn an answer in votes into sums, in half widths of the bounds, and counts of rows."""
+        """Turn a result in votes into sums, in half widths of the bounds, and counts of rows."""
         return split_sums(values, self.n_values)
 
 
+@register("ProfileTallies")
 @dataclass(frozen=True, eq=False)
 class ProfileTallies:
     """Each row votes, in its cluster, for its place in each of several columns.
@@ -110,7 +113,7 @@ class ProfileTallies:
     n_places: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centers", _on_grid(self.centers))
+        object.__setattr__(self, "centers", frozen_points(self.centers))
         if not 1 <= len(self.n_places) <= COLUMNS_MAX or min(self.n_places) < 1:
             raise ValueError(
                 f"a profile tallies 1 to {COLUMNS_MAX} columns of one place or more each, got "
@@ -123,14 +126,14 @@ class ProfileTallies:
         return len(self.centers) * sum(self.n_places)
 
     @property
-    def bounds(self) -> Bounds:
+    def sensitivity(self) -> Sensitivity:
         """One vote in each column."""
         columns = len(self.n_places)
-        return Bounds(
+        return Sensitivity(
             l1=columns * UNIT,
             l2_squared=columns * UNIT**2,
             linf=UNIT,
-            changed=columns,
+            l0=columns,
             monotone=True,
         )
 
@@ -172,11 +175,3 @@ def split_sums(values: FloatArray, n_values: int) -> tuple[FloatArray, FloatArra
     return table[:, :-1] * (UNIT / value_units(n_values)), table[:, -1] * (
         UNIT / count_units(n_values)
     )
-
-
-def _on_grid(centers: FloatArray) -> FloatArray:
-    if np.ndim(centers) != 2 or np.size(centers) == 0 or not np.isfinite(centers).all():
-        raise ValueError("centres must be a table of at least one finite point of the unit ball.")
-    grid = to_grid(centers)
-    grid.setflags(write=False)
-    return grid

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privclust.queries.base import Bounds, Query
+from privclust.queries.base import Query, Sensitivity
 
 UNIT_ROWS_MAX = 1024
 """Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
 COORDINATES_MAX = 2**20
-"""Coordinates of an answer, all of which a unit with many rows may change."""
+"""Coordinates of a result, all of which a unit with many rows may change."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Whose data one promise protects.
+    """Whose data one guarantee protects.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Unit:
 
     @property
     def ledger_name(self) -> str:
-        """What ledgers call it: charges for units of different names add up to no promise.
+        """What ledgers call it: charges for units of different names add up to no guarantee.
 
         Examples
         --------
@@ -87,22 +87,22 @@ class Unit:
         return self.column, 0 if in_one_place else self.silos, self.whole
 
     @property
-    def changed(self) -> int:
-        """Coordinates of an answer that one unit may change, whatever the query; 0 for rows."""
+    def l0(self) -> int:
+        """Coordinates of a result that one unit may change, whatever the query; 0 for rows."""
         return 0 if self.column is None and self.silos < 2 else COORDINATES_MAX
 
-    def bounds(self, query: Query) -> Bounds:
-        """Return the most one unit can add to the answer."""
-        one, times = query.bounds, self.rows * max(1, self.silos)
-        if self.changed == 0:
+    def sensitivity(self, query: Query) -> Sensitivity:
+        """Return the most one unit can add to the result."""
+        one, times = query.sensitivity, self.rows * max(1, self.silos)
+        if self.l0 == 0:
             return one
         # No vector of this length has a longer sum of absolute values.
         l1 = math.isqrt(query.size * one.l2_squared) + 1 if self.whole else one.l1
-        return Bounds(
+        return Sensitivity(
             l1=l1 * times,
             l2_squared=one.l2_squared * times**2,
             linf=one.linf * times,
-            changed=query.size,
+            l0=query.size,
             monotone=one.monotone,
         )
 

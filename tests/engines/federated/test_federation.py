@@ -36,13 +36,14 @@ from hypothesis import strategies as st
 
 from privclust.engines.base import FailedClientError, TooFewClientsError
 from privclust.engines.federated import client
-from privclust.engines.federated._request import NONCE_BYTES, Question
-from privclust.engines.federated.client import FAILED, LARGEST, Client, answer_size
+from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
+from privclust.engines.federated.client import FAILED, LARGEST, Client, response_size
 from privclust.engines.federated.federation import FederatedEngine, Federation, accepted
 from privclust.engines.federated.wire import encode
 from privclust.errors import ColumnError, ParameterError, UnreadableFileError
 from privclust.kernels.grid import UNIT
-from privclust.queries.base import Count, NearestVotes, Query
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import NearestVotes
 from privclust.queries.participation import Attendance
 from privclust.queries.unit import ROW, Unit
 
@@ -107,7 +108,7 @@ def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
         alone = [client_sum(query, part) for part in parts]
         assert found == [sum(values) for values in zip(*alone, strict=True)]
         for values in alone:
-            assert sum(value**2 for value in values) <= CLIENT.bounds(query).l2_squared
+            assert sum(value**2 for value in values) <= CLIENT.sensitivity(query).l2_squared
     counted = in_memory(pooled, unit=Unit("client", 3)).aggregate(Count())
     assert engine.aggregate(Count()) == counted
 
@@ -127,7 +128,7 @@ def test_one_client_more_moves_no_answer_by_more_than_its_bounds() -> None:
     )
     loud = 0.0
     for query in QUERIES:
-        bounds = with_it.unit.bounds(query)
+        bounds = with_it.unit.sensitivity(query)
         pairs = zip(with_it.aggregate(query), without.aggregate(query), strict=True)
         moved = [abs(one - other) for one, other in pairs]
         assert sum(moved) <= bounds.l1
@@ -151,14 +152,14 @@ def test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them()
         for parts in (base, visited)
     ]
     for query in QUERIES:
-        bounds = engines[0].unit.bounds(query)
+        bounds = engines[0].unit.sensitivity(query)
         pairs = zip(engines[0].aggregate(query), engines[1].aggregate(query), strict=True)
         moved = [abs(one - other) for one, other in pairs]
         assert sum(one * one for one in moved) <= bounds.l2_squared
         assert sum(moved) <= bounds.l1
-    assert engines[0].unit.bounds(Count()).l1 == 6 * UNIT
+    assert engines[0].unit.sensitivity(Count()).l1 == 6 * UNIT
     rows = Federation.in_process({"a": base[0], "b": base[1]}, COLUMNS, silos_per_patient=2)
-    assert rows.engine(DOMAIN, ROW).unit.bounds(Count()).l2_squared == 4 * UNIT**2
+    assert rows.engine(DOMAIN, ROW).unit.sensitivity(Count()).l2_squared == 4 * UNIT**2
 
 
 # Samples -----------------------------------------------------------------------------------------
@@ -275,10 +276,10 @@ def test_that_a_client_failed_is_believed_of_this_question_only() -> None:
 
 
 def test_a_client_of_another_version_gives_no_answer() -> None:
-    asked = Question(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+    asked = QueryRequest(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
     held = Client(people(20))
-    assert len(held.answer(encode(asked))) == answer_size(Count())
-    assert held.answer(encode(replace(asked, version="0"))) == b""
+    assert len(held.respond(encode(asked))) == response_size(Count())
+    assert held.respond(encode(replace(asked, version="0"))) == b""
 
 
 def test_a_farewell_that_fails_loses_no_fit() -> None:
@@ -376,7 +377,7 @@ def test_no_bytes_make_the_server_fail_or_count_twice(given: list[tuple[str, byt
     query = NearestVotes(np.eye(3))
     nonces = {name: name.encode() * NONCE_BYTES for name in "ab"}
     honest = nonces["a"] + wrong([UNIT, 0, 2 * UNIT])
-    assert len(honest) == answer_size(query)
+    assert len(honest) == response_size(query)
     lengthened = [(name, nonces.get(name, b"") + (one * 24)[:24]) for name, one in given]
     for mixed in ([*given, ("a", honest)], [("a", honest), *given, *lengthened], lengthened):
         found = accepted(query, ROW, nonces, mixed)

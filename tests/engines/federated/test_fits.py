@@ -91,7 +91,7 @@ def test_rows_without_an_id_are_one_unit_at_each_client() -> None:
         for tables in (nobody, {**nobody, "x": nobody["x"][:0]})
     ]
     three, two = (engine.aggregate(Count())[0] for engine in engines)
-    assert abs(three - two) <= engines[0].unit.bounds(Count()).linf
+    assert abs(three - two) <= engines[0].unit.sensitivity(Count()).linf
     assert three > 2.9 * UNIT
 
 
@@ -226,7 +226,7 @@ def test_question_that_no_client_understands_is_refused_before_the_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = budgeted(tmp_path)
-    monkeypatch.setattr("privclust.engines.federated.federation.understood", lambda message: None)
+    monkeypatch.setattr("privclust.engines.federated.federation.read_request", lambda message: None)
     with pytest.raises(ParameterError, match="every client would refuse"):
         DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(2))
     assert Ledger.open(given["ledger"]).runs("all") == ()

@@ -11,14 +11,14 @@ import pytest
 from helpers.conformance import CANARY, COLUMNS, DOMAIN, people, write_parquet
 from helpers.flower_stand_in import Records, Sent, stand_in
 
-from privclust.engines.federated._request import NONCE_BYTES, Question
-from privclust.engines.federated.client import FAILED, Client, answer_size
+from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
+from privclust.engines.federated.client import FAILED, Client, response_size
 from privclust.engines.federated.flower import ACTION, END, client_app
 from privclust.engines.federated.wire import encode
 from privclust.queries.base import Count
 from privclust.queries.unit import ROW
 
-QUESTION = Question(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 1, Count())
+QUESTION = QueryRequest(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 1, Count())
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +29,14 @@ def flower(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(open_client: Callable[[Any], Client], action: str = ACTION) -> bytes:
     app: Any = client_app(open_client)
     content = encode(QUESTION) if action == ACTION else QUESTION.fit
-    reply = app.handlers[action](Sent(Records({ACTION: {"question": content}})), SimpleNamespace())
-    return reply.content[ACTION]["answer"] if action == ACTION else b""
+    reply = app.handlers[action](Sent(Records({ACTION: {"request": content}})), SimpleNamespace())
+    return reply.content[ACTION]["response"] if action == ACTION else b""
 
 
 def test_a_question_is_answered_and_the_sample_forgotten_at_the_end(tmp_path: Path) -> None:
     table = write_parquet(people(50), tmp_path / "rows.parquet")
     answer = asked(lambda context: Client(table, tmp_path / "kept"))
-    assert len(answer) == answer_size(Count())
+    assert len(answer) == response_size(Count())
     assert list((tmp_path / "kept").glob("*.sample"))
     asked(lambda context: Client(table, tmp_path / "kept"), END)
     assert not list((tmp_path / "kept").glob("*.sample"))

@@ -11,17 +11,18 @@ import pyarrow as pa
 import pytest
 from helpers.conformance import COLUMNS, DOMAIN
 
-from fuzz.hostile import questions
+from fuzz.hostile import requests
 from privclust.domains.sphere import Sphere
 from privclust.engines.federated._rehearsal import made_up_rows, rehearse
-from privclust.engines.federated._request import Question
+from privclust.engines.federated._request import QueryRequest
 from privclust.engines.federated.client import FAILED, Client
 from privclust.engines.federated.wire import decode, encode
 from privclust.kernels.grid import UNIT, FloatArray
-from privclust.queries.base import ONE_HOT, Contribution, Count, NearestVotes, Query
+from privclust.queries.base import ONE_HOT, Contribution, Count, Query
+from privclust.queries.clusters import NearestVotes
 from privclust.queries.unit import ROW
 
-ASKED = Question(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+ASKED = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
 NARROW = encode(replace(ASKED, query=NearestVotes(np.eye(2) / 2)))
 
 
@@ -31,7 +32,7 @@ class Odd:
 
     added: Callable[[FloatArray], Contribution]
     size: int = 1
-    bounds = ONE_HOT
+    sensitivity = ONE_HOT
 
     def contribute(self, rows: FloatArray) -> Contribution:
         return self.added(rows)
@@ -50,8 +51,8 @@ def votes(of_row: Callable[[FloatArray], Any]) -> Query:
 def test_query_for_rows_of_another_width_is_refused_with_and_without_rows(rows: int) -> None:
     table = pa.table({name: np.zeros(rows) for name in COLUMNS})
     for given in (table, lambda: table):
-        assert Client(given).answer(NARROW) == b""
-        assert Client(given).answer(encode(ASKED)) not in (b"", bytes(16) + FAILED)
+        assert Client(given).respond(NARROW) == b""
+        assert Client(given).respond(encode(ASKED)) not in (b"", bytes(16) + FAILED)
 
 
 @pytest.mark.attack
@@ -69,21 +70,21 @@ def test_query_for_rows_of_another_width_is_refused_with_and_without_rows(rows: 
     ],
 )
 def test_query_that_does_not_do_as_it_declares_is_noticed(query: Query) -> None:
-    question = replace(ASKED)
-    object.__setattr__(question, "query", query)
+    request = replace(ASKED)
+    object.__setattr__(request, "query", query)
     with (
         np.errstate(all="raise"),
         pytest.raises((ValueError, ArithmeticError, LookupError, TypeError)),
     ):
-        rehearse(question)
+        rehearse(request)
 
 
-@pytest.mark.parametrize("message", questions())
+@pytest.mark.parametrize("message", requests())
 def test_honest_query_passes_and_rows_are_extreme(message: bytes) -> None:
-    question = decode(message, Question)
-    rehearse(question)
-    rows = made_up_rows(question.domain, question.columns)
-    assert rows.shape == (9, question.domain.center.size)
+    request = decode(message, QueryRequest)
+    rehearse(request)
+    rows = made_up_rows(request.domain, request.columns)
+    assert rows.shape == (9, request.domain.center.size)
     assert np.abs(rows).max() == 2**25
 
 
@@ -95,8 +96,8 @@ def test_vectors_of_another_length_are_not_cut_anew(rows: int) -> None:
     table = pa.table({"v": pa.FixedSizeListArray.from_arrays(flat, 4)})
     asked = replace(ASKED, columns=("v",), domain=Sphere(2, "v"))
     for given in (table, lambda: table):
-        assert Client(given).answer(encode(asked)) == bytes(16) + FAILED
+        assert Client(given).respond(encode(asked)) == bytes(16) + FAILED
         fitting = replace(asked, domain=Sphere(4, "v"))
-        assert Client(given).answer(encode(fitting)) == bytes(16) + (rows * UNIT).to_bytes(
+        assert Client(given).respond(encode(fitting)) == bytes(16) + (rows * UNIT).to_bytes(
             8, "little"
         )

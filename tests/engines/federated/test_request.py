@@ -13,13 +13,14 @@ from privclust.domains.base import Ball, Box
 from privclust.domains.mixed import CategoryColumn, Mixed, NumberColumn
 from privclust.domains.profiled import Profiled
 from privclust.domains.sphere import Sphere
-from privclust.engines.federated._request import SIZE_MAX, Question
-from privclust.queries.base import Count, NearestVotes, Query
+from privclust.engines.federated._request import SIZE_MAX, QueryRequest
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import NearestVotes
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.profiles import ProfileSums, ProfileTallies
 from privclust.queries.unit import ROW, Unit
 
-ASKED = Question(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+ASKED = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
 MIXED = Mixed((NumberColumn("z", 0, 1), CategoryColumn("x", ("A", "B"))))
 NOTED = Profiled(Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B"))))
 

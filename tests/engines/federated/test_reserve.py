@@ -25,7 +25,8 @@ from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import ClusterMoments, Count, NearestVotes, Query
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import ClusterMoments, NearestVotes
 from privclust.sources.schema import Schema
 from privclust.sources.streams import Source
 from privclust.testing import SeededNoise, noise_from

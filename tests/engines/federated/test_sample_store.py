@@ -19,17 +19,18 @@ from privclust.domains.base import Box
 from privclust.domains.mixed import NumberColumn
 from privclust.domains.profiled import Profiled
 from privclust.engines.federated import client
-from privclust.engines.federated._request import NONCE_BYTES, Question
+from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
 from privclust.engines.federated._sample_store import UNUSED_SECONDS
 from privclust.engines.federated.client import FAILED, Client
 from privclust.engines.federated.wire import encode
 from privclust.engines.memory import NumpyEngine
 from privclust.errors import ParameterError
-from privclust.queries.base import Count, NearestVotes
+from privclust.queries.base import Count
+from privclust.queries.clusters import NearestVotes
 from privclust.queries.unit import ROW, Unit
 
 FIT, OTHER_FIT = bytes(16), bytes([1] * 16)
-QUESTION = Question(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, TELLING[0])
+QUESTION = QueryRequest(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, TELLING[0])
 OTHER = encode(replace(QUESTION, fit=OTHER_FIT))
 ASKED = encode(QUESTION)
 
@@ -66,11 +67,11 @@ def test_a_sample_outlives_its_process_and_not_its_fit(
 ) -> None:
     asked = encode(replace(QUESTION, unit=UNITS[unit]))
     everybody = encode(replace(QUESTION, unit=UNITS[unit], halvings=0))
-    first = Client(table, folder).answer(asked)
+    first = Client(table, folder).respond(asked)
     (kept,) = samples(folder)
     assert (kept.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
     write_parquet(people(200, seed=1), table)  # what was drawn is not drawn again
-    assert Client(table, folder).answer(asked) == first != Client(table, folder).answer(everybody)
+    assert Client(table, folder).respond(asked) == first != Client(table, folder).respond(everybody)
     Client(table, folder).forget(FIT)
     assert samples(folder) == []
 
@@ -82,7 +83,7 @@ def test_a_key_is_fresh_and_kept_nowhere(
     keys = recorded_keys(monkeypatch)
     for fit in (FIT, OTHER_FIT):
         for halvings in (1, 2):
-            Client(table, folder).answer(encode(replace(QUESTION, fit=fit, halvings=halvings)))
+            Client(table, folder).respond(encode(replace(QUESTION, fit=fit, halvings=halvings)))
     assert len(set(keys)) == len(keys) == 4
     assert {len(key) for key in keys} == {32}
     for file in folder.iterdir():
@@ -93,13 +94,13 @@ def test_a_key_is_fresh_and_kept_nowhere(
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_sample_is_drawn_once(table: Path, folder: Path, kept: bool) -> None:
     held = Client(table, folder if kept else None)
-    assert held.answer(ASKED)
+    assert held.respond(ASKED)
     held.forget(FIT)
     write_parquet(people(201), table)
-    assert held.answer(ASKED) == b""
+    assert held.respond(ASKED) == b""
     if kept:
-        assert Client(table, folder).answer(ASKED) == b""
-    assert held.answer(OTHER)
+        assert Client(table, folder).respond(ASKED) == b""
+    assert held.respond(OTHER)
 
 
 @pytest.mark.attack
@@ -112,8 +113,8 @@ def test_a_process_that_died_while_it_drew_has_drawn(
 
     with monkeypatch.context() as patched:
         patched.setattr(NumpyEngine, "write", died)
-        assert Client(table, folder).answer(ASKED) == bytes(NONCE_BYTES) + FAILED
-    assert Client(table, folder).answer(ASKED) == b""
+        assert Client(table, folder).respond(ASKED) == bytes(NONCE_BYTES) + FAILED
+    assert Client(table, folder).respond(ASKED) == b""
     assert len(samples(folder)) == 1
     Client(table, folder).forget(FIT)
     assert samples(folder) == []
@@ -130,40 +131,40 @@ def test_that_a_sample_is_drawn_is_written_before_rows_are_read(
         return loaded(self)
 
     monkeypatch.setattr(NumpyEngine, "_loaded", looking)
-    Client(table, folder).answer(ASKED)
+    Client(table, folder).respond(ASKED)
     assert found[0] == 1
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_fits_at_the_same_time_keep_their_samples(table: Path, folder: Path, kept: bool) -> None:
     held = Client(table, folder if kept else None)
-    first, other = held.answer(ASKED), held.answer(OTHER)
+    first, other = held.respond(ASKED), held.respond(OTHER)
     assert first != other
-    assert [held.answer(ASKED), held.answer(OTHER)] == [first, other]
+    assert [held.respond(ASKED), held.respond(OTHER)] == [first, other]
     held.forget(OTHER_FIT)
-    assert [held.answer(ASKED), held.answer(OTHER)] == [first, b""]
+    assert [held.respond(ASKED), held.respond(OTHER)] == [first, b""]
 
 
 def test_samples_of_a_fit_that_ended_without_a_word_go_after_a_day(
     table: Path, folder: Path
 ) -> None:
-    Client(table, folder).answer(ASKED)
+    Client(table, folder).respond(ASKED)
     (old,) = samples(folder)
     part = folder / "00-11.sample.part"
     part.write_bytes(b"half")
     for file in (old, part):
         os.utime(file, (time.time(), time.time() - UNUSED_SECONDS - 60))
-    Client(table, folder).answer(ASKED)  # opening the folder deletes them, and one is gone
+    Client(table, folder).respond(ASKED)  # opening the folder deletes them, and one is gone
     assert samples(folder) == []
-    assert Client(table, folder).answer(OTHER)
+    assert Client(table, folder).respond(OTHER)
     assert len(samples(folder)) == 1
 
 
 def test_a_sample_that_is_asked_again_is_not_old(table: Path, folder: Path) -> None:
-    first = Client(table, folder).answer(ASKED)
+    first = Client(table, folder).respond(ASKED)
     (kept,) = samples(folder)
     os.utime(kept, (time.time(), time.time() - UNUSED_SECONDS + 600))
-    assert Client(table, folder).answer(ASKED) == first
+    assert Client(table, folder).respond(ASKED) == first
     assert time.time() - kept.stat().st_mtime < 600
 
 
@@ -182,13 +183,13 @@ def test_a_folder_that_others_may_enter_is_refused(table: Path, open_to_others: 
 
 @pytest.mark.attack
 def test_nothing_is_written_through_a_link(table: Path, folder: Path, tmp_path: Path) -> None:
-    Client(table, folder).answer(ASKED)
+    Client(table, folder).respond(ASKED)
     (kept,) = samples(folder)
     target = tmp_path / "elsewhere"
     for file in folder.iterdir():
         file.unlink()
     kept.with_name(f"{kept.name}.part").symlink_to(target)
-    assert Client(table, folder).answer(ASKED) == bytes(NONCE_BYTES) + FAILED
+    assert Client(table, folder).respond(ASKED) == bytes(NONCE_BYTES) + FAILED
     assert not target.exists()
 
 
@@ -196,7 +197,7 @@ def test_the_sample_in_the_folder_is_the_one_that_memory_has(
     table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "secrets", SimpleNamespace(token_bytes=bytes))
-    held, kept = Client(table).answer(ASKED), Client(table, folder).answer(ASKED)
+    held, kept = Client(table).respond(ASKED), Client(table, folder).respond(ASKED)
     assert held == kept
     assert np.frombuffer(held[NONCE_BYTES:], dtype="<i8").any()
 
@@ -210,7 +211,7 @@ def test_a_whole_client_tosses_once_for_a_fit(table: Path, folder: Path, kept: b
     held = Client(table, folder if kept else None)
 
     def asked() -> bytes:
-        return (Client(table, folder) if kept else held).answer(WHOLE)
+        return (Client(table, folder) if kept else held).respond(WHOLE)
 
     first = asked()
     assert [asked() for _ in range(40)] == [first] * 40  # as likely as not each time, else
@@ -227,7 +228,7 @@ def test_a_sample_is_of_one_domain(table: Path, folder: Path, kept: bool) -> Non
     profiled = Profiled(Box([0], [1]), ("z",), (NumberColumn("x", -50, 50),))
     flat = replace(QUESTION, columns=("z", "x"), domain=profiled, query=Count())
     asked = replace(QUESTION, query=NearestVotes(np.eye(3) / 2))
-    assert len(held.answer(encode(flat))) == NONCE_BYTES + 8
-    assert len(held.answer(encode(asked))) == NONCE_BYTES + 24
+    assert len(held.respond(encode(flat))) == NONCE_BYTES + 8
+    assert len(held.respond(encode(asked))) == NONCE_BYTES + 24
     if kept:
         assert len(samples(folder)) == 2

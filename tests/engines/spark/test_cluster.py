@@ -35,7 +35,8 @@ from privclust import Ledger
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries.base import Count, NearestVotes, Query
+from privclust.queries.base import Count, Query
+from privclust.queries.clusters import NearestVotes
 from privclust.testing import RepeatableNoise, noise_from
 
 N_ROWS = 120

@@ -36,7 +36,8 @@ from privclust import PrivateKMeans, on_spark
 from privclust.engines.spark.engine import SparkEngine
 from privclust.engines.spark.table import lake_of
 from privclust.errors import ColumnError, ColumnTypeError, UnreadableFileError
-from privclust.queries.base import Count, NearestVotes
+from privclust.queries.base import Count
+from privclust.queries.clusters import NearestVotes
 from privclust.queries.unit import ROW
 
 VOTES = NearestVotes(np.random.default_rng(1).uniform(-0.5, 0.5, (5, 3)))

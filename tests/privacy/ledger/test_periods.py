@@ -25,12 +25,12 @@ def test_a_yearly_epsilon_of_2_1_is_a_quarter_a_week() -> None:
 
 def test_every_period_has_its_part_and_no_more() -> None:
     ledger = ledger_of(4)
-    share = gaussian_spend(ledger.dataset("visits").share.quanta, changed=1)
+    share = gaussian_spend(ledger.dataset("visits").share.quanta, l0=1)
     for week in range(4):
         ledger.reserve("visits", share, {"period": f"WEEK-{week}"})
-    more = gaussian_spend(2**20, changed=1)
+    more = gaussian_spend(2**20, l0=1)
     with pytest.raises(BudgetExceededError, match="the data set's budget"):
-        ledger.reserve("visits", gaussian_spend(2**40, changed=1), {"period": "WEEK-5"})
+        ledger.reserve("visits", gaussian_spend(2**40, l0=1), {"period": "WEEK-5"})
     assert ledger.verify() == []
     fresh = ledger_of(4)
     fresh.reserve("visits", share, {"period": "WEEK-0"})
@@ -41,14 +41,14 @@ def test_every_period_has_its_part_and_no_more() -> None:
 
 def test_what_a_closed_run_did_not_spend_is_free_in_its_period() -> None:
     ledger = ledger_of(4)
-    share = gaussian_spend(ledger.dataset("visits").share.quanta, changed=1)
+    share = gaussian_spend(ledger.dataset("visits").share.quanta, l0=1)
     run = ledger.reserve("visits", share, {"period": "WEEK-0"})
     ledger.close(run)
     ledger.reserve("visits", share, {"period": "WEEK-0"})
 
 
 def test_a_period_is_named_where_there_are_periods_and_nowhere_else() -> None:
-    some = gaussian_spend(2**30, changed=1)
+    some = gaussian_spend(2**30, l0=1)
     with pytest.raises(LedgerError, match="has 52 periods that share its budget"):
         ledger_of(52).reserve("visits", some, {})
     with pytest.raises(LedgerError, match="has no periods"):
@@ -68,7 +68,7 @@ def test_periods_last_in_a_file(tmp_path: Path) -> None:
 
 def test_verification_finds_a_period_that_was_overspent(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = ledger_of(4)
-    share = gaussian_spend(ledger.dataset("visits").share.quanta, changed=1)
+    share = gaussian_spend(ledger.dataset("visits").share.quanta, l0=1)
     monkeypatch.setattr("privclust.privacy.ledger.ledger.period_of", lambda account, facts: None)
     for _ in range(2):
         ledger.reserve("visits", share, {"period": "WEEK-0"})
@@ -77,7 +77,7 @@ def test_verification_finds_a_period_that_was_overspent(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["2026-W07 ", "2026-w07", "2026\u2011W07", "7 ", "", "-7", "'7'"])
 def test_no_period_has_two_names(name: str) -> None:
-    some = gaussian_spend(2**40, changed=1)
+    some = gaussian_spend(2**40, l0=1)
     ledger_of(52).reserve("visits", some, {"period": "2026-W07"})
     with pytest.raises(LedgerError, match="capital letters, digits and hyphens"):
         ledger_of(52).reserve("visits", some, {"period": name})

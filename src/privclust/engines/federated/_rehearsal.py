@@ -1,8 +1,8 @@
-"""A question's query on made-up rows, before a row of the client's is read.
+"""A request's query on made-up rows, before a row of the client's is read.
 
-A question is hostile input: whoever sends it may want to learn whether one row is there, by an
-answer that fails with it. So the query must do on rows that everybody knows what it declares. What
-is refused is refused by what the question says, and never by rows.
+A request is hostile input: whoever sends it may want to learn whether one row is there, by a
+response that fails with it. So the query must do on rows that everybody knows what it declares.
+What is refused is refused by what the request says, and never by rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed
 from privclust.domains.profiled import Profiled
 from privclust.domains.sphere import Sphere, directions
 from privclust.engines.base import kept_rows
-from privclust.engines.federated._request import Question
+from privclust.engines.federated._request import QueryRequest
 from privclust.engines.units import rows_at_once
 from privclust.kernels.grid import GRID, FloatArray, is_on_grid
 from privclust.queries.base import Query
@@ -27,13 +27,13 @@ from privclust.sources._reading import on_grid
 _MARKS = (float("nan"), float("inf"), float("-inf"), 0.0, 1.0, -1.0, 0.3)
 
 
-def rehearse(question: Question) -> None:
+def rehearse(request: QueryRequest) -> None:
     """Raise unless made-up rows, extreme ones among them, add what the query declares.
 
     They must add whole numbers of 64 bits within the bounds, as much alone as among others, and
     no rows must add nothing.
     """
-    query, rows = question.query, made_up_rows(question.domain, question.columns)
+    query, rows = request.query, made_up_rows(request.domain, request.columns)
     for start in range(0, len(rows), rows_at_once(query)):
         _rehearse(query, rows[start : start + rows_at_once(query)])
 

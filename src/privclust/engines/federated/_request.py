@@ -1,4 +1,4 @@
-"""What one client of a federation is asked: parts that agree with each other, or no question."""
+"""What a client of a federation is to measure: parts that agree with each other."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from privclust.queries.unit import Unit
 
 NONCE_BYTES = 16
 SIZE_MAX = 2**24
-"""Coordinates of an answer, which then has 128 MiB."""
+"""Coordinates of a response, which then has 128 MiB."""
 WIDTH_MAX = 2**16
 """Coordinates of a row."""
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What one client is asked.
+class QueryRequest:
+    """What one client is to measure.
 
     Attributes
     ----------
     nonce : bytes
-        Names the question; the answer begins with it.
+        Names the request; the response begins with it.
     fit : bytes
         Names the fit, at whose end its samples are forgotten.
     columns : tuple of str, or int
         The columns to cluster, in the order of the domain, or how many there are.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     unit : Unit
         Whose rows count as one, among this client's.
     halvings : int
-        0 to ask all rows; otherwise a sample, which the client draws by a key of its own.
+        0 for all rows; otherwise a sample, which the client draws by a key of its own.
     query : Query
         What to sum.
     version : str
-        Of privclust; a client of another gives no answer.
+        Of privclust; a client of another gives no response.
     """
 
     nonce: bytes
@@ -56,7 +56,7 @@ class Question:
         named = len(self.nonce) == len(self.fit) == NONCE_BYTES
         if not named or not 0 <= self.halvings <= HALVINGS_MAX:
             raise ValueError(
-                f"a question and its fit have names of {NONCE_BYTES} bytes, and a table is halved "
+                f"a request and its fit have names of {NONCE_BYTES} bytes, and a table is halved "
                 f"0 to {HALVINGS_MAX} times."
             )
         if self.unit.silos or (self.unit.whole and self.unit.column is None):

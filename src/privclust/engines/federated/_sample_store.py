@@ -27,7 +27,7 @@ class Samples:
     Parameters
     ----------
     folder : path or None
-        Where other processes find them; None if one process answers all questions of a fit.
+        Where other processes find them; None if one process responds to all requests of a fit.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -117,7 +117,7 @@ def _check_owner(folder: Path) -> None:
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise ParameterError(
-            f"the folder {folder.name!r} for samples must belong to the user who answers, and "
+            f"the folder {folder.name!r} for samples must belong to the user who responds, and "
             "nobody else may enter it. Change its owner and then its mode (chmod 700), or name one "
             "that does not exist yet."
         )

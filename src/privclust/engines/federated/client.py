@@ -1,9 +1,9 @@
-"""A client of a federation: holds rows behind its own engine, answers with whole numbers only.
+"""A client of a federation: holds rows behind its own engine, responds with whole numbers only.
 
-The same code runs beside the server, for tests and notebooks, and in a silo. An answer is the
-question's nonce and one whole number of 64 bits per coordinate; its length follows from the
-question. Whatever fails while rows are read, the answer is the nonce and a fixed word. It is empty
-where no rows had a part in it: the question is refused, which follows from its bytes alone, or it
+The same code runs beside the server, for tests and notebooks, and in a silo. A response is the
+request's nonce and one whole number of 64 bits per coordinate; its length follows from the
+request. Whatever fails while rows are read, the response is the nonce and a fixed word. It is empty
+where no rows had a part in it: the request is refused, which follows from its bytes alone, or it
 is about a sample of a process that ended.
 """
 
@@ -27,7 +27,7 @@ from privclust.domains.sphere import Sphere
 from privclust.engines._types import check_source_types, check_types
 from privclust.engines.base import EngineError, guarded
 from privclust.engines.federated._rehearsal import rehearse
-from privclust.engines.federated._request import NONCE_BYTES, Question
+from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
 from privclust.engines.federated._sample_store import Samples
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.memory import NumpyEngine
@@ -47,7 +47,7 @@ CLIENT = "client"
 """The unit of which all rows of one client are protected together."""
 KEY_BYTES = 32
 FAILED = b"failed"
-"""What a client answers, after the nonce, that could not read or sum its rows."""
+"""What a client sends, after the nonce, that could not read or sum its rows."""
 LARGEST = 2**62
 """Sums of one client are clamped to this size, which takes more than 2^36 rows to reach."""
 _CSV = tuple(ending for ending, kind in FORMATS.items() if kind == "csv")
@@ -57,21 +57,21 @@ ClientEngine = NumpyEngine | ArrowEngine | SpilledEngine
 
 
 class Client:
-    """Rows of one client, and its answers to questions about them.
+    """Rows of one client, and its responses to requests about them.
 
     Parameters
     ----------
     table : array, frame, path, …
-        Anything an estimator's `fit` takes but CSV files. Read inside `answer` only.
+        Anything an estimator's `fit` takes but CSV files. Read inside `respond` only.
     folder : path, optional
-        Where a sample is kept from one process to the next, which it must be if each question
+        Where a sample is kept from one process to the next, which it must be if each request
         starts a process of its own. Only this user may enter it. A sample is deleted when its fit
         has ended, or when it was not asked for a day; that it was drawn stays written down.
 
     Examples
     --------
     >>> client = Client(np.zeros((3, 2)))
-    >>> client.schema.n_columns, client.answer(b"no question")
+    >>> client.schema.n_columns, client.respond(b"no request")
     (2, b'')
     """
 
@@ -116,15 +116,15 @@ class Client:
         whose = ROW if unit in (None, CLIENT) else Unit(unit)
         open_engine(self._table, columns, domain, whose).aggregate(Count())
 
-    def answer(self, message: bytes) -> bytes:
-        """Return the answer to `message`, an encoded question, or nothing if there is none."""
-        question = understood(message)
-        if question is None:
+    def respond(self, message: bytes) -> bytes:
+        """Return the response to `message`, an encoded request, or nothing if there is none."""
+        request = read_request(message)
+        if request is None:
             return b""
         try:
-            return self._answered(question)
+            return self._respond(request)
         except EngineError:
-            return question.nonce + FAILED
+            return request.nonce + FAILED
 
     @guarded
     def forget(self, fit: bytes) -> None:
@@ -132,37 +132,37 @@ class Client:
         self._samples.forget(fit)
 
     @guarded
-    def _answered(self, question: Question) -> bytes:
-        sums = self._sums(question)
+    def _respond(self, request: QueryRequest) -> bytes:
+        sums = self._sums(request)
         if sums is None:
             return b""
         clamped = np.array([max(-LARGEST, min(LARGEST, value)) for value in sums], dtype="<i8")
-        return question.nonce + clamped.tobytes()
+        return request.nonce + clamped.tobytes()
 
-    def _sums(self, question: Question) -> list[int] | None:
-        unit, query = question.unit, question.query
+    def _sums(self, request: QueryRequest) -> list[int] | None:
+        unit, query = request.unit, request.query
         if not unit.whole:
-            engine = self._engine(question, unit)
+            engine = self._engine(request, unit)
             return None if engine is None else engine.aggregate(query)
-        if question.halvings:
-            is_in = self._samples.coin(question.fit, _sample_name(question), question.halvings)
+        if request.halvings:
+            is_in = self._samples.coin(request.fit, _sample_name(request), request.halvings)
             if not is_in:
                 return None if is_in is None else [0] * query.size
-        return clipped_whole(query, unit, self._opened_engine(question, ROW).aggregate(query))
+        return clipped_whole(query, unit, self._opened_engine(request, ROW).aggregate(query))
 
-    def _engine(self, question: Question, unit: Unit) -> ClientEngine | None:
-        engine = self._opened_engine(question, unit)
-        if question.halvings == 0:
+    def _engine(self, request: QueryRequest, unit: Unit) -> ClientEngine | None:
+        engine = self._opened_engine(request, unit)
+        if request.halvings == 0:
             return engine
         # The key is nowhere but here: who knows it could tell a row by whom else it leaves out.
-        draw = partial(engine.sample, question.halvings, secrets.token_bytes(KEY_BYTES))
-        return self._samples.sample(question.fit, _sample_name(question), draw)
+        draw = partial(engine.sample, request.halvings, secrets.token_bytes(KEY_BYTES))
+        return self._samples.sample(request.fit, _sample_name(request), draw)
 
-    def _opened_engine(self, question: Question, unit: Unit) -> ClientEngine:
-        name = encode((question.columns, question.domain, unit))
+    def _opened_engine(self, request: QueryRequest, unit: Unit) -> ClientEngine:
+        name = encode((request.columns, request.domain, unit))
         opened = self._opened  # read once: another thread may put its own there
         if opened is None or opened[0] != name:
-            opened = (name, open_engine(self._table, question.columns, question.domain, unit))
+            opened = (name, open_engine(self._table, request.columns, request.domain, unit))
             self._opened = opened
         return opened[1]
 
@@ -170,7 +170,7 @@ class Client:
 def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> ClientEngine:
     """Put a client's table behind the engine for it, with the columns in the server's order.
 
-    Types are checked first, by what is declared: no cell decides whether a client answers.
+    Types are checked first, by what is declared: no cell decides whether a client responds.
     """
     source = source_of(table)
     schema = schema_of(table) if source is None else source.schema
@@ -194,12 +194,12 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
     return SpilledEngine(source, columns, domain, unit)
 
 
-def understood(message: bytes) -> Question | None:
-    """Return the question that a message holds, or None if it is refused, by its bytes alone.
+def read_request(message: bytes) -> QueryRequest | None:
+    """Return the request that a message holds, or None if it is refused, by its bytes alone.
 
     Examples
     --------
-    >>> understood(b"no question") is None
+    >>> read_request(b"no request") is None
     True
     """
     try:
@@ -208,35 +208,35 @@ def understood(message: bytes) -> Question | None:
         return None
 
 
-def answer_size(query: Query) -> int:
-    """Return how many bytes the answer to a query has."""
+def response_size(query: Query) -> int:
+    """Return how many bytes the response to a query has."""
     return NONCE_BYTES + 8 * query.size
 
 
 def failure(message: bytes) -> bytes:
-    """Return the answer of a client that was asked and failed, or nothing to what is no question.
+    """Return the response of a client that was asked and failed, or nothing to what is no request.
 
     Examples
     --------
-    >>> failure(b"no question")
+    >>> failure(b"no request")
     b''
     """
-    question = understood(message)
-    return b"" if question is None else question.nonce + FAILED
+    request = read_request(message)
+    return b"" if request is None else request.nonce + FAILED
 
 
 @guarded
-def _rehearsed(message: bytes) -> Question:
-    question = decode(message, Question)
-    if question.version != __version__:
+def _rehearsed(message: bytes) -> QueryRequest:
+    request = decode(message, QueryRequest)
+    if request.version != __version__:
         raise ValueError
-    rehearse(question)
-    return question
+    rehearse(request)
+    return request
 
 
-def _sample_name(question: Question) -> str:
-    """Return a name that questions share if they mean the same sample, brought to one grid."""
-    about = (question.halvings, question.columns, question.domain, question.unit)
+def _sample_name(request: QueryRequest) -> str:
+    """Return a name that requests share if they mean the same sample, brought to one grid."""
+    about = (request.halvings, request.columns, request.domain, request.unit)
     return blake2b(encode(about), digest_size=16).hexdigest()
 
 

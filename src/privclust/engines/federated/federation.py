@@ -1,4 +1,4 @@
-"""A federation as one table: the same question to every client, and their answers added up.
+"""A federation as one table: the same request to every client, and their responses added up.
 
 The server sees each client's exact sums and must be trusted with them (docs/federated-trust.md);
 what it releases goes through the Curator like everything else.
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
 from privclust.engines.base import Engine, FailedClientError, TooFewClientsError, guarded
-from privclust.engines.federated._request import NONCE_BYTES, WIDTH_MAX, Question
+from privclust.engines.federated._request import NONCE_BYTES, WIDTH_MAX, QueryRequest
 from privclust.engines.federated.client import (
     CLIENT,
     FAILED,
     LARGEST,
     Client,
     Columns,
-    answer_size,
-    understood,
+    read_request,
+    response_size,
 )
 from privclust.engines.federated.wire import HEAD_MAX, encode, head_size
 from privclust.errors import ColumnError, CostError, ParameterError, shown
@@ -37,7 +37,7 @@ from privclust.sources.schema import Schema
 from privclust.tracebacks import clears_frames
 
 Exchange = Callable[[Mapping[str, bytes]], Iterable[tuple[str, bytes]]]
-"""Sends each client its question and yields answers as they come, with who gave them; from nobody
+"""Sends each client its request and yields responses as they come, with who gave them; from nobody
 in particular, more than once, or never."""
 QUERY_HEAD = 2**20
 """Bytes that a query may add to the part of a message that says what is in it."""
@@ -57,7 +57,7 @@ class Federation:
     columns : sequence of str, or int
         The columns to cluster, or how many there are if they have no names.
     minimum : int, optional
-        The fewest clients with whose answers a fit goes on; by default all.
+        The fewest clients with whose responses a fit goes on; by default all.
     silos_per_patient : int, default=1
         At how many clients one row's owner, or one id, may have rows. Noise grows with it, so
         it is 1; somebody at two clients is then protected with twice the mu that was promised.
@@ -131,8 +131,8 @@ class Federation:
         """
         clients = {name: Client(table) for name, table in tables.items()}
 
-        def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-            return ((name, clients[name].answer(asked)) for name, asked in questions.items())
+        def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+            return ((name, clients[name].respond(asked)) for name, asked in requests.items())
 
         def farewell(fit: bytes) -> None:
             for client in clients.values():
@@ -170,7 +170,7 @@ class Federation:
         whole = unit.column == CLIENT
         silos = 1 if whole else self.silos_per_patient
         engine = FederatedEngine(self, domain, replace(unit, whole=whole, silos=silos))
-        engine.check_question()
+        engine.check_request()
         return engine
 
 
@@ -180,7 +180,7 @@ class FederatedEngine:
     Attributes
     ----------
     attendance : list of Attendance
-        One for each question so far, those of samples included.
+        One for each request so far, those of samples included.
     """
 
     def __init__(self, federation: Federation, domain: Domain, unit: Unit) -> None:
@@ -193,40 +193,40 @@ class FederatedEngine:
         self._halvings = 0
         self._samples: list[int] = []
 
-    def check_question(self) -> None:
-        """Refuse columns and domains about which no question passes the checks of a client."""
+    def check_request(self) -> None:
+        """Refuse columns and domains about which no request passes the checks of a client."""
         if self.n_columns > WIDTH_MAX:
             raise CostError(
                 f"rows of this federation would have {self.n_columns:,} coordinates, and a client "
-                f"answers for at most {WIDTH_MAX:,}. Name fewer columns, or declare fewer levels. "
+                f"responds for at most {WIDTH_MAX:,}. Name fewer columns, or declare fewer levels. "
                 "Nothing was asked or spent."
             )
-        message = self._question(Count(), bytes(NONCE_BYTES))
+        message = self._request(Count(), bytes(NONCE_BYTES))
         if head_size(message) > HEAD_MAX - QUERY_HEAD:
             raise ColumnError(
                 f"names and declarations of these columns take {head_size(message):,} bytes of "
-                f"each question, and {HEAD_MAX - QUERY_HEAD:,} are allowed. Give columns shorter "
+                f"each request, and {HEAD_MAX - QUERY_HEAD:,} are allowed. Give columns shorter "
                 "names, or name fewer. Nothing was asked or spent."
             )
-        if understood(message) is None:
+        if read_request(message) is None:
             raise ParameterError(
-                "every client would refuse questions about these columns, bounds and unit. Names "
+                "every client would refuse requests about these columns, bounds and unit. Names "
                 "must differ, be text, and not be that of the ids; bounds must be finite. Nothing "
                 "was asked or spent."
             )
 
     @guarded
     def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of what all units of those clients contribute that answer."""
+        """Return the sum of what all units of those clients contribute that respond."""
         federation = self._federation
         nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in federation.roster}
-        questions = {name: self._question(query, nonce) for name, nonce in nonces.items()}
-        answers = accepted(query, self._of_client, nonces, federation.exchange(questions))
-        self.attendance.append(Attendance(len(answers), len(nonces)))
-        if len(answers) < federation.minimum:
-            raise TooFewClientsError(len(answers), len(nonces), federation.minimum)
+        requests = {name: self._request(query, nonce) for name, nonce in nonces.items()}
+        responses = accepted(query, self._of_client, nonces, federation.exchange(requests))
+        self.attendance.append(Attendance(len(responses), len(nonces)))
+        if len(responses) < federation.minimum:
+            raise TooFewClientsError(len(responses), len(nonces), federation.minimum)
         found = np.zeros(query.size, dtype=object)
-        for values in answers.values():
+        for values in responses.values():
             found += values
         return [int(value) for value in found]
 
@@ -257,10 +257,10 @@ class FederatedEngine:
         """What counts as one among the rows of one client."""
         return replace(self.unit, silos=0)
 
-    def _question(self, query: Query, nonce: bytes) -> bytes:
+    def _request(self, query: Query, nonce: bytes) -> bytes:
         columns, unit = self._federation.columns, self._of_client
         return encode(
-            Question(nonce, self._fit, columns, self._domain, unit, self._halvings, query)
+            QueryRequest(nonce, self._fit, columns, self._domain, unit, self._halvings, query)
         )
 
 
@@ -268,24 +268,24 @@ def accepted(
     query: Query,
     unit: Unit,
     nonces: Mapping[str, bytes],
-    answers: Iterable[tuple[str, bytes]],
+    responses: Iterable[tuple[str, bytes]],
 ) -> dict[str, NDArray[np.object_]]:
-    """Return the first answer of each client that can be one; all others are discarded.
+    """Return the first response of each client that can be one; all others are discarded.
 
-    An answer to an earlier question has another nonce; a second one finds the first in its place.
+    A response to an earlier request has another nonce; a second one finds the first in its place.
     A client that says it failed is not absent: going on without it would tell of its rows.
     """
     found: dict[str, NDArray[np.object_]] = {}
     failed = False
-    for name, answer in answers:
+    for name, response in responses:
         if name not in nonces or name in found:
             continue
-        if not secrets.compare_digest(answer[:NONCE_BYTES], nonces[name]):
+        if not secrets.compare_digest(response[:NONCE_BYTES], nonces[name]):
             continue
-        failed = failed or answer[NONCE_BYTES:] == FAILED
-        if len(answer) != answer_size(query):
+        failed = failed or response[NONCE_BYTES:] == FAILED
+        if len(response) != response_size(query):
             continue
-        values = np.frombuffer(answer[NONCE_BYTES:], dtype="<i8").astype(object)
+        values = np.frombuffer(response[NONCE_BYTES:], dtype="<i8").astype(object)
         if _possible(query, unit, values):
             found[name] = values
     if failed:
@@ -294,13 +294,13 @@ def accepted(
 
 
 def _possible(query: Query, unit: Unit, values: NDArray[np.object_]) -> bool:
-    """Tell whether a client that follows the rules could have given an answer."""
+    """Tell whether a client that follows the rules could have given a response."""
     sizes = np.abs(values)
-    if sizes.max(initial=0) > LARGEST or (query.bounds.monotone and values.min(initial=0) < 0):
+    if sizes.max(initial=0) > LARGEST or (query.sensitivity.monotone and values.min(initial=0) < 0):
         return False
     if not unit.whole:
         return True
-    bounds = unit.bounds(query)
+    bounds = unit.sensitivity(query)
     return bool(
         sizes.sum() <= bounds.l1
         and (sizes * sizes).sum() <= bounds.l2_squared

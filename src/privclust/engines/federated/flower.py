@@ -1,6 +1,6 @@
-"""Questions and answers over Flower: the server's side and the client's, with the same `Client`.
+"""Requests and responses over Flower: the server's side and the client's, with the same `Client`.
 
-Messages have the types ``query.privclust``, with an encoded question, and ``query.privclust_end``,
+Messages have the types ``query.privclust``, with an encoded request, and ``query.privclust_end``,
 when a fit has ended. Both sides import Flower and nothing else of it: no strategy, no model.
 """
 
@@ -54,21 +54,21 @@ def flower_federation(
         How many SuperNodes to wait for. Those that are connected then are the roster, which stays
         as it is: one that comes back under its own key takes its place again.
     minimum : int, optional
-        The fewest clients with whose answers a fit goes on; by default all.
+        The fewest clients with whose responses a fit goes on; by default all.
     silos_per_patient : int, default=1
         At how many clients one row's owner, or one id, may have rows; noise grows with it.
     seconds : float, default=600.0
-        How long to wait for clients to connect, and for the answers to one question. Ten minutes,
-        since an answer may take a pass over a large table.
+        How long to wait for clients to connect, and for the responses to one request. Ten minutes,
+        since a response may take a pass over a large table.
     """
     roster = _connected(grid, clients, seconds)
 
-    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        for reply in grid.send_and_receive(_messages(ACTION, questions, seconds), timeout=seconds):
+    def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        for reply in grid.send_and_receive(_messages(ACTION, requests, seconds), timeout=seconds):
             if reply.has_content() and ACTION in reply.content.config_records:
-                answer = reply.content.config_records[ACTION].get("answer")
-                if isinstance(answer, bytes):
-                    yield str(reply.metadata.src_node_id), answer
+                response = reply.content.config_records[ACTION].get("response")
+                if isinstance(response, bytes):
+                    yield str(reply.metadata.src_node_id), response
 
     def farewell(fit: bytes) -> None:
         # A client that is away forgets a day later.
@@ -86,11 +86,11 @@ def flower_federation(
 
 
 def client_app(open_client: Callable[[Context], Client]) -> ClientApp:
-    """Return a Flower ClientApp that answers for the client that `open_client` opens.
+    """Return a Flower ClientApp that responds for the client that `open_client` opens.
 
     Flower starts a process for each message, so `open_client` is called for each: it should name
     files, not read them, and give the `Client` a folder to keep samples in. Without a folder
-    nothing is answered, since each process would draw the same sample again.
+    there is no response, since each process would draw the same sample again.
 
     Parameters
     ----------
@@ -106,21 +106,21 @@ def client_app(open_client: Callable[[Context], Client]) -> ClientApp:
     def opened(context: Context) -> Client:
         client = open_client(context)
         if client.folder is None:
-            raise ValueError("each question starts a process: give the Client a folder.")
+            raise ValueError("each request starts a process: give the Client a folder.")
         return client
 
     def sent(message: Message) -> bytes:
-        return bytes(message.content.config_records[ACTION]["question"])
+        return bytes(message.content.config_records[ACTION]["request"])
 
     @app.query(ACTION)  # type: ignore[untyped-decorator]
-    def answer(message: Message, context: Context) -> Message:
-        """Answer one question; Flower would send the text of an error to the server."""
-        question = sent(message)
+    def respond(message: Message, context: Context) -> Message:
+        """Respond to one request; Flower would send the text of an error to the server."""
+        request = sent(message)
         try:
-            given = opened(context).answer(question)
+            given = opened(context).respond(request)
         except EngineError:
-            given = failure(question)
-        content = RecordDict({ACTION: ConfigRecord({"answer": given})})
+            given = failure(request)
+        content = RecordDict({ACTION: ConfigRecord({"response": given})})
         return Message(content, reply_to=message)
 
     @app.query(END)  # type: ignore[untyped-decorator]
@@ -154,10 +154,10 @@ def _messages(action: str, content: Mapping[str, bytes], seconds: float) -> list
 
     return [
         Message(
-            RecordDict({ACTION: ConfigRecord({"question": question})}),
+            RecordDict({ACTION: ConfigRecord({"request": request})}),
             dst_node_id=int(name),
             message_type=f"query.{action}",
             ttl=seconds,
         )
-        for name, question in content.items()
+        for name, request in content.items()
     ]

@@ -1,8 +1,9 @@
-"""Questions to a client as bytes: names, numbers and arrays, and nothing that could run.
+"""Requests to a client as bytes: names, numbers and arrays, and nothing that could run.
 
-A value is written field by field under the name of its class. Only classes listed here are made
-again: each field must have its declared type, and then the class is called, which checks the rest.
-Arrays travel as they are, so a client's query equals the server's bit for bit.
+A value is written field by field under the name of its class. Only registered queries and classes
+listed here are made again: each field must have its declared type, and then the class is called,
+which checks the rest. Arrays travel as they are, so a client's query equals the server's bit for
+bit.
 """
 
 from __future__ import annotations
@@ -21,23 +22,12 @@ from privclust.domains.base import Ball, Box, Domain
 from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
 from privclust.domains.profiled import Profiled
 from privclust.domains.sphere import Sphere
-from privclust.engines.federated._request import Question
+from privclust.engines.federated._request import QueryRequest
 from privclust.kernels.grid import is_on_grid
 from privclust.kernels.projection import Projection
-from privclust.queries.base import (
-    ClusterMoments,
-    ClusterSums,
-    Count,
-    DistanceHistogram,
-    NearestVotes,
-    Query,
-)
-from privclust.queries.cells import CellCounts, CellSums, Partition, SignCells
-from privclust.queries.columns import ColumnHistograms
-from privclust.queries.covariance import SecondMoment
-from privclust.queries.cubes import SetSavings, SubcubeCounts, SwapSavings
-from privclust.queries.nearby import NearbySums
-from privclust.queries.profiles import ProfileSums, ProfileTallies
+from privclust.queries.base import Query, frozen_points
+from privclust.queries.cells import Partition
+from privclust.queries.registry import registered_kind, registered_name
 from privclust.queries.unit import Unit
 
 Kind = TypeVar("Kind")
@@ -50,19 +40,14 @@ _DTYPES = ("<f8", "<i8")
 KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        *(Question, Unit, Box, Ball, Projection, SignCells),
+        *(QueryRequest, Unit, Box, Ball, Projection),
         *(Mixed, Profiled, NumberColumn, DateColumn, CategoryColumn, Sphere),
-        *(Count, NearestVotes, ClusterSums, ClusterMoments, DistanceHistogram, SecondMoment),
-        *(CellCounts, CellSums, SubcubeCounts, SwapSavings, SetSavings, NearbySums),
-        *(ColumnHistograms, ProfileSums, ProfileTallies),
     )
 }
-"""Every class that may travel; a new query joins this list."""
-_PROTOCOLS: dict[object, tuple[type, ...]] = {
-    Domain: (Box, Ball, Mixed, Profiled, Sphere),
-    Partition: (SignCells,),
-    Query: tuple(kind for kind in KNOWN.values() if hasattr(kind, "contribute")),
-}
+"""Every class that may travel beside the registered ones."""
+_DOMAINS = (Box, Ball, Mixed, Profiled, Sphere)
+_REGISTERED = {Query: "contribute", Partition: "cell_of"}
+"""Protocols that a registered class follows, and the method by which it is known."""
 
 
 class WireError(ValueError):
@@ -74,6 +59,7 @@ def encode(value: object) -> bytes:
 
     Examples
     --------
+    >>> from privclust.queries import NearestVotes
     >>> decode(encode(NearestVotes(np.array([[0.5, 0.0]]))), NearestVotes).size
     1
     """
@@ -129,11 +115,12 @@ def _described(value: object, blobs: list[bytes]) -> Any:
         return {"array": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, tuple):
         return {"tuple": [_described(item, blobs) for item in value]}
-    name = type(value).__name__
-    if KNOWN.get(name) is not type(value):
+    name = registered_name(type(value)) or type(value).__name__
+    if _known(name) is not type(value):
         raise WireError(
-            f"a {name} cannot be sent to clients. Add its class to those that privclust.engines."
-            "wire knows, if it holds nothing but numbers, texts and arrays."
+            f"a {name} cannot be sent to clients. Register its class with privclust.queries."
+            "register, at the server and at every client, if it holds nothing but numbers, texts "
+            "and arrays."
         )
     return {
         "name": name,
@@ -159,8 +146,8 @@ def _made(described: Any, blobs: _Blobs) -> Any:
         return _array(described["array"], described["shape"], blobs)
     if "tuple" in described:
         return tuple(_made(item, blobs) for item in described["tuple"])
-    kind, given = KNOWN[described["name"]], described["fields"]
-    if [item.name for item in fields(kind)] != list(given):
+    kind, given = _known(described["name"]), described["fields"]
+    if kind is None or [item.name for item in fields(kind)] != list(given):
         raise WireError
     return _built(kind, {name: _made(item, blobs) for name, item in given.items()})
 
@@ -176,8 +163,14 @@ def _built(kind: type, sent: dict[str, Any]) -> Any:
             # The class takes points of the unit ball and puts them on the grid, where these are.
             if not is_on_grid(value):
                 raise WireError
+            if getattr(made, name).tobytes() != frozen_points(value, value.ndim).tobytes():
+                raise WireError  # it makes something else of them, sorted ones for instance
             object.__setattr__(made, name, value)
     return made
+
+
+def _known(name: str) -> type | None:
+    return KNOWN[name] if name in KNOWN else registered_kind(name)
 
 
 @cache
@@ -193,8 +186,11 @@ def _is_a(value: object, declared: Any) -> bool:
     >>> _is_a(True, int), _is_a(3, float), _is_a(("a", 1), tuple[str, ...])
     (False, True, False)
     """
-    if declared in _PROTOCOLS:
-        return type(value) in _PROTOCOLS[declared]
+    if declared is Domain:
+        return type(value) in _DOMAINS
+    if declared in _REGISTERED:
+        kind = type(value)
+        return registered_name(kind) is not None and hasattr(kind, _REGISTERED[declared])
     origin, parts = get_origin(declared), get_args(declared)
     if origin in (Union, UnionType):
         return any(_is_a(value, part) for part in parts)

@@ -44,7 +44,7 @@ class BudgetExceededError(RuntimeError):
     >>> from privclust.privacy.accounting import gaussian_spend
     >>> ledger = Ledger.in_memory()
     >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
-    >>> double = gaussian_spend(ledger.remaining("patients").quanta * 2, changed=1)
+    >>> double = gaussian_spend(ledger.remaining("patients").quanta * 2, l0=1)
     >>> try:
     ...     ledger.reserve("patients", double, {})
     ... except BudgetExceededError as error:
@@ -69,7 +69,7 @@ class Ledger:
     >>> from privclust.privacy.accounting import gaussian_spend
     >>> ledger = Ledger.in_memory()
     >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
-    >>> half = gaussian_spend(ledger.remaining("patients").quanta // 2, changed=1)
+    >>> half = gaussian_spend(ledger.remaining("patients").quanta // 2, l0=1)
     >>> first = ledger.reserve("patients", half, {})
     >>> round(ledger.remaining("patients").mu2 / half.mu2, 6)
     1.0

@@ -12,11 +12,10 @@ from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.serverapp import Grid, ServerApp
 
 from privclust.domains.base import Box
-from privclust.engines.federated.client import answer_size
+from privclust.engines.federated.client import response_size
 from privclust.engines.federated.federation import Federation
 from privclust.engines.federated.flower import flower_federation
-from privclust.queries.base import NearestVotes
-from privclust.queries.unit import ROW
+from privclust.queries import ROW, NearestVotes
 
 ROUNDS = 4
 CANDIDATES = 20_000
@@ -37,7 +36,7 @@ def main(grid: Grid, context: Context) -> None:
 
     federation = Federation(counted, real.roster, real.columns)
     engine = federation.engine(Box([0, 10], [120, 60]), ROW)
-    size = answer_size(query)
+    size = response_size(query)
     for _ in range(ROUNDS):
         start = time.monotonic()
         engine.aggregate(query)
