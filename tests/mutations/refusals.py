@@ -16,14 +16,14 @@ REFUSALS = (
     ),
     Mutation(
         "frames that keep what they held",
-        "tracebacks.py",
+        "sources/guard.py",
         "            _clear(error, before)\n",
         "",
         _TRACEBACKS,
     ),
     Mutation(
         "a last frame that keeps the table",
-        "tracebacks.py",
+        "sources/guard.py",
         "            del args, kwargs\n",
         "",
         _TRACEBACKS,

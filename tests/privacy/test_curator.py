@@ -9,8 +9,8 @@ import pytest
 
 from privclust.audit.likelihood_ratio import log_chances
 from privclust.domains.base import Ball
-from privclust.engines.base import EngineError
 from privclust.engines.memory import NumpyEngine
+from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator

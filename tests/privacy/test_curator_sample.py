@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from privclust.domains.base import Ball
-from privclust.engines.base import Engine, EngineError
+from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX
+from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator

@@ -147,8 +147,8 @@ def totals(example: Example, rows: FloatArray, threads: int = 1) -> list[int]:
 
 def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let rows be read and summed so many at a time."""
-    monkeypatch.setattr(numpy_engine, "PARCEL_ROWS", n_rows)
-    monkeypatch.setattr(units, "PARCEL_ROWS", n_rows)
+    monkeypatch.setattr(numpy_engine, "GRID_BATCH_ROWS", n_rows)
+    monkeypatch.setattr(units, "GRID_BATCH_ROWS", n_rows)
 
 
 # A row alone -------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def test_a_row_added_to_few_many_or_equal_rows_moves_no_more_than_declared(
 def test_any_row_can_leave_and_moves_no_more_than_declared(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Small parcels, so that a row that leaves shifts all later rows into other parcels.
+    # Small batches, so that a row that leaves shifts all later rows into other batches.
     in_parcels_of(50, monkeypatch)
     rows = telling_rows(example.n_columns)
     with_row = totals(example, rows)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from privclust.domains.base import Domain
-from privclust.engines.base import EngineError, guarded
 from privclust.engines.memory import read_table
-from privclust.errors import ColumnTypeError
+from privclust.errors import ColumnTypeError, EngineError
 from privclust.queries.unit import Unit
 from privclust.sources._reading import on_grid
 from privclust.sources.cells import ids
 from privclust.sources.frames import through_arrow
+from privclust.sources.guard import guarded
 from privclust.sources.streams import Source
 
 _ALLOWED = "Numbers may have up to 64 bits, dense and in this machine's byte order."

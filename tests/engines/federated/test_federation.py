@@ -34,16 +34,21 @@ from helpers.conformance import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.engines.base import FailedClientError, TooFewClientsError
 from privclust.engines.federated import client
 from privclust.engines.federated._request import NONCE_BYTES, Question
 from privclust.engines.federated.client import FAILED, LARGEST, Client, answer_size
 from privclust.engines.federated.federation import FederatedEngine, Federation, accepted
-from privclust.queries.participation import Attendance
 from privclust.engines.federated.wire import encode
-from privclust.errors import ColumnError, ParameterError, UnreadableFileError
+from privclust.errors import (
+    ColumnError,
+    FailedClientError,
+    ParameterError,
+    TooFewClientsError,
+    UnreadableFileError,
+)
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count, NearestVotes, Query
+from privclust.queries.participation import Attendance
 from privclust.queries.unit import ROW, Unit
 
 CLIENT = Unit("client", 3, silos=1, whole=True)

@@ -25,23 +25,22 @@ from privclust.domains.mixed import Mixed, Use
 from privclust.domains.profiled import Profiled
 from privclust.domains.sphere import Sphere
 from privclust.engines._types import check_source_types, check_types
-from privclust.engines.base import EngineError, guarded
 from privclust.engines.federated._rehearsal import rehearse
 from privclust.engines.federated._request import NONCE_BYTES, Question
-from privclust.engines.federated._sample_store import Samples
+from privclust.engines.federated._sample_store import SampleStore
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
 from privclust.engines.units import clipped_whole
-from privclust.errors import ParameterError, UnreadableFileError
+from privclust.errors import EngineError, ParameterError, UnreadableFileError
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.files import FORMATS, is_path, paths_of
 from privclust.sources.frames import schema_of
+from privclust.sources.guard import clears_frames, guarded
 from privclust.sources.schema import Schema
 from privclust.sources.streams import source_of
-from privclust.tracebacks import clears_frames
 
 CLIENT = "client"
 """The unit of which all rows of one client are protected together."""
@@ -82,7 +81,7 @@ class Client:
         self.folder = None if folder is None else Path(folder)
         self._table = table
         self._opened: tuple[bytes, ClientEngine] | None = None
-        self._samples = Samples(self.folder)
+        self._samples = SampleStore(self.folder)
 
     @property
     @clears_frames
@@ -145,7 +144,9 @@ class Client:
             engine = self._engine(question, unit)
             return None if engine is None else engine.aggregate(query)
         if question.halvings:
-            is_in = self._samples.coin(question.fit, _sample_name(question), question.halvings)
+            is_in = self._samples.includes_client(
+                question.fit, _sample_name(question), question.halvings
+            )
             if not is_in:
                 return None if is_in is None else [0] * query.size
         return clipped_whole(query, unit, self._opened_engine(question, ROW).aggregate(query))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
-from privclust.engines.base import Engine, FailedClientError, TooFewClientsError, guarded
+from privclust.engines.base import Engine
 from privclust.engines.federated._request import NONCE_BYTES, WIDTH_MAX, Question
 from privclust.engines.federated.client import (
     CLIENT,
@@ -28,13 +28,20 @@ from privclust.engines.federated.client import (
     understood,
 )
 from privclust.engines.federated.wire import HEAD_MAX, encode, head_size
-from privclust.errors import ColumnError, CostError, ParameterError, shown
+from privclust.errors import (
+    ColumnError,
+    CostError,
+    FailedClientError,
+    ParameterError,
+    TooFewClientsError,
+    shown,
+)
 from privclust.queries.base import Count, Query
 from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
 from privclust.sources.cells import Kind
+from privclust.sources.guard import clears_frames, guarded
 from privclust.sources.schema import Schema
-from privclust.tracebacks import clears_frames
 
 Exchange = Callable[[Mapping[str, bytes]], Iterable[tuple[str, bytes]]]
 """Sends each client its question and yields answers as they come, with who gave them; from nobody
@@ -234,7 +241,7 @@ class FederatedEngine:
         """Nothing to prepare: each client draws its own sample when it is first asked of it."""
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return an engine over some of the units, each in or out by a coin of its client's.
+        """Return an engine over some of the units, each in or out by a bit of its client's.
 
         Each client draws by a key of its own, which nobody else knows: `key` stays unused
         (docs/proofs/federation.md).

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from privclust.engines.base import EngineError, guarded
 from privclust.engines.federated.client import Client, failure
 from privclust.engines.federated.federation import Federation
+from privclust.errors import EngineError
+from privclust.sources.guard import guarded
 
 if TYPE_CHECKING:
     from flwr.app import Context, Message
