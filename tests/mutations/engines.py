@@ -39,8 +39,8 @@ ENGINES = (
     Mutation(
         "a first row taken for names",
         "estimators/_input.py",
-        "and named is None and unit.column is None and whole.looks_like_a_row:",
-        "and False:",
+        "if named is None and unit.column is None and whole.looks_like_a_row:",
+        "if False:",
         "tests/sources/test_files.py::test_a_first_row_is_not_published_as_names",
     ),
     Mutation(

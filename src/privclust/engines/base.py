@@ -1,15 +1,21 @@
-"""What every engine shares: its one verb, and the last word on bounds."""
+"""What every engine shares: its one verb, the table that opens it, the last word on bounds."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privclust.domains.base import Domain
+from privclust.domains.mixed import Use
+from privclust.domains.profiled import Profiled
 from privclust.kernels.grid import IntArray
 from privclust.queries.base import Contribution, Query
 from privclust.queries.unit import Unit
+from privclust.sources.schema import Schema
 
 _LARGEST_EXACT_SQUARE = 2.0**62
 _HALF = 16
@@ -40,6 +46,39 @@ class Engine(Protocol):
 
         A unit is in with probability 2^-halvings. Rows are not read before `aggregate`.
         """
+
+
+class Table(ABC):
+    """A table that opens its own engine; an estimator's `fit` takes any subclass."""
+
+    labelled_by: ClassVar[str] = (
+        "rows of this table are labelled where they are: fit, and call model.predict on parts of "
+        "it that are in memory."
+    )
+    """What `predict` says of rows that this process does not read."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """Names and types of its columns, which are public."""
+
+    @abstractmethod
+    def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> Engine:
+        """Return an engine over these columns, or refuse them before anything is charged.
+
+        `columns` are in the order of the domain; None stands for all but that of ids, where
+        columns have no names. Nothing is read but names and types.
+        """
+
+    def clustered(
+        self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
+    ) -> Schema:
+        """Return the columns to cluster: those that bounds name, or all but that of ids."""
+        return self.schema.features(unit.column, named, uses)
+
+    def profiled(self, unit: Unit, domain: Profiled) -> Schema:
+        """Return the columns that a profile reads."""
+        return self.schema.noted(unit.column, domain)
 
 
 def bounded_sum(query: Query, contribution: Contribution) -> IntArray:

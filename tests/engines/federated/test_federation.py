@@ -37,7 +37,8 @@ from hypothesis import strategies as st
 from privclust.engines.federated import client
 from privclust.engines.federated._request import NONCE_BYTES, Question
 from privclust.engines.federated.client import FAILED, LARGEST, Client, answer_size
-from privclust.engines.federated.federation import FederatedEngine, Federation, accepted
+from privclust.engines.federated.engine import FederatedEngine, accepted
+from privclust.engines.federated.federation import Federation
 from privclust.engines.federated.wire import encode
 from privclust.errors import (
     ColumnError,

@@ -19,28 +19,20 @@ from typing import Any
 import numpy as np
 
 from privclust._version import __version__
-from privclust.domains.base import Domain
 from privclust.domains.bounds import Bounds, bounded_columns, read_bounds
-from privclust.domains.mixed import Mixed, Use
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere
-from privclust.engines._types import check_source_types, check_types
+from privclust.engines.factory import local_table
 from privclust.engines.federated._rehearsal import rehearse
 from privclust.engines.federated._request import NONCE_BYTES, Question
 from privclust.engines.federated._sample_store import SampleStore
 from privclust.engines.federated.wire import decode, encode
-from privclust.engines.memory import NumpyEngine
-from privclust.engines.spilled import SpilledEngine
-from privclust.engines.streaming import ArrowEngine
+from privclust.engines.local import LocalEngine
 from privclust.engines.units import clipped_whole
 from privclust.errors import EngineError, ParameterError, UnreadableFileError
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.files import FORMATS, is_path, paths_of
-from privclust.sources.frames import schema_of
 from privclust.sources.guard import clears_frames, guarded
 from privclust.sources.schema import Schema
-from privclust.sources.streams import source_of
 
 CLIENT = "client"
 """The unit of which all rows of one client are protected together."""
@@ -52,7 +44,6 @@ LARGEST = 2**62
 _CSV = tuple(ending for ending, kind in FORMATS.items() if kind == "csv")
 
 Columns = tuple[str, ...] | int
-ClientEngine = NumpyEngine | ArrowEngine | SpilledEngine
 
 
 class Client:
@@ -80,15 +71,14 @@ class Client:
             _check_format(table)
         self.folder = None if folder is None else Path(folder)
         self._table = table
-        self._opened: tuple[bytes, ClientEngine] | None = None
+        self._opened: tuple[bytes, LocalEngine] | None = None
         self._samples = SampleStore(self.folder)
 
     @property
     @clears_frames
     def schema(self) -> Schema:
         """Names and types of the columns, for the holder of the rows."""
-        source = source_of(self._table)
-        return schema_of(self._table) if source is None else source.schema
+        return local_table(self._table).schema
 
     @clears_frames
     def check(self, bounds: Bounds, unit: str | None = None) -> None:
@@ -113,7 +103,7 @@ class Client:
         columns = tuple(named)
         domain = read_bounds(bounds, columns, len(columns)).domain
         whose = ROW if unit in (None, CLIENT) else Unit(unit)
-        open_engine(self._table, columns, domain, whose).aggregate(Count())
+        local_table(self._table).open_engine(columns, domain, whose).aggregate(Count())
 
     def answer(self, message: bytes) -> bytes:
         """Return the answer to `message`, an encoded question, or nothing if there is none."""
@@ -151,7 +141,7 @@ class Client:
                 return None if is_in is None else [0] * query.size
         return clipped_whole(query, unit, self._opened_engine(question, ROW).aggregate(query))
 
-    def _engine(self, question: Question, unit: Unit) -> ClientEngine | None:
+    def _engine(self, question: Question, unit: Unit) -> LocalEngine | None:
         engine = self._opened_engine(question, unit)
         if question.halvings == 0:
             return engine
@@ -159,40 +149,14 @@ class Client:
         draw = partial(engine.sample, question.halvings, secrets.token_bytes(KEY_BYTES))
         return self._samples.sample(question.fit, _sample_name(question), draw)
 
-    def _opened_engine(self, question: Question, unit: Unit) -> ClientEngine:
+    def _opened_engine(self, question: Question, unit: Unit) -> LocalEngine:
         name = encode((question.columns, question.domain, unit))
         opened = self._opened  # read once: another thread may put its own there
         if opened is None or opened[0] != name:
-            opened = (name, open_engine(self._table, question.columns, question.domain, unit))
-            self._opened = opened
+            columns = None if isinstance(question.columns, int) else question.columns
+            engine = local_table(self._table).open_engine(columns, question.domain, unit)
+            self._opened = opened = (name, engine)
         return opened[1]
-
-
-def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> ClientEngine:
-    """Put a client's table behind the engine for it, with the columns in the server's order.
-
-    Types are checked first, by what is declared: no cell decides whether a client answers.
-    """
-    source = source_of(table)
-    schema = schema_of(table) if source is None else source.schema
-    if isinstance(domain, Profiled):
-        schema.noted(unit.column, domain)
-    else:
-        names = None if isinstance(columns, int) else columns
-        schema.features(unit.column, names, _uses(domain)).check_lengths(domain)
-    if source is None:
-        chosen = table
-        if not isinstance(columns, int):
-            used = [*columns] if unit.column is None else [*columns, unit.column]
-            chosen = table.select(used) if hasattr(table, "select") else table[used]
-        check_types(chosen, domain, unit)
-        return NumpyEngine(chosen, domain, unit=unit)
-    if isinstance(columns, int):
-        raise TypeError("the columns of a table that is read from elsewhere need names.")
-    check_source_types(source, columns, domain, unit)
-    if unit.column is None:
-        return ArrowEngine(source, columns, domain)
-    return SpilledEngine(source, columns, domain, unit)
 
 
 def understood(message: bytes) -> Question | None:
@@ -239,12 +203,6 @@ def _sample_name(question: Question) -> str:
     """Return a name that questions share if they mean the same sample, brought to one grid."""
     about = (question.halvings, question.columns, question.domain, question.unit)
     return blake2b(encode(about), digest_size=16).hexdigest()
-
-
-def _uses(domain: Domain) -> dict[str, Use] | None:
-    if isinstance(domain, Sphere) and domain.vector is not None:
-        return {domain.vector: "vector"}
-    return domain.uses if isinstance(domain, Mixed) else None
 
 
 def _check_format(table: Any) -> None:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from privclust.domains.base import Domain
+from privclust.engines._types import check_columns
+from privclust.engines.base import Engine, Table
 from privclust.engines.memory import GridTable, NumpyEngine
 from privclust.engines.sampling import later_key
 from privclust.engines.spark._logs import silenced
@@ -22,6 +25,7 @@ from privclust.engines.spark._tasks import (
     GRID_ROWS,
     SAMPLE,
     SUMS,
+    Reader,
     Reading,
     brought_to_grid,
     drawn,
@@ -31,13 +35,49 @@ from privclust.engines.spark._tasks import (
     units_drawn,
     units_summed,
 )
-from privclust.engines.spark.table import SparkTable
 from privclust.queries.base import Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.guard import guarded
+from privclust.sources.schema import Schema
 
 MERGERS = 8
 """So many tasks at most add up the sums of all others, and the driver adds up theirs."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparkTable(Table):
+    """A table that Spark reads.
+
+    Attributes
+    ----------
+    declared : Schema
+        What Spark says of its columns.
+    partitions : int
+        Into how many parts Spark cuts a table: its setting ``spark.sql.shuffle.partitions``.
+    opened : callable
+        From names of columns to a frame, and how its tasks find these columns there.
+    """
+
+    labelled_by = (
+        "rows in Spark are labelled by Spark: fit, and call model.predict on the frames that "
+        "DataFrame.mapInPandas hands over (docs/spark.md)."
+    )
+    declared: Schema
+    partitions: int
+    opened: Callable[[Sequence[str]], tuple[Any, Reader]]
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types of its columns, which are public."""
+        return self.declared
+
+    def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> Engine:
+        """Return an engine over these columns, or refuse them before anything is charged."""
+        check_columns(self.declared, columns, domain, unit)
+        names = columns or ()
+        if unit.column is None:
+            return SparkEngine(self, names, domain)
+        return SparkUnitsEngine(self, names, domain, unit)
 
 
 class SparkEngine:
