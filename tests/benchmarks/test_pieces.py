@@ -71,11 +71,11 @@ def digest_with(place: Path, algorithm: str, file: str, before: str, after: str)
     ("file", "before", "after"),
     [
         ("algorithms/pe_means.py", "from __future__", "# why\nfrom __future__"),
-        ("geometry/packing.py", "Draw points of the unit ball", "Draw other words"),
-        ("geometry/distances.py", "quantile(0.4)", "quantile(0.5)"),
-        ("algorithms/locating.py", "LOOKS = 8", "LOOKS = 9"),
-        ("queries.py", "class DistanceHistogram:", "class Renamed:"),
-        ("queries.py", "def _one_hot(", "def new() -> int:\n    return 7\n\n\ndef _one_hot("),
+        ("algorithms/_packing.py", "Draw points of the unit ball", "Draw other words"),
+        ("kernels/distances.py", "quantile(0.4)", "quantile(0.5)"),
+        ("algorithms/_locate.py", "LOOKS = 8", "LOOKS = 9"),
+        ("queries/base.py", "class DistanceHistogram:", "class Renamed:"),
+        ("queries/base.py", "def _one_hot(", "def new() -> int:\n    return 7\n\n\ndef _one_hot("),
     ],
 )
 def test_texts_and_what_an_algorithm_does_not_use_make_no_figure_stale(
@@ -87,21 +87,21 @@ def test_texts_and_what_an_algorithm_does_not_use_make_no_figure_stale(
 @pytest.mark.parametrize(
     ("algorithm", "file", "before", "after"),
     [
-        ("pe_means", "geometry/packing.py", "_PATIENCE = 100", "_PATIENCE = 101"),
-        ("pe_means", "geometry/packing.py", "proximity = 0.5", "proximity = 0.25"),
-        ("pe_means", "geometry/grid.py", "GRID = 2**25", "GRID = 2**24"),
-        ("pe_means", "geometry/nearest.py", "np.ones(len(rows))", "np.zeros(len(rows))"),
+        ("pe_means", "algorithms/_packing.py", "_PATIENCE = 100", "_PATIENCE = 101"),
+        ("pe_means", "algorithms/_packing.py", "proximity = 0.5", "proximity = 0.25"),
+        ("pe_means", "kernels/grid.py", "GRID = 2**25", "GRID = 2**24"),
+        ("pe_means", "kernels/nearest.py", "np.ones(len(rows))", "np.zeros(len(rows))"),
         ("pe_means", "privacy/plan.py", "middle - 1", "middle - 2"),
         ("hdpe_means", "algorithms/pe_means.py", " + ", " - "),
-        ("fast_lloyd", "relative_queries.py", "radius * GRID", "radius * 2 * GRID"),
-        ("fast_lloyd", "geometry/boxes.py", "proximity /= 2", "proximity /= 3"),
-        ("lsh_coreset", "cell_queries.py", "NOWHERE = -1", "NOWHERE = -2"),
-        ("private_kmeans", "algorithms/locating.py", "LOOKS = 8", "LOOKS = 9"),
-        ("private_kmeans", "algorithms/splitting.py", "STEP = 0.5", "STEP = 0.6"),
-        ("private_kmeans", "algorithms/polishing.py", "SPREAD = 0.15", "SPREAD = 0.25"),
-        ("private_kmeans", "geometry/distances.py", "_CLEAR = ", "_CLEAR = 1 + "),
-        ("private_kmeans", "geometry/background.py", "FAR = 4.0", "FAR = 5.0"),
-        ("private_kmeans", "queries.py", "reach**2, 1.0)", "reach**2, 2.0)"),
+        ("fast_lloyd", "queries/nearby.py", "radius * GRID", "radius * 2 * GRID"),
+        ("fast_lloyd", "algorithms/_box_packing.py", "proximity /= 2", "proximity /= 3"),
+        ("lsh_coreset", "queries/cells.py", "NOWHERE = -1", "NOWHERE = -2"),
+        ("private_kmeans", "algorithms/_locate.py", "LOOKS = 8", "LOOKS = 9"),
+        ("private_kmeans", "algorithms/_split.py", "STEP = 0.5", "STEP = 0.6"),
+        ("private_kmeans", "algorithms/_refine.py", "SPREAD = 0.15", "SPREAD = 0.25"),
+        ("private_kmeans", "kernels/distances.py", "_CLEAR = ", "_CLEAR = 1 + "),
+        ("private_kmeans", "algorithms/_background.py", "FAR = 4.0", "FAR = 5.0"),
+        ("private_kmeans", "queries/base.py", "reach**2, 1.0)", "reach**2, 2.0)"),
     ],
 )
 def test_a_changed_helper_makes_the_figures_that_use_it_stale(
@@ -125,3 +125,8 @@ def test_what_was_measured_before_a_failure_is_kept() -> None:
     with pytest.raises(RuntimeError, match="this piece fails"):
         pieces.run("try", PIECES, fail_on_the_last, code_of, workers=1)
     assert len(pieces.load("try")) == len(PIECES) - 1
+
+
+def test_definition_to_begin_with_that_moved_away_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="to_unit_grid"):
+        digest_with(tmp_path, "pe_means", "domains/base.py", "def to_unit_grid(", "def other(")
