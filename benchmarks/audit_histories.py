@@ -30,7 +30,7 @@ KEEP: Definition = ("privclust.estimators._fit", "keep")
 AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
     "start": (("seeded_kmeans",), (("privclust.estimators._init", "start_of"),)),
     "scale": (
-        ("scaling",),
+        ("_scale",),
         (("privclust.estimators._fit", "_rescaled"), ("privclust.domains._scaled", "by_spread")),
     ),
     "profile": (

@@ -1,7 +1,7 @@
 """A digest of the code that a figure depends on, so that stale figures show.
 
-It covers an algorithm's file and every definition that it uses, directly or not, in the rooms that
-decide a figure: a new query or a new algorithm makes no other one's figures stale.
+It covers an algorithm's file and every definition that it uses, directly or not, in the packages
+that decide a figure: a new query or a new algorithm makes no other one's figures stale.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from pathlib import Path
 
 import privclust
 
-ROOMS = (
+PACKAGES = (
     "privclust.algorithms",
+    "privclust.domains.ball",
     "privclust.domains.base",
+    "privclust.domains.box",
     "privclust.kernels",
+    "privclust.models._weighted_kmeans",
     "privclust.privacy.accounting",
     "privclust.privacy.plan",
     "privclust.queries",
@@ -39,18 +42,21 @@ def code_digest(
     then count as well.
     """
     seen: dict[Definition, str] = {}
-    rooms = (*ROOMS, *(module for module, _ in more))
+    covered = (*PACKAGES, *(module for module, _ in more))
     waiting = [
         ("privclust.domains.base", "to_unit_grid"),
         ("privclust.domains.base", "Ball"),
         *more,
     ]
+    for module, name in waiting:
+        if name not in _definitions(package, module):
+            raise LookupError(f"{module} does not define {name}: name where it is defined now.")
     for algorithm in algorithms:
         module = f"privclust.algorithms.{algorithm}"
         waiting += [(module, name) for name in _definitions(package, module)]
     while waiting:
         module, name = waiting.pop()
-        if (module, name) in seen or not module.startswith(rooms):
+        if (module, name) in seen or not module.startswith(covered):
             continue
         node = _definitions(package, module).get(name)
         if node is None:

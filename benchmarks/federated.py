@@ -127,11 +127,11 @@ METHODS: dict[str, tuple[Fit, tuple[str, ...]]] = {
     "FedDPKMeans": (_feddp, ("feddp_kmeans",)),
     "PrivateKMeans": (
         _flagship,
-        ("private_kmeans", "locating", "splitting", "merging", "polishing"),
+        ("private_kmeans", "_locate", "_split", "_merge", "_refine"),
     ),
     "PrivateKMeans from server rows": (
         _seeded,
-        ("seeded_kmeans", "swapping", "locating", "splitting", "merging", "polishing"),
+        ("seeded_kmeans", "_swap", "_locate", "_split", "_merge", "_refine"),
     ),
     "ServerLloyds": (_server_lloyds, ()),
     "SpherePacking": (_sphere_packing, ("dp_lloyd",)),

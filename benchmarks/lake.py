@@ -26,8 +26,8 @@ from privclust import PrivateKMeans, on_spark, plan
 from privclust.domains.base import Ball, to_unit_grid
 from privclust.engines._summing import total
 from privclust.engines.spark.engine import SparkEngine
-from privclust.engines.spark.table import lake_of
-from privclust.engines.units import parcels
+from privclust.engines.spark.table import spark_table_of
+from privclust.engines.units import split_batches
 from privclust.kernels.grid import FloatArray
 from privclust.planning.spark_cost import Kind, spark_cost
 from privclust.queries import ROW, Count, NearestVotes
@@ -61,14 +61,14 @@ def _throughput(session: Any, folder: Path, n_rows: int) -> None:
     rng = np.random.default_rng(0)
     query = NearestVotes(rng.normal(0.0, 0.2, (CANDIDATES, WIDE)))
     domain = Ball(np.zeros(WIDE), 1.0)
-    known = parcels(to_unit_grid(domain, rows_of(0, min(n_rows, KERNEL_ROWS))), None)
+    known = split_batches(to_unit_grid(domain, rows_of(0, min(n_rows, KERNEL_ROWS))), None)
     with threadpool_limits(1, "blas"):
         kernel = min(_cpu(lambda: total(query, ROW, known)) for _ in range(3))
     kernel *= n_rows / min(n_rows, KERNEL_ROWS)
     tables = {"files": on_spark(session, lake), "frame": session.read.parquet(str(lake))}
     answers = []
     for name, bar in (("files", FILES_BAR), ("frame", FRAME_BAR)):
-        source = lake_of(tables[name])
+        source = spark_table_of(tables[name])
         assert source is not None
         engine = SparkEngine(source, [f"x{column}" for column in range(WIDE)], domain)
         engine.aggregate(Count())  # starts workers

@@ -100,8 +100,8 @@ def _k_means(starts: int) -> Callable[[Dataset, float, int], FloatArray]:
 
 
 _original = partial(BalcanKMeans, constants="original")
-_BALCAN = ("balcan_kmeans", "cube_partition", "local_search")
-_FLAGSHIP = ("private_kmeans", "locating", "splitting", "merging", "polishing")
+_BALCAN = ("balcan_kmeans", "_cube_partition", "_local_search")
+_FLAGSHIP = ("private_kmeans", "_locate", "_split", "_merge", "_refine")
 
 METHODS = {
     "PrivateKMeans": Method(_private(PrivateKMeans, _ball), _FLAGSHIP),

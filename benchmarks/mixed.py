@@ -134,7 +134,7 @@ def measure(piece: Piece) -> Outcome:
 
 def code_of(method: str) -> str:
     """Return the digest of the code behind a method."""
-    return code_digest("private_kmeans", "scaling")
+    return code_digest("private_kmeans", "_scale")
 
 
 def _sides(column: Any) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from privclust import PrivateKMeans
 from privclust.domains.base import Ball, to_unit_grid
 from privclust.engines._summing import total
 from privclust.engines.streaming import ArrowEngine
-from privclust.engines.units import parcels
+from privclust.engines.units import split_batches
 from privclust.queries import ROW, NearestVotes
 from privclust.sources.streams import source_of
 
@@ -60,7 +60,7 @@ def _throughput(folder: Path, n_rows: int) -> None:
         NearestVotes(rng.normal(0.0, 0.2, (CANDIDATES, WIDE))),
         Ball(np.zeros(WIDE), 1.0),
     )
-    in_memory = parcels(to_unit_grid(domain, rows), None)
+    in_memory = split_batches(to_unit_grid(domain, rows), None)
     source = source_of(folder / "wide.parquet")
     assert source is not None
     engine = ArrowEngine(source, names, domain)

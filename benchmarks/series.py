@@ -145,8 +145,8 @@ def measure(piece: Piece) -> Year:
 
 def code_of(method: str) -> str:
     """Return the digest of the code that the figures depend on."""
-    both = ("private_kmeans", "locating", "splitting", "merging", "polishing")
-    return code_digest(*both, *(("seeded_kmeans", "swapping") if method == "seeded" else ()))
+    both = ("private_kmeans", "_locate", "_split", "_merge", "_refine")
+    return code_digest(*both, *(("seeded_kmeans", "_swap") if method == "seeded" else ()))
 
 
 def pieces() -> list[Piece]:

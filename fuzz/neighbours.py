@@ -10,10 +10,9 @@ import numpy as np
 
 from privclust.domains.base import Box
 from privclust.engines import spilled, streaming
-from privclust.engines.base import EngineError
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
-from privclust.errors import ColumnError, ColumnTypeError, UnreadableFileError
+from privclust.errors import ColumnError, ColumnTypeError, EngineError, UnreadableFileError
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count, Query
 from privclust.queries.clusters import ClusterSums

@@ -24,9 +24,10 @@ from privclust.kernels.grid import FloatArray
 from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
+from privclust.privacy.noise import NoNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import NearestVotes
-from privclust.testing import NoNoise, noise_from
+from privclust.testing import noise_from
 
 CLUSTERS, CHILDREN, ROUNDS = 3, 15, 5
 rng = np.random.default_rng(2)

@@ -163,3 +163,44 @@ class ModelFileError(ValueError):
     ...     print("write one with privclust.save")
     write one with privclust.save
     """
+
+
+class EngineError(RuntimeError):
+    """Reading or summing the rows failed; says nothing about them.
+
+    Examples
+    --------
+    >>> from privclust.sources.guard import guarded
+    >>> @guarded
+    ... def read(row):
+    ...     return 1 / row
+    >>> try:
+    ...     read(0)
+    ... except EngineError as error:
+    ...     print(str(error)[:41])
+    the rows could not be read or summed. Why
+    """
+
+
+class TooFewClientsError(EngineError):
+    """Too few clients of a federation answered; who takes part is public."""
+
+    def __init__(self, answered: int, asked: int, minimum: int) -> None:
+        super().__init__(
+            f"{answered} of {asked} clients gave an answer that could be used, and the minimum is "
+            f"{minimum}. The question is paid for. Bring clients back and resume the fit, or start "
+            "another with a lower minimum."
+        )
+        self.numbers = (answered, asked, minimum)
+
+
+class FailedClientError(EngineError):
+    """A client of a federation was asked and could not answer; says nothing about its rows."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a client of the federation could not read or sum its rows. Which one and why is "
+            "withheld, because it may depend on them. The question is paid for. Let each client's "
+            "engineer call Client(table, folder).check(bounds), which says what is wrong with a "
+            "table and sends nothing, and resume the fit."
+        )

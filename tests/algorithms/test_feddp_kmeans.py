@@ -16,9 +16,9 @@ from privclust.algorithms import feddp_kmeans
 from privclust.algorithms.feddp_kmeans import surviving
 from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.base import Ball
-from privclust.engines.base import Engine, TooFewClientsError
+from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.errors import ParameterError
+from privclust.errors import ParameterError, TooFewClientsError
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator

@@ -15,8 +15,9 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
+from privclust.privacy.noise import NoNoise
 from privclust.privacy.plan import Slot
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
 

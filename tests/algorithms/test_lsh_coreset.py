@@ -20,9 +20,9 @@ from privclust.kernels.nearest import nearest
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget, mu_of
 from privclust.privacy.curator import Curator
-from privclust.privacy.noise import NoiseSource
+from privclust.privacy.noise import NoiseSource, NoNoise
 from privclust.queries.cells import SignCells
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
 STRANGE = (np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0)

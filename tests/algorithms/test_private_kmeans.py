@@ -22,9 +22,10 @@ from privclust.kernels.nearest import nearest
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
+from privclust.privacy.noise import NoNoise
 from privclust.queries.base import Query
 from privclust.queries.unit import ROW
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
 HARDLY = "will hardly be found"

@@ -19,7 +19,7 @@ from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.base import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX, heads, row_words
+from privclust.engines.sampling import HALVINGS_MAX, included, row_words
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.nearest import nearest
 from privclust.models.clustering import Clustering, Coreset, Precision
@@ -207,7 +207,7 @@ def test_neighbouring_tables_are_asked_the_same(
 
     Row 0 is drawn by the transcript's key, and so is row 200; row 1 is not.
     """
-    coins = heads(row_words(bytes(32), 0, 201), 1)
+    coins = included(row_words(bytes(32), 0, 201), 1)
     assert coins[[0, 1, 200]].tolist() == [True, False, True]
     halve_beyond(monkeypatch, 100)
     rows = np.random.default_rng(0).normal(0.0, 0.1, (size, d))

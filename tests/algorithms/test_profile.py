@@ -21,8 +21,9 @@ from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
+from privclust.privacy.noise import NoNoise
 from privclust.privacy.release import Release
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
 

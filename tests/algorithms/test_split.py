@@ -25,9 +25,9 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.privacy.noise import NoiseSource
+from privclust.privacy.noise import NoiseSource, NoNoise
 from privclust.privacy.plan import Slot, make_plan
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 
 def curator_of(rows: FloatArray, parts: FloatArray) -> Curator:

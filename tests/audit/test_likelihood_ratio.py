@@ -11,9 +11,10 @@ from scipy.stats import laplace, norm
 from privclust.audit._few_rows import FewRows
 from privclust.audit.likelihood_ratio import Witness, log_chances
 from privclust.kernels.grid import UNIT, IntArray
+from privclust.privacy.noise import NoNoise
 from privclust.queries.base import Count
 from privclust.queries.clusters import NearestVotes
-from privclust.testing import NoNoise, SeededNoise
+from privclust.testing import SeededNoise
 
 CROWD = np.full((5, 1), -0.5)
 ABSENT, PRESENT = FewRows(CROWD), FewRows(np.vstack([CROWD, [[1.0]]]))

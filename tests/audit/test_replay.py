@@ -11,7 +11,7 @@ from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.base import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import heads, row_words
+from privclust.engines.sampling import included, row_words
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
@@ -161,8 +161,8 @@ def test_one_answer_that_rises_here_and_falls_there_is_found() -> None:
 
 # The transcript's key is 32 zeros for every table. The rows below are told apart by it: `IN` rows
 # are those of a table of 40 that a sample of a quarter holds.
-COINS = heads(row_words(bytes(32), 0, 40), 2)
-IN = np.flatnonzero(COINS)
+INCLUDED = included(row_words(bytes(32), 0, 40), 2)
+IN = np.flatnonzero(INCLUDED)
 
 
 def sampling(engine: Engine) -> None:
@@ -192,13 +192,13 @@ def test_a_sample_and_its_table_are_both_listened_to() -> None:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("last", [int(IN[-1]), int(np.flatnonzero(~COINS)[-1]), 0])
+@pytest.mark.parametrize("last", [int(IN[-1]), int(np.flatnonzero(~INCLUDED)[-1]), 0])
 def test_an_algorithm_that_samples_passes_whether_or_not_the_last_row_is_drawn(last: int) -> None:
     with_row, without = over(TABLE[: last + 1]), over(TABLE[:last])
     assert replay_on_neighbour(sampling, with_row, without, SeededNoise(0)) == []
     assert replay_on_neighbour(sampling, without, with_row, SeededNoise(0)) == []
     moved = exact_counts(last + 1)[0] - exact_counts(last)[0]
-    assert moved == COINS[last]
+    assert moved == INCLUDED[last]
 
 
 def test_a_rate_that_follows_the_true_number_of_rows_is_found() -> None:

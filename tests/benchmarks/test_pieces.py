@@ -125,3 +125,8 @@ def test_what_was_measured_before_a_failure_is_kept() -> None:
     with pytest.raises(RuntimeError, match="this piece fails"):
         pieces.run("try", PIECES, fail_on_the_last, code_of, workers=1)
     assert len(pieces.load("try")) == len(PIECES) - 1
+
+
+def test_definition_to_begin_with_that_moved_away_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="to_unit_grid"):
+        digest_with(tmp_path, "pe_means", "domains/base.py", "def to_unit_grid(", "def other(")

@@ -15,8 +15,8 @@ import pytest
 from privclust.domains.base import Ball, Box, to_unit_grid
 from privclust.engines import memory as numpy_engine
 from privclust.engines import units
-from privclust.engines.base import EngineError
 from privclust.engines.memory import NumpyEngine
+from privclust.errors import EngineError
 from privclust.kernels.grid import GRID, UNIT, FloatArray
 from privclust.queries.base import Contribution, Count, Query, Sensitivity
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
@@ -75,8 +75,8 @@ def exact_total(query: Query, rows: FloatArray) -> list[int]:
 
 def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let rows be read and summed so many at a time."""
-    monkeypatch.setattr(numpy_engine, "PARCEL_ROWS", n_rows)
-    monkeypatch.setattr(units, "PARCEL_ROWS", n_rows)
+    monkeypatch.setattr(numpy_engine, "GRID_BATCH_ROWS", n_rows)
+    monkeypatch.setattr(units, "GRID_BATCH_ROWS", n_rows)
 
 
 # Exactness ---------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def test_a_total_above_2_to_the_53_is_exact() -> None:
 def test_a_total_above_2_to_the_63_neither_wraps_nor_saturates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A parcel whose sum is nearly 2^62, four times over: more than any 64-bit sum can hold.
+    # A batch whose sum is nearly 2^62, four times over: more than any 64-bit sum can hold.
     huge = np.array([2**62 - 1, -(2**62) + 1])
     monkeypatch.setattr(units, "bounded_sum", lambda query, contribution: huge)
     in_parcels_of(10, monkeypatch)
@@ -327,6 +327,6 @@ def test_rows_are_read_once_and_kept_as_whole_numbers() -> None:
     assert first == [4 * UNIT // 4] * 3 + [4 * UNIT]
     rows[:] = 0.0
     assert engine.aggregate(query) == first
-    assert engine._held is not None
-    assert engine._held.rows.dtype == np.dtype(np.int32)
-    assert np.abs(engine._held.rows).max() == GRID // 4
+    assert engine._table is not None
+    assert engine._table.rows.dtype == np.dtype(np.int32)
+    assert np.abs(engine._table.rows).max() == GRID // 4

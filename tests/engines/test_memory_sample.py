@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from privclust.domains.base import Ball
 from privclust.engines import memory as numpy_engine
 from privclust.engines import units
-from privclust.engines.base import EngineError
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import Words, heads, row_words
-from privclust.engines.units import PARCEL_ROWS
+from privclust.engines.sampling import Words, included, row_words
+from privclust.engines.units import GRID_BATCH_ROWS
+from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.queries.base import Count, Query
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
@@ -36,13 +36,13 @@ def table(n_rows: int) -> FloatArray:
 
 
 def chosen(rows: FloatArray, halvings: int, key: bytes = KEY) -> FloatArray:
-    """Return the rows whose coins, tossed in pieces of PARCEL_ROWS, show heads."""
+    """Return the rows whose coins, drawn in pieces of GRID_BATCH_ROWS, include them."""
     pieces = [
-        (start, rows[start : start + PARCEL_ROWS])
-        for start in range(0, max(1, len(rows)), PARCEL_ROWS)
+        (start, rows[start : start + GRID_BATCH_ROWS])
+        for start in range(0, max(1, len(rows)), GRID_BATCH_ROWS)
     ]
     return np.concatenate(
-        [piece[heads(row_words(key, start, len(piece)), halvings)] for start, piece in pieces]
+        [piece[included(row_words(key, start, len(piece)), halvings)] for start, piece in pieces]
     )
 
 
@@ -53,7 +53,8 @@ def answers(engine: NumpyEngine) -> list[list[int]]:
 @pytest.mark.parametrize("halvings", [1, 3])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
-    "n_rows", [0, 1, 2, PARCEL_ROWS - 1, PARCEL_ROWS, PARCEL_ROWS + 1, 3 * PARCEL_ROWS + 7]
+    "n_rows",
+    [0, 1, 2, GRID_BATCH_ROWS - 1, GRID_BATCH_ROWS, GRID_BATCH_ROWS + 1, 3 * GRID_BATCH_ROWS + 7],
 )
 def test_a_sample_adds_up_exactly_the_chosen_rows(n_rows: int, threads: int, halvings: int) -> None:
     rows = table(n_rows)
@@ -63,7 +64,7 @@ def test_a_sample_adds_up_exactly_the_chosen_rows(n_rows: int, threads: int, hal
 
 
 def test_a_sample_without_halvings_is_the_table() -> None:
-    engine = NumpyEngine(table(PARCEL_ROWS + 1), BALL)
+    engine = NumpyEngine(table(GRID_BATCH_ROWS + 1), BALL)
     assert answers(engine.sample(0, KEY)) == answers(engine)
 
 
@@ -81,7 +82,7 @@ def test_the_key_decides_and_the_values_do_not() -> None:
 def test_other_rows_change_no_rows_coin() -> None:
     """One row is loud; whatever the others are, and however many follow, it is in or it is out."""
     query = NearestVotes(np.array([[0.0, 0.0, 0.9], [0.0, 0.0, -0.9]]))
-    coins = heads(row_words(KEY, 0, 100), 1)
+    coins = included(row_words(KEY, 0, 100), 1)
     for place in range(0, 100, 7):
         for others in (table(100), np.zeros((100, 3)), table(101), table(9000)):
             rows = np.where(others[:, 2:] > 0, -others, others)
@@ -121,15 +122,15 @@ def sampled_with(
     rows: FloatArray,
     coins: NDArray[np.bool_],
 ) -> list[list[int]]:
-    """Answer from a sample in parcels of 16 rows, whose coins are given."""
+    """Answer from a sample in batches of 16 rows, whose coins are given."""
 
     def given_words(key: bytes, start: int, n_rows: int) -> Words:
         words: Words = np.where(coins, 2**31 - 1, 2**31).astype(np.uint32)
         return words[start : start + n_rows]
 
     with monkeypatch.context() as patch:
-        patch.setattr(numpy_engine, "PARCEL_ROWS", 16)
-        patch.setattr(units, "PARCEL_ROWS", 16)
+        patch.setattr(numpy_engine, "GRID_BATCH_ROWS", 16)
+        patch.setattr(units, "GRID_BATCH_ROWS", 16)
         patch.setattr(numpy_engine, "row_words", given_words)
         return answers(NumpyEngine(rows, BALL, 1).sample(1, KEY))
 

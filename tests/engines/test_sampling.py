@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from privclust.engines.sampling import HALVINGS_MAX, heads, row_words
+from privclust.engines.sampling import HALVINGS_MAX, included, row_words
 
 KEY = bytes(range(32))
 BLOCK = 8192
@@ -27,7 +27,7 @@ cheap = settings(deadline=None, derandomize=True, database=None, max_examples=60
 
 def tossed(key: bytes, start: int, n_rows: int, halvings: int) -> NDArray[np.bool_]:
     """Toss the coins of `n_rows` rows, the first of which has the address `start`."""
-    return heads(row_words(key, start, n_rows), halvings)
+    return included(row_words(key, start, n_rows), halvings)
 
 
 @pytest.mark.attack
@@ -86,7 +86,7 @@ def test_without_halvings_every_row_is_kept(key: bytes, start: int, n_rows: int)
 )
 def test_exactly_one_word_in_two_to_the_halvings_is_heads(halvings: int, kept: list[bool]) -> None:
     words = np.array([0, 2**31 - 1, 2**31, 2**32 - 1], dtype=np.uint32)
-    assert heads(words, halvings).tolist() == kept
+    assert included(words, halvings).tolist() == kept
 
 
 def test_other_keys_and_blocks_toss_other_coins() -> None:

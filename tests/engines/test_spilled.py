@@ -36,8 +36,9 @@ from hypothesis import strategies as st
 
 from privclust.domains.base import Ball, Box
 from privclust.engines import spilled
-from privclust.engines.base import Engine, EngineError
+from privclust.engines.base import Engine
 from privclust.engines.spilled import SpilledEngine
+from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.queries.base import Contribution, Count, Query, Sensitivity
 from privclust.queries.unit import Unit
@@ -87,13 +88,13 @@ def test_all_files_together_give_the_numpy_engines_integers(unit: str, threads: 
 
 
 @pytest.mark.parametrize(
-    ("batch", "parcel", "files"), [(1, 1, 1), (7, 3, 2), (50, 8192, 99), (10**6, 17, 5)]
+    ("batch", "grid_batch", "files"), [(1, 1, 1), (7, 3, 2), (50, 8192, 99), (10**6, 17, 5)]
 )
 def test_the_size_of_batches_and_the_number_of_files_change_nothing(
-    batch: int, parcel: int, files: int, monkeypatch: pytest.MonkeyPatch
+    batch: int, grid_batch: int, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "BATCH_ROWS", batch)
-    monkeypatch.setattr(spilled, "PARCEL_ROWS", parcel)
+    monkeypatch.setattr(spilled, "GRID_BATCH_ROWS", grid_batch)
     monkeypatch.setattr(spilled, "PARTITIONS", files)
     table = people(150)
     found = answers(spilled_engine(table, Unit("name", 3)), TELLING)

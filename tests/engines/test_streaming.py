@@ -33,10 +33,10 @@ from hypothesis import strategies as st
 
 from privclust.domains.base import Ball, Box
 from privclust.engines import streaming
-from privclust.engines.base import EngineError
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import later_key
 from privclust.engines.streaming import ArrowEngine
+from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.queries.base import Contribution, Count, Sensitivity
 from privclust.sources import streams
@@ -87,12 +87,12 @@ class Recited:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-@pytest.mark.parametrize(("batch", "parcel"), [(1, 1), (7, 3), (64, 8192), (2**17, 17)])
-def test_threads_batches_and_parcels_change_nothing(
-    threads: int, batch: int, parcel: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("batch", "grid_batch"), [(1, 1), (7, 3), (64, 8192), (2**17, 17)])
+def test_threads_and_sizes_of_batches_change_nothing(
+    threads: int, batch: int, grid_batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "BATCH_ROWS", batch)
-    monkeypatch.setattr(streaming, "PARCEL_ROWS", parcel)
+    monkeypatch.setattr(streaming, "GRID_BATCH_ROWS", grid_batch)
     table = people(150)
     engine = elsewhere(lambda: table, threads=threads)
     engine.expect_sample(KEY)

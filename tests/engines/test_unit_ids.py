@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from privclust.domains.base import Ball
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX, heads, unit_words
+from privclust.engines.sampling import HALVINGS_MAX, included, unit_words
 from privclust.engines.spilled import SpilledEngine
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count, Query
@@ -120,7 +120,7 @@ def test_a_new_unit_changes_no_other_units_coin(engine_of: EngineOf, new: str | 
     engines = [engine_of(frame, unit) for frame in (old, more, coming)]
     for halvings in range(3):
         samples = [engine.sample(halvings, key) for engine in engines]
-        drawn = heads(unit_words(key, in_bytes([new and new.encode()])), halvings)[0]
+        drawn = included(unit_words(key, in_bytes([new and new.encode()])), halvings)[0]
         for query in QUERIES:
             before, after, alone = (sample.aggregate(query) for sample in samples)
             assert [b - a for a, b in zip(before, after, strict=True)] == alone
@@ -133,8 +133,8 @@ def test_a_units_word_is_32_bits_of_the_key_and_the_id(key: bytes, ids: list[byt
     words = unit_words(key, in_bytes(ids))
     alone = [unit_words(key, in_bytes([id_])) for id_ in ids]
     assert [int(word[0]) for word in alone] == words.tolist()
-    assert heads(words, 0).all()
-    assert heads(words, HALVINGS_MAX).tolist() == [word == 0 for word in words.tolist()]
+    assert included(words, 0).all()
+    assert included(words, HALVINGS_MAX).tolist() == [word == 0 for word in words.tolist()]
     assert len({*ids}) - len({*words.tolist()}) <= 1
 
 

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 from privclust.engines import units
 from privclust.engines._summing import total
-from privclust.engines.units import parcels
+from privclust.engines.units import split_batches
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
 from privclust.queries.base import Contribution, Query, Sensitivity
 from privclust.queries.clusters import ClusterSums
@@ -45,13 +45,13 @@ class Listed:
         return Contribution(self.blocks[number], self.values[number])
 
 
-def answer(query: Query, unit: Unit, members: Units, parcel_rows: int = 8192) -> list[int]:
-    """Sum over units, given by the numbers of their rows, in parcels of some size."""
+def answer(query: Query, unit: Unit, members: Units, batch_rows: int = 8192) -> list[int]:
+    """Sum over units, given by the numbers of their rows, in batches of some size."""
     rows = np.array([row for one in members for row in one], dtype=np.int32)[:, None]
     counts = np.array([len(one) for one in members], dtype=np.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(units, "PARCEL_ROWS", parcel_rows)
-        found = total(query, unit, parcels(rows, np.cumsum(counts) - counts))
+        patch.setattr(units, "GRID_BATCH_ROWS", batch_rows)
+        found = total(query, unit, split_batches(rows, np.cumsum(counts) - counts))
     return [int(value) for value in found]
 
 
@@ -124,12 +124,12 @@ def cases(draw: st.DrawFn) -> tuple[Listed, Unit, list[list[int]]]:
 @cheap
 @given(cases(), st.sampled_from([100, 1000, 8192]))
 def test_no_unit_moves_the_sum_by_more_than_its_bounds(
-    case: tuple[Listed, Unit, list[list[int]]], parcel_rows: int
+    case: tuple[Listed, Unit, list[list[int]]], batch_rows: int
 ) -> None:
     query, unit, members = case
-    everyone = answer(query, unit, members, parcel_rows)
+    everyone = answer(query, unit, members, batch_rows)
     for place in range(len(members)):
-        others = answer(query, unit, members[:place] + members[place + 1 :], parcel_rows)
+        others = answer(query, unit, members[:place] + members[place + 1 :], batch_rows)
         moved = [a - b for a, b in zip(everyone, others, strict=True)]
         assert keeps(moved, unit.sensitivity(query))
         assert moved == answer(query, unit, [members[place]])
@@ -153,13 +153,13 @@ def test_clipping_agrees_with_fractions(case: tuple[Listed, Unit, list[list[int]
 @cheap
 @given(cases(), st.integers(0, 99), st.sampled_from([20, 300, 8192]))
 def test_the_order_of_rows_and_the_size_of_parcels_change_nothing(
-    case: tuple[Listed, Unit, list[list[int]]], seed: int, parcel_rows: int
+    case: tuple[Listed, Unit, list[list[int]]], seed: int, batch_rows: int
 ) -> None:
-    """Below 8192 many of these units are larger than a parcel, which is another way to sum."""
+    """Below 8192 many of these units are larger than a batch, which is another way to sum."""
     query, unit, members = case
     rng = np.random.default_rng(seed)
     mixed = [rng.permutation(one).tolist() for one in rng.permutation(np.array(members, object))]
-    assert answer(query, unit, mixed, parcel_rows) == answer(query, unit, members)
+    assert answer(query, unit, mixed, batch_rows) == answer(query, unit, members)
 
 
 # At the limits -----------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_a_thousand_rows_of_weight_sixteen(n_rows: int) -> None:
     query = ClusterSums(np.zeros((1, 2)), np.zeros((1, 2)), radius=2**-20, weight=16.0)
     unit = Unit("who", UNIT_ROWS_MAX)
     rows, starts = np.full((n_rows, 2), 2**24, dtype=np.int32), np.zeros(1, dtype=np.int64)
-    found = [int(value) for value in total(query, unit, parcels(rows, starts))]
+    found = [int(value) for value in total(query, unit, split_batches(rows, starts))]
     assert keeps(found, unit.sensitivity(query))
     assert found[2] == 2**40 if n_rows == 1024 else 2**40 - 2**6 < found[2] < 2**40
 
@@ -225,7 +225,7 @@ def test_a_hundred_thousand_rows_in_one_unit_are_clipped_once(rows: int) -> None
     whole = summed(query, members)
     assert not keeps(whole, unit.sensitivity(query))
     found = answer(query, unit, [members])
-    assert found == answer(query, unit, [members], parcel_rows=2**17)
+    assert found == answer(query, unit, [members], batch_rows=2**17)
     assert keeps(found, unit.sensitivity(query))
     assert max(map(abs, found)) > rows * 2**28
     expected = clipped(whole, unit.sensitivity(query))
@@ -261,7 +261,7 @@ def test_sums_of_all_coordinates_are_exact_where_they_are_largest() -> None:
 def test_64_parcels_of_the_loudest_units_add_up_exactly() -> None:
     bounds = Sensitivity(LARGEST, LARGEST**2, LARGEST, 1, True)
     query = Listed(bounds, np.zeros((1, 1), int), np.full((1, 1, 1), LARGEST), n_blocks=1)
-    one = units.Parcel(np.zeros((8192, 1), np.int32), np.arange(8192))
+    one = units.Batch(np.zeros((8192, 1), np.int32), np.arange(8192))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(units, "_clipped", lambda values, *_: values * UNIT_ROWS_MAX)
         found = total(query, Unit("who", UNIT_ROWS_MAX), [one] * 65)

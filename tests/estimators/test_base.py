@@ -16,7 +16,7 @@ import pytest
 from sklearn.base import clone
 
 from privclust import BalcanKMeans, LSHCoreset, PEMeans, PrivateKMeans
-from privclust.engines.base import EngineError
+from privclust.errors import EngineError
 from privclust.kernels.grid import FloatArray
 from privclust.testing import SeededNoise, noise_from
 

@@ -22,9 +22,9 @@ from helpers.conformance import CANARY, fails_in_silence, write_csv, write_parqu
 
 from privclust import LSHCoreset, PEMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
-from privclust.engines import spilled
-from privclust.engines.base import EngineError
-from privclust.estimators import _input
+from privclust.engines import factory, spilled
+from privclust.engines.spark.engine import SparkTable
+from privclust.errors import EngineError
 from privclust.models.statement import Statement
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.testing import SeededNoise, noise_from
@@ -212,7 +212,7 @@ def test_labels_do_not_need_the_unit(tmp_path: Path) -> None:
 def test_rows_in_spark_are_not_labelled_here_and_no_fit_is_paid_for(
     verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_input, "lake_of", lambda X: X)
+    monkeypatch.setattr(factory, "_REMOTE", (lambda X: SparkTable(X, 1, X),))
     model = PrivateKMeans(2, delta=1e-6, radius=1.0)
     with pytest.raises(TypeError, match="rows in Spark are labelled by Spark"):
         getattr(model, verb)(object())

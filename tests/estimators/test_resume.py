@@ -25,7 +25,7 @@ from privclust import (
     PrivateKMeans,
     __version__,
 )
-from privclust.engines.base import EngineError
+from privclust.errors import EngineError
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.journal import LedgerError

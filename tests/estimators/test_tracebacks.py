@@ -20,8 +20,8 @@ from privclust import DPLloyd, Federation, compose, estimators, save, save_profi
 from privclust.domains.base import Box
 from privclust.domains.mixed import CategoryColumn
 from privclust.domains.profiled import Profiled
-from privclust.engines.base import EngineError
 from privclust.engines.federated.client import Client
+from privclust.errors import EngineError
 from privclust.estimators._input import open_profiled, open_table
 
 OURS = str(Path(package.__file__).parent)

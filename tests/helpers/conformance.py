@@ -28,13 +28,14 @@ import pytest
 from helpers.spark_sessions import local
 
 from privclust.domains.base import Box, Domain
-from privclust.engines.base import Engine, EngineError
+from privclust.engines.base import Engine
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.spark.engine import SparkEngine, SparkUnitsEngine
-from privclust.engines.spark.table import lake_of, on_spark
+from privclust.engines.spark.table import on_spark, spark_table_of
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
+from privclust.errors import EngineError
 from privclust.kernels.projection import gaussian_projection
 from privclust.queries.base import Count, Query
 from privclust.queries.cells import CellCounts, CellSums, SignCells
@@ -142,11 +143,11 @@ def in_spark(
     table: Any, columns: Sequence[str] = COLUMNS, domain: Domain = DOMAIN, unit: Unit = ROW
 ) -> SparkEngine | SparkUnitsEngine:
     """Return the engine for a table that Spark reads."""
-    lake = lake_of(table)
-    assert lake is not None
+    found = spark_table_of(table)
+    assert found is not None
     if unit.column is None:
-        return SparkEngine(lake, columns, domain)
-    return SparkUnitsEngine(lake, columns, domain, unit)
+        return SparkEngine(found, columns, domain)
+    return SparkUnitsEngine(found, columns, domain, unit)
 
 
 def in_memory(

@@ -138,8 +138,8 @@ ACCOUNTING = (
     Mutation(
         "profile of rows where people are protected",
         "estimators/_input.py",
-        "return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)",
-        "return OpenTable(NumpyEngine(X, domain), schema, domain, origin)",
+        "return _opened(table, table.profiled(unit, domain), domain, origin, unit)",
+        "return _opened(table, table.profiled(unit, domain), domain, origin, Unit())",
         "tests/estimators/test_profile.py::test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised",
     ),
     Mutation(

@@ -29,18 +29,18 @@ ENGINES = (
     Mutation(
         "unit clipped in pieces",
         "engines/units.py",
-        "    blocks, values, of_unit = _sums_of_units(query, parcel)\n",
-        "    if len(parcel.rows) > PARCEL_ROWS:\n"
-        "        pieces = [Parcel(p.rows, parcel.starts) for p in parcels(parcel.rows, None)]\n"
-        "        return np.sum([parcel_sum(query, unit, piece) for piece in pieces], axis=0)\n"
-        "    blocks, values, of_unit = _sums_of_units(query, parcel)\n",
+        "    blocks, values, of_unit = _sums_of_units(query, batch)\n",
+        "    if len(batch.rows) > GRID_BATCH_ROWS:\n"
+        "        pieces = [Batch(p.rows, batch.starts) for p in split_batches(batch.rows, None)]\n"
+        "        return np.sum([batch_sum(query, unit, piece) for piece in pieces], axis=0)\n"
+        "    blocks, values, of_unit = _sums_of_units(query, batch)\n",
         "tests/engines/test_units.py::test_a_hundred_thousand_rows_in_one_unit_are_clipped_once",
     ),
     Mutation(
         "a first row taken for names",
         "estimators/_input.py",
-        "and named is None and unit.column is None and whole.looks_like_a_row:",
-        "and False:",
+        "if named is None and unit.column is None and whole.looks_like_a_row:",
+        "if False:",
         "tests/sources/test_files.py::test_a_first_row_is_not_published_as_names",
     ),
     Mutation(
@@ -59,10 +59,10 @@ ENGINES = (
     ),
     Mutation(
         "a guard that lets warnings through",
-        "engines/base.py",
+        "sources/guard.py",
         'warnings.simplefilter("ignore")',
         "pass",
-        "tests/engines/test_base.py::test_warnings_are_silenced_and_filters_restored",
+        "tests/sources/test_guard.py::test_warnings_are_silenced_and_filters_restored",
     ),
     Mutation(
         "replay blind to signs",

@@ -7,7 +7,7 @@ from mutations.base import Mutation
 FEDERATION = (
     Mutation(
         "late answers count",
-        "engines/federated/federation.py",
+        "engines/federated/engine.py",
         "if not secrets.compare_digest(response[:NONCE_BYTES], nonces[name]):",
         "if False:",
         "tests/engines/federated/test_federation.py::test_repeated_late_and_foreign_answers_count_for_nothing",
@@ -21,14 +21,14 @@ FEDERATION = (
     ),
     Mutation(
         "a client that failed taken for absent",
-        "engines/federated/federation.py",
+        "engines/federated/engine.py",
         "failed = failed or response[NONCE_BYTES:] == FAILED",
         "failed = False",
         "tests/engines/federated/test_federation.py::test_that_a_client_failed_is_believed_of_this_question_only",
     ),
     Mutation(
         "a client's answer taken as it is",
-        "engines/federated/federation.py",
+        "engines/federated/engine.py",
         "    if not unit.whole:\n        return True\n",
         "    if unit.whole or not unit.whole:\n        return True\n",
         "tests/engines/federated/test_federation.py::test_the_server_checks_what_a_whole_client_may_add",
@@ -50,7 +50,7 @@ FEDERATION = (
     ),
     Mutation(
         "a client's types found out by the server",
-        "engines/federated/client.py",
+        "engines/local.py",
         "        check_types(chosen, domain, unit)\n",
         "",
         "tests/engines/federated/test_client.py::test_type_that_cannot_be_read_is_named",

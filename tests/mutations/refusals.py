@@ -9,21 +9,21 @@ _TRACEBACKS = "tests/estimators/test_tracebacks.py::test_refusal_of_missing_boun
 REFUSALS = (
     Mutation(
         "types found out after the charge",
-        "estimators/_input.py",
-        "        check_types(X, domain, unit)\n",
-        "        pass\n",
+        "engines/local.py",
+        "        check_types(chosen, domain, unit)\n",
+        "",
         "tests/engines/test_types.py::test_refusal_names_column_type_and_a_remedy_that_works",
     ),
     Mutation(
         "frames that keep what they held",
-        "tracebacks.py",
+        "sources/guard.py",
         "            _clear(error, before)\n",
         "",
         _TRACEBACKS,
     ),
     Mutation(
         "a last frame that keeps the table",
-        "tracebacks.py",
+        "sources/guard.py",
         "            del args, kwargs\n",
         "",
         _TRACEBACKS,

@@ -22,8 +22,8 @@ SAMPLING = (
     Mutation(
         "a coin by place, not by id",
         "engines/memory.py",
-        "chosen = heads(unit_words(key, self.ids), halvings)",
-        "chosen = heads(row_words(key, 0, len(self.starts)), halvings)",
+        "chosen = included(unit_words(key, self.ids), halvings)",
+        "chosen = included(row_words(key, 0, len(self.starts)), halvings)",
         "tests/engines/test_unit_ids.py::test_a_new_unit_changes_no_other_units_coin",
     ),
     Mutation(

@@ -9,21 +9,21 @@ import pytest
 
 from privclust.audit.likelihood_ratio import log_chances
 from privclust.domains.base import Ball
-from privclust.engines.base import EngineError
 from privclust.engines.memory import NumpyEngine
+from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.journal import Entry, LedgerError, MemoryJournal
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 from privclust.privacy.ledger.records import Answer
-from privclust.privacy.noise import OpenDPNoise
+from privclust.privacy.noise import NoNoise, OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
 from privclust.queries.base import Contribution, Count, Sensitivity
 from privclust.queries.clusters import ClusterSums, NearestVotes
 from privclust.queries.unit import ROW
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
 SLOTS = (

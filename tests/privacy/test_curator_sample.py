@@ -11,20 +11,22 @@ import numpy as np
 import pytest
 
 from privclust.domains.base import Ball
-from privclust.engines.base import Engine, EngineError
+from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX
+from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.noise import NoNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
 from privclust.queries.base import Count, Query
 from privclust.queries.clusters import ClusterMoments, NearestVotes
 from privclust.queries.unit import ROW
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 PLAN = make_plan(
     Budget(1.0, 1e-6),

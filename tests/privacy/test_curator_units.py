@@ -23,12 +23,13 @@ from privclust.kernels.grid import UNIT, FloatArray
 from privclust.privacy.accounting import QUANTA, Budget, gaussian_spend
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.noise import NoNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
 from privclust.queries.base import ONE_HOT, Contribution, Count, Query
 from privclust.queries.clusters import ClusterSums, NearestVotes
 from privclust.queries.unit import COORDINATES_MAX, ROW, Unit
-from privclust.testing import NoNoise, SeededNoise, noise_from
+from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
 PLAN = make_plan(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
-from privclust.privacy.noise import NoiseSource, OpenDPNoise, noise_source
-from privclust.testing import NoNoise, noise_from
+from privclust.privacy.noise import NoiseSource, NoNoise, OpenDPNoise, noise_source
+from privclust.testing import noise_from
 
 NOISE: NoiseSource = OpenDPNoise()
 

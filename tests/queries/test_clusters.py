@@ -172,7 +172,7 @@ def test_a_row_added_to_few_many_or_equal_rows_moves_no_more_than_declared(
 def test_any_row_can_leave_and_moves_no_more_than_declared(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Small parcels, so that a row that leaves shifts all later rows into other parcels.
+    # Small batches, so that a row that leaves shifts all later rows into other batches.
     in_parcels_of(50, monkeypatch)
     rows = telling_rows(example.n_columns)
     with_row = totals(example, rows)

@@ -10,7 +10,7 @@ import pytest
 from privclust.domains.base import Ball
 from privclust.engines import units
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.units import Parcel, parcel_sum
+from privclust.engines.units import Batch, batch_sum
 from privclust.kernels.grid import UNIT, to_grid
 from privclust.queries.base import Query
 from privclust.queries.clusters import NearestVotes
@@ -45,8 +45,8 @@ def test_wide_questions_are_added_up_in_pieces(
 ) -> None:
     rows = to_grid(RNG.uniform(-1, 1, (97, 3)))
     starts = np.array([0, 1, 2, 30, 31, 90])
-    for unit, parcel in ((ROW, Parcel(rows, None)), (Unit("who", 2), Parcel(rows, starts))):
+    for unit, batch in ((ROW, Batch(rows, None)), (Unit("who", 2), Batch(rows, starts))):
         monkeypatch.undo()
-        expected = parcel_sum(query, unit, parcel)
+        expected = batch_sum(query, unit, batch)
         monkeypatch.setattr(units, "_CELLS_AT_ONCE", cells)
-        assert parcel_sum(query, unit, parcel).tolist() == expected.tolist()
+        assert batch_sum(query, unit, batch).tolist() == expected.tolist()

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
 
@@ -29,6 +31,7 @@ HEAVY = ("opendp", "matplotlib", "sqlalchemy", "psycopg", "typer", "pyspark")
         ("from privclust import PEMeans, on_spark", HEAVY),
         ("import privclust.engines.spark._tasks", (*HEAVY, "sklearn", "scipy")),
         ("import privclust.engines.federated.client", (*HEAVY, "sklearn", "scipy")),
+        ("import privclust.engines.factory", (*HEAVY, "sklearn", "scipy")),
     ],
 )
 def test_an_import_loads_no_more_than_it_needs(statement: str, absent: tuple[str, ...]) -> None:
@@ -66,3 +69,71 @@ def imported(folder: Path) -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 found.add(node.module.split(".")[0])
     return found
+
+
+# The shape of the tree ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "top", [ROOT / "src" / "privclust", ROOT / "benchmarks"], ids=["src", "benchmarks"]
+)
+def test_no_modules_import_each_other(top: Path) -> None:
+    graph = {
+        name: set(loaded(tree, names)) for names in [modules(top)] for name, tree in names.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' -> '.join(error.args[1])}")
+
+
+def test_cycle_would_be_noticed() -> None:
+    names = {"a.b": ast.parse("from a import c"), "a.c": ast.parse("if True:\n    import a.b")}
+    assert {name: set(loaded(tree, names)) for name, tree in names.items()} == {
+        "a.b": {"a.c"},
+        "a.c": {"a.b"},
+    }
+
+
+def test_root_has_few_packages_and_modules() -> None:
+    package = ROOT / "src" / "privclust"
+    assert len([file for file in package.iterdir() if (file / "__init__.py").exists()]) <= 12
+    assert len(list(package.glob("*.py"))) <= 6
+
+
+def test_no_module_is_longer_than_400_lines() -> None:
+    sizes = {file: len(file.read_text().splitlines()) for file in (ROOT / "src").rglob("*.py")}
+    assert [file.name for file, size in sizes.items() if size > 400] == []
+
+
+def modules(top: Path) -> dict[str, ast.Module]:
+    """Return the modules below a folder by their dotted names."""
+    found = {}
+    for file in top.rglob("*.py"):
+        parts = file.relative_to(top.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(file.read_text())
+    return found
+
+
+def loaded(tree: ast.Module, names: dict[str, ast.Module]) -> Iterator[str]:
+    """Yield the modules among `names` that a module loads when it is loaded itself."""
+    for node in at_import(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from inner & names.keys()
+            if node.module in names and not inner <= names.keys():
+                yield node.module
+
+
+def at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what runs when a module is loaded, without functions and what types alone need."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING":
+            continue
+        yield part
+        yield from at_import(part)

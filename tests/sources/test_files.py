@@ -15,9 +15,8 @@ from helpers.conformance import elsewhere, source, write_arrow, write_csv, write
 
 from privclust import PrivateKMeans
 from privclust.domains.base import Box
-from privclust.engines.base import EngineError
 from privclust.engines.streaming import ArrowEngine
-from privclust.errors import ColumnError, UnreadableFileError
+from privclust.errors import ColumnError, EngineError, UnreadableFileError
 from privclust.estimators._input import open_table
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count

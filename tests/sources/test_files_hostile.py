@@ -18,10 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privclust.domains.base import Box
-from privclust.engines.base import EngineError
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
-from privclust.errors import UnreadableFileError
+from privclust.errors import EngineError, UnreadableFileError
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count
 from privclust.queries.unit import Unit
@@ -33,7 +32,7 @@ READ_BY_IDS = """
 import sys
 import pyarrow.dataset as ds
 from privclust.domains.base import Box
-from privclust.engines.base import EngineError
+from privclust.errors import EngineError
 from privclust.queries.unit import Unit
 from privclust.sources.streams import source_of
 from privclust.engines.spilled import SpilledEngine

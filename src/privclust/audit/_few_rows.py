@@ -6,8 +6,8 @@ import numpy as np
 
 from privclust.domains.base import Ball, to_unit_grid
 from privclust.engines._summing import total
-from privclust.engines.sampling import heads, row_words
-from privclust.engines.units import parcels
+from privclust.engines.sampling import included, row_words
+from privclust.engines.units import split_batches
 from privclust.kernels.grid import FloatArray
 from privclust.queries.base import Query
 from privclust.queries.unit import ROW
@@ -31,13 +31,13 @@ class FewRows:
 
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all rows contribute to the query."""
-        return [int(value) for value in total(query, ROW, parcels(self._rows, None))]
+        return [int(value) for value in total(query, ROW, split_batches(self._rows, None))]
 
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: rows are in memory."""
 
     def sample(self, halvings: int, key: bytes) -> FewRows:
-        """Return an engine over some of the rows, each in or out by a coin that `key` decides."""
+        """Return an engine over some of the rows, each in or out by a bit that `key` decides."""
         some = FewRows(np.empty((0, self.n_columns)))
-        some._rows = self._rows[heads(row_words(key, 0, len(self._rows)), halvings)]
+        some._rows = self._rows[included(row_words(key, 0, len(self._rows)), halvings)]
         return some

@@ -14,11 +14,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from privclust.engines.base import EngineError
 from privclust.errors import (
     BoundsError,
     ColumnError,
     ColumnTypeError,
+    EngineError,
     ModelFileError,
     ParameterError,
     TooManyClustersError,

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from privclust.engines.memory import Held
+from privclust.engines.memory import GridTable
 from privclust.sources.cells import by_unit
 
 
@@ -25,20 +25,20 @@ def packed(rows: NDArray[np.int32]) -> Any:
     return pa.Array.from_buffers(kind, len(rows), [None, buffer])
 
 
-def unpacked(table: Any, n_columns: int) -> Held:
+def unpacked(table: Any, n_columns: int) -> GridTable:
     """Return the rows of a table with the columns "id" and "row", unit by unit.
 
     Examples
     --------
     >>> rows = packed(np.array([[1], [2], [3]], dtype=np.int32))
-    >>> held = unpacked(pa.table({"id": [b"ann", b"bob", b"ann"], "row": rows}), 1)
-    >>> held.rows.ravel().tolist(), held.starts.tolist()
+    >>> table = unpacked(pa.table({"id": [b"ann", b"bob", b"ann"], "row": rows}), 1)
+    >>> table.rows.ravel().tolist(), held.starts.tolist()
     ([1, 3, 2], [0, 2])
     """
     order, starts, distinct = by_unit(_one(table.column("id")))
     column = _one(table.column("row").cast(pa.binary(4 * n_columns)))
     rows = np.frombuffer(column.buffers()[1] or b"", dtype=np.int32).reshape(-1, n_columns)
-    return Held(rows[order], starts, distinct)
+    return GridTable(rows[order], starts, distinct)
 
 
 def _one(column: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Adding up parcels on all cores, exactly."""
+"""Adding up batches on all cores, exactly."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from privclust.engines.units import Parcel, parcel_sum
+from privclust.engines.units import Batch, batch_sum
 from privclust.queries.base import Query
 from privclust.queries.unit import Unit
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_PARCELS_AT_ONCE = 64
-"""64 parcels of 2^13 units of at most 2^41 add up to less than 2^63."""
+_BATCHES_AT_ONCE = 64
+"""64 batches of 2^13 units of at most 2^41 add up to less than 2^63."""
 
 
 def on_all_cores(
@@ -51,14 +51,14 @@ def on_all_cores(
             yield waiting.popleft().result()
 
 
-def total(query: Query, unit: Unit, parcels: Iterable[Parcel]) -> NDArray[np.object_]:
-    """Add up parcels, as Python integers."""
+def total(query: Query, unit: Unit, batches: Iterable[Batch]) -> NDArray[np.object_]:
+    """Add up batches, as Python integers."""
     found = np.zeros(query.size, dtype=object)
-    remaining = iter(parcels)
-    while some := list(islice(remaining, _PARCELS_AT_ONCE)):
+    remaining = iter(batches)
+    while some := list(islice(remaining, _BATCHES_AT_ONCE)):
         sums = np.zeros(query.size, dtype=np.int64)
-        for parcel in some:
-            sums += parcel_sum(query, unit, parcel)
+        for batch in some:
+            sums += batch_sum(query, unit, batch)
         found += sums
     return found
 

@@ -1,4 +1,4 @@
-"""Types that cannot be read are refused before anything is reserved.
+"""Columns and types that cannot be read are refused before anything is reserved.
 
 A table of no rows goes the way that rows will go, so that whatever a type makes fail, fails here
 and says so. Nothing is read but names and types.
@@ -12,16 +12,30 @@ from typing import Any
 import numpy as np
 
 from privclust.domains.base import Domain
-from privclust.engines.base import EngineError, guarded
+from privclust.domains.mixed import Mixed, Use
+from privclust.domains.profiled import Profiled
+from privclust.domains.sphere import Sphere
 from privclust.engines.memory import read_table
-from privclust.errors import ColumnTypeError
+from privclust.errors import ColumnTypeError, EngineError
 from privclust.queries.unit import Unit
 from privclust.sources._reading import on_grid
 from privclust.sources.cells import ids
 from privclust.sources.frames import through_arrow
+from privclust.sources.guard import guarded
+from privclust.sources.schema import Schema
 from privclust.sources.streams import Source
 
 _ALLOWED = "Numbers may have up to 64 bits, dense and in this machine's byte order."
+
+
+def check_columns(
+    schema: Schema, columns: Sequence[str] | None, domain: Domain, unit: Unit
+) -> None:
+    """Refuse columns that are missing, or that are not what the domain declares."""
+    if isinstance(domain, Profiled):
+        schema.noted(unit.column, domain)
+    else:
+        schema.features(unit.column, columns, _uses(domain)).check_lengths(domain)
 
 
 def check_types(table: Any, domain: Domain, unit: Unit) -> None:
@@ -55,6 +69,12 @@ def check_source_types(source: Source, columns: Sequence[str], domain: Domain, u
                 f"columns of types that cannot be read: {listed}. {_ALLOWED} Convert them, or "
                 "leave them out."
             )
+
+
+def _uses(domain: Domain) -> dict[str, Use] | None:
+    if isinstance(domain, Sphere) and domain.vector is not None:
+        return {domain.vector: "vector"}
+    return domain.uses if isinstance(domain, Mixed) else None
 
 
 @guarded

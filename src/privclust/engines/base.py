@@ -1,21 +1,21 @@
-"""What every engine shares: its one verb, the last word on bounds, and the guard."""
+"""What every engine shares: its one verb, the table that opens it, the last word on bounds."""
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privclust.domains.base import Domain
+from privclust.domains.mixed import Use
+from privclust.domains.profiled import Profiled
 from privclust.kernels.grid import IntArray
 from privclust.queries.base import Contribution, Query
 from privclust.queries.unit import Unit
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+from privclust.sources.schema import Schema
 
 _LARGEST_EXACT_SQUARE = 2.0**62
 _HALF = 16
@@ -42,98 +42,43 @@ class Engine(Protocol):
         """Be told that a sample with this key may be wanted, before rows are read."""
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return an engine over some of the units, each in or out by a coin that `key` decides.
+        """Return an engine over some of the units, each in or out by a bit that `key` decides.
 
         A unit is in with probability 2^-halvings. Rows are not read before `aggregate`.
         """
 
 
-class EngineError(RuntimeError):
-    """Reading or summing the rows failed; says nothing about them."""
+class Table(ABC):
+    """A table that opens its own engine; an estimator's `fit` takes any subclass."""
 
+    labelled_by: ClassVar[str] = (
+        "rows of this table are labelled where they are: fit, and call model.predict on parts of "
+        "it that are in memory."
+    )
+    """What `predict` says of rows that this process does not read."""
 
-class TooFewClientsError(EngineError):
-    """Too few clients of a federation answered; who takes part is public."""
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """Names and types of its columns, which are public."""
 
-    def __init__(self, answered: int, asked: int, minimum: int) -> None:
-        super().__init__(
-            f"{answered} of {asked} clients gave an answer that could be used, and the minimum is "
-            f"{minimum}. The question is paid for. Bring clients back and resume the fit, or start "
-            "another with a lower minimum."
-        )
-        self.numbers = (answered, asked, minimum)
+    @abstractmethod
+    def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> Engine:
+        """Return an engine over these columns, or refuse them before anything is charged.
 
+        `columns` are in the order of the domain; None stands for all but that of ids, where
+        columns have no names. Nothing is read but names and types.
+        """
 
-class FailedClientError(EngineError):
-    """A client of a federation was asked and could not answer; says nothing about its rows."""
+    def clustered(
+        self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
+    ) -> Schema:
+        """Return the columns to cluster: those that bounds name, or all but that of ids."""
+        return self.schema.features(unit.column, named, uses)
 
-    def __init__(self) -> None:
-        super().__init__(
-            "a client of the federation could not read or sum its rows. Which one and why is "
-            "withheld, because it may depend on them. The question is paid for. Let each client's "
-            "engineer call Client(table, folder).check(bounds), which says what is wrong with a "
-            "table and sends nothing, and resume the fit."
-        )
-
-
-class _Silence:
-    """Turns Python's warnings off while any thread is inside; filters are the process's own."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._filters = warnings.catch_warnings()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._filters = warnings.catch_warnings()
-                self._filters.__enter__()
-                warnings.simplefilter("ignore")
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._filters.__exit__(None, None, None)
-
-
-_silence = _Silence()
-
-
-def guarded(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Run row-touching code so that nothing about the rows escapes but its result.
-
-    Warnings are silenced. Any failure becomes one `EngineError` with a fixed text, raised outside
-    the handler so that it keeps no reference to the original error or to the frames that hold rows;
-    an interrupt or exit is passed on in the same way.
-    """
-
-    def quiet(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        failure: BaseException
-        with _silence, np.errstate(all="ignore"):
-            try:
-                return work(*args, **kwargs)
-            except KeyboardInterrupt:
-                failure = KeyboardInterrupt()
-            except SystemExit:
-                failure = SystemExit(1)
-            except TooFewClientsError as error:
-                failure = TooFewClientsError(*error.numbers)
-            except FailedClientError:
-                failure = FailedClientError()
-            except BaseException:
-                failure = EngineError(
-                    "the rows could not be read or summed. Why is withheld, because the reason "
-                    "may depend on them. Check that the table can still be read and that memory "
-                    "suffices."
-                )
-        del args, kwargs
-        raise failure
-
-    quiet.__name__, quiet.__doc__ = work.__name__, work.__doc__
-    return quiet
+    def profiled(self, unit: Unit, domain: Profiled) -> Schema:
+        """Return the columns that a profile reads."""
+        return self.schema.noted(unit.column, domain)
 
 
 def bounded_sum(query: Query, contribution: Contribution) -> IntArray:

@@ -13,33 +13,33 @@ import numpy as np
 
 from privclust.domains.base import Domain
 from privclust.engines._summing import on_all_cores
-from privclust.engines.base import guarded
-from privclust.engines.sampling import heads, row_words, unit_words
-from privclust.engines.units import PARCEL_ROWS, GridRows, Parcel, parcel_sum, parcels
+from privclust.engines.sampling import included, row_words, unit_words
+from privclust.engines.units import GRID_BATCH_ROWS, Batch, GridRows, batch_sum, split_batches
 from privclust.kernels.grid import IntArray
 from privclust.queries.base import Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.cells import by_unit
 from privclust.sources.frames import read_ids, rows_on_grid
+from privclust.sources.guard import guarded
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class GridTable:
     """Rows on the grid, in the order of their units: where each unit starts, and its id."""
 
     rows: GridRows
     starts: IntArray | None = None
     ids: Any = None
 
-    def drawn(self, halvings: int, key: bytes) -> Held:
-        """Return the rows whose units' coins show heads."""
+    def drawn(self, halvings: int, key: bytes) -> GridTable:
+        """Return the rows of the units that are included."""
         if self.starts is None:
-            return Held(self.rows[heads(row_words(key, 0, len(self.rows)), halvings)])
-        chosen = heads(unit_words(key, self.ids), halvings)
+            return GridTable(self.rows[included(row_words(key, 0, len(self.rows)), halvings)])
+        chosen = included(unit_words(key, self.ids), halvings)
         counts = np.diff(np.append(self.starts, len(self.rows)))
         kept = counts[chosen]
         rows = self.rows[np.repeat(chosen, counts)]
-        return Held(rows, np.cumsum(kept) - kept, self.ids.filter(chosen))
+        return GridTable(rows, np.cumsum(kept) - kept, self.ids.filter(chosen))
 
 
 class NumpyEngine:
@@ -73,29 +73,29 @@ class NumpyEngine:
         self.n_columns = domain.center.size
         self.unit = unit
         self._threads = threads or os.cpu_count() or 1
-        self._load: Callable[[], Held] = partial(read_table, rows, domain, unit)
-        self._held: Held | None = None
+        self._load: Callable[[], GridTable] = partial(read_table, rows, domain, unit)
+        self._table: GridTable | None = None
 
     @classmethod
     def holding(
-        cls, load: Callable[[], Held], n_columns: int, unit: Unit, threads: int
+        cls, load: Callable[[], GridTable], n_columns: int, unit: Unit, threads: int
     ) -> NumpyEngine:
         """Return an engine over rows that `load` brings from elsewhere on first use."""
         engine = cls.__new__(cls)
         engine.n_columns, engine.unit, engine._threads = n_columns, unit, threads
-        engine._load, engine._held = load, None
+        engine._load, engine._table = load, None
         return engine
 
     @guarded
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all units contribute to the query, as Python integers."""
-        held = self._loaded()
+        table = self._loaded()
 
-        def work(parcel: Parcel) -> IntArray:
-            return parcel_sum(query, self.unit, parcel)
+        def work(batch: Batch) -> IntArray:
+            return batch_sum(query, self.unit, batch)
 
         found = np.zeros(query.size, dtype=object)
-        for sums in on_all_cores(work, parcels(held.rows, held.starts), self._threads):
+        for sums in on_all_cores(work, split_batches(table.rows, table.starts), self._threads):
             found += sums
         return [int(value) for value in found]
 
@@ -103,7 +103,7 @@ class NumpyEngine:
         """Nothing to prepare: rows are in memory."""
 
     def sample(self, halvings: int, key: bytes) -> NumpyEngine:
-        """Return an engine over some of the units, each in or out by a coin that `key` decides."""
+        """Return an engine over some of the units, each in or out by a bit that `key` decides."""
         return NumpyEngine.holding(
             lambda: self._loaded().drawn(halvings, key), self.n_columns, self.unit, self._threads
         )
@@ -113,37 +113,37 @@ class NumpyEngine:
 
         Ids are not written, so what is read again cannot be sampled by unit.
         """
-        held = self._loaded()
+        table = self._loaded()
         unfinished = file.with_name(f"{file.name}.part")
         with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
-            np.save(opened, held.rows.astype(np.int32, copy=False))
-            np.save(opened, np.zeros(0) if held.starts is None else held.starts)
+            np.save(opened, table.rows.astype(np.int32, copy=False))
+            np.save(opened, np.zeros(0) if table.starts is None else table.starts)
         unfinished.replace(file)
 
     def read_from(self, file: Path) -> NumpyEngine:
         """Return an engine over the rows that `write` put into a file, in place of its own."""
 
-        def load() -> Held:
+        def load() -> GridTable:
             with file.open("rb") as opened:
                 rows, starts = np.load(opened), np.load(opened)
-            return Held(rows, None if self.unit.column is None else starts)
+            return GridTable(rows, None if self.unit.column is None else starts)
 
         return NumpyEngine.holding(load, self.n_columns, self.unit, self._threads)
 
-    def _loaded(self) -> Held:
-        if self._held is None:
-            self._held = self._load()
-        return self._held
+    def _loaded(self) -> GridTable:
+        if self._table is None:
+            self._table = self._load()
+        return self._table
 
 
-def read_table(table: Any, domain: Domain, unit: Unit) -> Held:
+def read_table(table: Any, domain: Domain, unit: Unit) -> GridTable:
     """Return all rows of a table in memory on the grid; only an engine calls this."""
     rows = np.empty((len(table), domain.center.size), dtype=np.int32)
     # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
-    for start in range(0, max(1, len(table)), PARCEL_ROWS):
-        stop = start + PARCEL_ROWS
+    for start in range(0, max(1, len(table)), GRID_BATCH_ROWS):
+        stop = start + GRID_BATCH_ROWS
         rows[start:stop] = rows_on_grid(table, start, stop, domain, unit.column)
     if unit.column is None:
-        return Held(rows)
+        return GridTable(rows)
     order, unit_starts, ids = by_unit(read_ids(table, unit.column))
-    return Held(rows[order], unit_starts, ids)
+    return GridTable(rows[order], unit_starts, ids)

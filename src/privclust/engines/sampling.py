@@ -1,4 +1,4 @@
-"""Secret coins that decide which rows, or which units, belong to a sample."""
+"""Secret inclusion bits: which rows, or which units, belong to a sample."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def unit_words(key: bytes, ids: Any) -> Words:
     return words
 
 
-def heads(words: Words, halvings: int) -> NDArray[np.bool_]:
-    """Tell whose coin shows heads, which comes with probability 2^-halvings.
+def included(words: Words, halvings: int) -> NDArray[np.bool_]:
+    """Return the inclusion bits of rows or units, each set with probability 2^-halvings.
 
     Examples
     --------
-    >>> heads(row_words(b"secret", 0, 6), 1).tolist()
+    >>> included(row_words(b"secret", 0, 6), 1).tolist()
     [False, False, True, True, True, False]
     """
     return np.asarray(words < 2 ** (HALVINGS_MAX - halvings))
@@ -82,19 +82,19 @@ def later_key(key: bytes, turn: int) -> bytes:
 
 
 class Reserve:
-    """Rows that may belong to a sample, set aside before it is known how often to halve.
+    """Rows that may belong to a sample, set aside before its sampling rate is known.
 
-    It starts with rows of all coins and halves them, by their own coins, each time the rows read
-    have doubled: after reading it holds exactly the rows whose coins show heads at `halvings`, in
-    order. How often it halves follows from how many rows there are and never from coins, or the
+    It starts with all rows and halves them, by their own words, each time the rows read have
+    doubled: after reading it holds exactly the rows that are included at the rate 2^-halvings, in
+    order. The rate follows from how many rows there are and never from inclusion bits, or the
     sample would not be as likely as any other (docs/proofs/sampling.md).
 
     Parameters
     ----------
     key : bytes
-        Secret that decides the coins.
+        Secret that decides who is included.
     halvings : int
-        Where to start.
+        The sampling rate to start with is 2^-halvings.
     n_columns : int
         Of the rows.
     capacity : int or None
@@ -109,7 +109,7 @@ class Reserve:
         self._parts = [(np.empty(0, np.uint32), np.empty((0, n_columns), np.int32))]
 
     def add(self, n_read: int, words: Words, rows: NDArray[np.int32]) -> None:
-        """Of `n_read` rows that were read, set aside those whose coins show heads."""
+        """Of `n_read` rows that were read, set aside those that are included."""
         self._seen += n_read
         self._parts.append(_chosen(words, rows, self.halvings))
         while self._is_full() and self.halvings < HALVINGS_MAX:
@@ -127,5 +127,5 @@ class Reserve:
 def _chosen(
     words: Words, rows: NDArray[np.int32], halvings: int
 ) -> tuple[Words, NDArray[np.int32]]:
-    show_heads = heads(words, halvings)
-    return words[show_heads], rows[show_heads]
+    chosen = included(words, halvings)
+    return words[chosen], rows[chosen]

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from privclust.domains.base import Domain
 from privclust.engines._packed import packed, unpacked
 from privclust.engines._summing import on_all_cores, total
-from privclust.engines.base import guarded
-from privclust.engines.memory import Held, NumpyEngine
-from privclust.engines.units import PARCEL_ROWS, parcels
+from privclust.engines.memory import GridTable, NumpyEngine
+from privclust.engines.units import GRID_BATCH_ROWS, split_batches
 from privclust.queries.base import Query
 from privclust.queries.unit import Unit
 from privclust.sources._reading import on_grid
 from privclust.sources.cells import ids
+from privclust.sources.guard import guarded
 from privclust.sources.streams import Source
 
 PARTITIONS = 64
@@ -72,8 +72,8 @@ class SpilledEngine:
         """Return the sum of what all units contribute to the query, as Python integers."""
 
         def work(file: Any) -> NDArray[np.object_]:
-            held = self._read(file)
-            return total(query, self.unit, parcels(held.rows, held.starts))
+            table = self._read(file)
+            return total(query, self.unit, split_batches(table.rows, table.starts))
 
         found = np.zeros(query.size, dtype=object)
         for sums in on_all_cores(work, self._spilled(), self._threads):
@@ -81,12 +81,12 @@ class SpilledEngine:
         return [int(value) for value in found]
 
     def expect_sample(self, key: bytes) -> None:
-        """Nothing to prepare: a unit's coin follows from its id."""
+        """Nothing to prepare: a unit's inclusion bit follows from its id."""
 
     def sample(self, halvings: int, key: bytes) -> NumpyEngine:
-        """Return an engine over some of the units, each in or out by a coin that `key` decides."""
+        """Return an engine over some of the units, each in or out by a bit that `key` decides."""
 
-        def drawn() -> Held:
+        def drawn() -> GridTable:
             files = self._spilled()
             parts = on_all_cores(
                 lambda file: self._read(file).drawn(halvings, key), files, self._threads
@@ -125,9 +125,9 @@ class SpilledEngine:
     def _sorted_out(self, cells: Any) -> list[tuple[int, list[Any]]]:
         """Return for each file the ids and rows of a batch that belong into it."""
         rows = np.empty((cells.num_rows, self.n_columns), dtype=np.int32)
-        for begin in range(0, cells.num_rows, PARCEL_ROWS):
-            part = cells.slice(begin, PARCEL_ROWS)
-            rows[begin : begin + PARCEL_ROWS] = on_grid(self._domain, part, self._columns)
+        for begin in range(0, cells.num_rows, GRID_BATCH_ROWS):
+            part = cells.slice(begin, GRID_BATCH_ROWS)
+            rows[begin : begin + GRID_BATCH_ROWS] = on_grid(self._domain, part, self._columns)
         found = ids(cells.column(self.unit.column))
         encoded = found.dictionary_encode(null_encoding="encode")
         hashes = [zlib.crc32(id_ or b"") % PARTITIONS for id_ in encoded.dictionary.to_pylist()]
@@ -141,7 +141,7 @@ class SpilledEngine:
                 parts.append((place, [found.take(pa.array(chosen)), packed(rows[chosen])]))
         return parts
 
-    def _read(self, file: Any) -> Held:
+    def _read(self, file: Any) -> GridTable:
         """Return the rows of one file, unit by unit."""
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         table = pa.ipc.open_stream(pa.py_buffer(content)).read_all()
@@ -153,10 +153,10 @@ def _close(files: list[Any]) -> None:
         file.close()
 
 
-def _together(parts: list[Held]) -> Held:
+def _together(parts: list[GridTable]) -> GridTable:
     sizes = np.cumsum([0, *(len(part.rows) for part in parts)])
     starts = [part.starts + size for part, size in zip(parts, sizes, strict=False)]
-    return Held(
+    return GridTable(
         np.concatenate([part.rows for part in parts]),
         np.concatenate(starts),
         pa.concat_arrays([part.ids for part in parts]),

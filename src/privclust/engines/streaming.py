@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
 from privclust.engines._summing import on_all_cores, total
-from privclust.engines.base import guarded
-from privclust.engines.memory import Held, NumpyEngine
-from privclust.engines.sampling import Reserve, heads, later_key, row_words
-from privclust.engines.units import PARCEL_ROWS, Parcel
+from privclust.engines.memory import GridTable, NumpyEngine
+from privclust.engines.sampling import Reserve, included, later_key, row_words
+from privclust.engines.units import GRID_BATCH_ROWS, Batch
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW
 from privclust.sources._reading import on_grid
+from privclust.sources.guard import guarded
 from privclust.sources.streams import Source
 
 RESERVE_BYTES = 2**26
@@ -86,19 +86,19 @@ class ArrowEngine:
         self._key, self._reserve = key, None
 
     def sample(self, halvings: int, key: bytes) -> NumpyEngine:
-        """Return an engine over some of the rows, each in or out by a coin that `key` decides."""
+        """Return an engine over some of the rows, each in or out by a bit that `key` decides."""
 
-        def drawn() -> Held:
+        def drawn() -> GridTable:
             reserve, self._reserve = self._reserve, None  # for one sample only
             if key != self._key or reserve is None or reserve.halvings > halvings:
                 reserve = self._new_reserve(key, halvings, None)
                 self._pass(Count(), reserve)
-            return Held(reserve.drawn(halvings))
+            return GridTable(reserve.drawn(halvings))
 
         return NumpyEngine.holding(drawn, self.n_columns, ROW, self._threads)
 
     def _new_reserve(self, key: bytes, halvings: int, capacity: int | None) -> Reserve:
-        # Read anew, the table may come in another order: its rows then toss other coins.
+        # Read anew, the table may come in another order: its rows then have other bits.
         secret = later_key(key, self._turn)
         self._turn += 1
         return Reserve(secret, halvings, self.n_columns, capacity)
@@ -113,15 +113,15 @@ class ArrowEngine:
                 chosen = np.zeros(cells.num_rows, dtype=bool)
             else:
                 words = row_words(reserve.key, start, cells.num_rows)
-                chosen = heads(words, halvings)
+                chosen = included(words, halvings)
                 words = words[chosen]
             kept = []
 
-            def read() -> Iterator[Parcel]:
-                for begin in range(0, cells.num_rows, PARCEL_ROWS):
-                    rows = on_grid(self._domain, cells.slice(begin, PARCEL_ROWS), self._columns)
-                    kept.append(rows[chosen[begin : begin + PARCEL_ROWS]].astype(np.int32))
-                    yield Parcel(rows, None)
+            def read() -> Iterator[Batch]:
+                for begin in range(0, cells.num_rows, GRID_BATCH_ROWS):
+                    rows = on_grid(self._domain, cells.slice(begin, GRID_BATCH_ROWS), self._columns)
+                    kept.append(rows[chosen[begin : begin + GRID_BATCH_ROWS]].astype(np.int32))
+                    yield Batch(rows, None)
 
             sums = total(query, ROW, read())
             return _Part(sums, cells.num_rows, words, np.concatenate(kept))

@@ -19,60 +19,61 @@ from privclust.queries.unit import ROW, UNIT_ROWS_MAX, Unit
 
 GridRows = NDArray[np.int32] | NDArray[np.float64]
 
-PARCEL_ROWS = 8192
+GRID_BATCH_ROWS = 8192
 _CELLS_AT_ONCE = 2**23
-"""What the rows of a parcel add, in numbers, so that wide questions fit in memory."""
+"""What the rows of a batch add, in numbers, so that wide questions fit in memory."""
 _HALF = 20
 _CLAMP = 2**62
 _MARGIN = 1 - 2.0**-38
 """Covers rounding, also where its square root is taken."""
 
 
-class Parcel(NamedTuple):
+class Batch(NamedTuple):
     """Rows of whole units on the grid; `starts` has each unit's first row, None for row units.
 
-    A parcel has at most `PARCEL_ROWS` rows, or one unit.
+    A batch has at most `GRID_BATCH_ROWS` rows, or one unit.
     """
 
     rows: GridRows
     starts: IntArray | None
 
 
-def parcels(rows: GridRows, starts: IntArray | None, most: int | None = None) -> list[Parcel]:
-    """Cut rows, sorted by unit, into parcels; an empty table is one empty parcel.
+def split_batches(rows: GridRows, starts: IntArray | None, most: int | None = None) -> list[Batch]:
+    """Cut rows, sorted by unit, into batches; an empty table is one empty batch.
 
-    `most` is how many rows a parcel may have, by default `PARCEL_ROWS`.
+    `most` is how many rows a batch may have, by default `GRID_BATCH_ROWS`.
 
     Examples
     --------
-    >>> [len(parcel.rows) for parcel in parcels(np.zeros((20_000, 2)), np.array([0, 5000, 9000]))]
+    >>> batches = split_batches(np.zeros((20_000, 2)), np.array([0, 5000, 9000]))
+    >>> [len(batch.rows) for batch in batches]
     [5000, 4000, 11000]
     """
-    most = most or PARCEL_ROWS
+    most = most or GRID_BATCH_ROWS
     if starts is None:
         cuts = list(range(0, max(1, len(rows)), most))
-        return [Parcel(rows[cut : cut + most], None) for cut in cuts]
+        return [Batch(rows[cut : cut + most], None) for cut in cuts]
     ends = np.append(starts[1:], len(rows))
     found, first = [], 0
     while first < len(starts):
         fitting = int(np.searchsorted(ends, starts[first] + most, side="right"))
         last = max(fitting, first + 1)
         begin, end = int(starts[first]), int(ends[last - 1])
-        found.append(Parcel(rows[begin:end], starts[first:last] - begin))
+        found.append(Batch(rows[begin:end], starts[first:last] - begin))
         first = last
-    return found or [Parcel(rows, starts)]
+    return found or [Batch(rows, starts)]
 
 
-def parcel_sum(query: Query, unit: Unit, parcel: Parcel) -> IntArray:
-    """Add up what the units of a parcel contribute, each within its bounds."""
+def batch_sum(query: Query, unit: Unit, batch: Batch) -> IntArray:
+    """Add up what the units of a batch contribute, each within its bounds."""
     most = rows_at_once(query)
-    if len(parcel.rows) > most and (parcel.starts is None or len(parcel.starts) > 1):
-        smaller = parcels(parcel.rows, parcel.starts, most)
-        added: IntArray = np.sum([parcel_sum(query, unit, piece) for piece in smaller], axis=0)
+    if len(batch.rows) > most and (batch.starts is None or len(batch.starts) > 1):
+        smaller = split_batches(batch.rows, batch.starts, most)
+        added: IntArray = np.sum([batch_sum(query, unit, piece) for piece in smaller], axis=0)
         return added
-    if parcel.starts is None:
-        return bounded_sum(query, query.contribute(parcel.rows.astype(np.float64, copy=False)))
-    blocks, values, of_unit = _sums_of_units(query, parcel)
+    if batch.starts is None:
+        return bounded_sum(query, query.contribute(batch.rows.astype(np.float64, copy=False)))
+    blocks, values, of_unit = _sums_of_units(query, batch)
     clipped = _clipped(values, of_unit, unit.sensitivity(query))
     total = np.zeros((query.size // values.shape[1], values.shape[1]), dtype=np.int64)
     np.add.at(total, blocks, clipped)
@@ -98,21 +99,21 @@ def rows_at_once(query: Query) -> int:
     return max(1, _CELLS_AT_ONCE // query.sensitivity.l0)
 
 
-def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, IntArray]:
+def _sums_of_units(query: Query, batch: Batch) -> tuple[IntArray, IntArray, IntArray]:
     """Return blocks, values and unit of each block that a unit touches, sorted by unit."""
-    assert parcel.starts is not None
-    if len(parcel.rows) > min(PARCEL_ROWS, rows_at_once(query)):
+    assert batch.starts is not None
+    if len(batch.rows) > min(GRID_BATCH_ROWS, rows_at_once(query)):
         sums = np.zeros(query.size, dtype=object)
-        for piece in parcels(parcel.rows, None):
-            sums += parcel_sum(query, ROW, piece)
-        dense = np.clip(sums, -_CLAMP, _CLAMP).astype(np.int64).reshape(-1, _width(query, parcel))
+        for piece in split_batches(batch.rows, None):
+            sums += batch_sum(query, ROW, piece)
+        dense = np.clip(sums, -_CLAMP, _CLAMP).astype(np.int64).reshape(-1, _width(query, batch))
         n_blocks = len(dense)
         return np.arange(n_blocks), dense, np.zeros(n_blocks, dtype=np.int64)
-    contribution = query.contribute(parcel.rows.astype(np.float64, copy=False))
+    contribution = query.contribute(batch.rows.astype(np.float64, copy=False))
     width = contribution.values.shape[2]
     n_blocks = query.size // width
     kept = kept_rows(query, contribution)
-    counts = np.diff(np.append(parcel.starts, len(parcel.rows)))
+    counts = np.diff(np.append(batch.starts, len(batch.rows)))
     unit_of_row = np.repeat(np.arange(len(counts)), counts)[kept]
     blocks, values = contribution.blocks[kept], contribution.values[kept]
     places = (unit_of_row[:, None] * n_blocks + blocks).ravel()
@@ -125,8 +126,8 @@ def _sums_of_units(query: Query, parcel: Parcel) -> tuple[IntArray, IntArray, In
     return touched % n_blocks, sums_of_blocks, touched // n_blocks
 
 
-def _width(query: Query, parcel: Parcel) -> int:
-    return int(query.contribute(parcel.rows[:1].astype(np.float64)).values.shape[2])
+def _width(query: Query, batch: Batch) -> int:
+    return int(query.contribute(batch.rows[:1].astype(np.float64)).values.shape[2])
 
 
 def _clipped(values: IntArray, of_unit: IntArray, bounds: Sensitivity) -> IntArray:

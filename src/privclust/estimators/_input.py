@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from privclust.domains.base import Ball, Box, Domain, to_unit_grid
+from privclust.domains.base import Ball, Box, Domain
 from privclust.domains.bounds import NOT_NEEDED, SERVER_DATA, UNSTATED, bounded_columns, read_bounds
 from privclust.domains.mixed import Mixed, Use
 from privclust.domains.profiled import Profiled
 from privclust.domains.sphere import Sphere
-from privclust.engines._types import check_source_types, check_types
-from privclust.engines.base import Engine, guarded
-from privclust.engines.federated.federation import FederatedEngine, Federation
-from privclust.engines.memory import NumpyEngine
-from privclust.engines.spark.engine import SparkEngine, SparkUnitsEngine
-from privclust.engines.spark.table import Lake, lake_of
-from privclust.engines.spilled import SpilledEngine
-from privclust.engines.streaming import ArrowEngine
+from privclust.engines.base import Engine, Table
+from privclust.engines.factory import local_table, remote_table, table_of
+from privclust.engines.federated.engine import FederatedEngine
+from privclust.engines.federated.federation import Federation
 from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.estimators._parameters import Parameters, number, parameters_of, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
-from privclust.sources._reading import features_of
-from privclust.sources.frames import read_rows, schema_of
+from privclust.sources.guard import clears_frames
 from privclust.sources.schema import Schema
-from privclust.sources.streams import Source, source_of
-from privclust.tracebacks import clears_frames
 
 MEASURED = "private"
 """The scale that is measured and paid for."""
@@ -45,16 +37,20 @@ class OpenTable:
     schema: Schema
     domain: Domain
     bounds_origin: str
-    close: Callable[[], object] = lambda: None
-    reopened: Callable[[Domain], Engine] | None = field(default=None, repr=False)
-    """Puts the same rows behind another engine, on another scale; no federation can. It holds the
-    rows, so that no traceback must print it."""
+    reopened: Callable[[Domain], Engine] = field(repr=False)
+    """Puts the same rows behind another engine, on another scale. It holds the rows, so that no
+    traceback must print it."""
 
     @property
     def attendance(self) -> tuple[Attendance, ...] | None:
         """How many clients answered each question, if the table is a federation."""
         engine = self.engine
         return tuple(engine.attendance) if isinstance(engine, FederatedEngine) else None
+
+    def close(self) -> None:
+        """Let clients of a federation forget the fit's samples: it has ended."""
+        if isinstance(self.engine, FederatedEngine):
+            self.engine.close()
 
 
 @clears_frames
@@ -74,57 +70,39 @@ def open_table(
             f"scale={MEASURED!r} is for PrivateKMeans on one table, without init. Leave it out, "
             "and give columns weights in a bounds file (docs/bounds.md)."
         )
-    if isinstance(X, Federation):
-        federation = X.without(unit.column)
-        domain, origin = _domain(model, federation.schema, around)
-        engine = federation.engine(domain, unit)
-        return OpenTable(engine, federation.schema, domain, origin, engine.close)
-    source, named = lake_of(X) or source_of(X), bounded_columns(given.bounds)
-    whole = schema_of(X) if source is None else source.schema
-    if source is not None and named is None and unit.column is None and whole.looks_like_a_row:
+    table, named = table_of(X), bounded_columns(given.bounds)
+    whole = table.schema
+    if named is None and unit.column is None and whole.looks_like_a_row:
         # Its cells would be published as the names of columns.
         raise ColumnError(
             "the first line of the CSV file holds a number, so it may be a row. Put a line of "
             "names before it, or give bounds by the names that it has."
         )
     uses = _vectors(whole) if _counts_directions(model) else named
-    schema = whole.features(unit.column, None if source is None else named, uses)
+    schema = table.clustered(unit, named, uses)
     domain, origin = _domain(model, schema, around)
-    _check_types(X, source, schema, domain, unit)
-    opened: Callable[[Domain], Engine] = partial(NumpyEngine, X, unit=unit)
-    if source is not None:
-        opened = partial(_elsewhere, source, schema, unit=unit)
-    return OpenTable(opened(domain), schema, domain, origin, reopened=opened)
+    return _opened(table, schema, domain, origin, unit)
 
 
 @clears_frames
 def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTable:
     """Put a table behind an engine that reads the columns of a profile by their names."""
-    unit = unit_of(parameters_of(model))
-    if isinstance(X, Federation):
-        federation = replace(X, columns=domain.names)
-        engine = federation.engine(domain, unit)
-        return OpenTable(engine, federation.schema, domain, origin, engine.close)
-    source = lake_of(X) or source_of(X)
-    schema = (schema_of(X) if source is None else source.schema).noted(unit.column, domain)
-    _check_types(X, source, schema, domain, unit)
-    if source is None:
-        return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
-    return OpenTable(_elsewhere(source, schema, domain, unit), schema, domain, origin)
+    table, unit = table_of(X), unit_of(parameters_of(model))
+    return _opened(table, table.profiled(unit, domain), domain, origin, unit)
+
+
+def _opened(table: Table, schema: Schema, domain: Domain, origin: str, unit: Unit) -> OpenTable:
+    def reopened(another: Domain) -> Engine:
+        return table.open_engine(schema.names, another, unit)
+
+    return OpenTable(reopened(domain), schema, domain, origin, reopened)
 
 
 def check_can_be_labelled(X: Any) -> None:
     """Refuse rows that are elsewhere, before a fit of them is paid for."""
-    if isinstance(X, Federation):
-        raise TypeError(
-            "rows of a federation are labelled where they are: fit, and let each client call "
-            "model.predict or model.transform on its own table."
-        )
-    if lake_of(X) is not None:
-        raise TypeError(
-            "rows in Spark are labelled by Spark: fit, and call model.predict on the frames that "
-            "DataFrame.mapInPandas hands over (docs/spark.md)."
-        )
+    table = remote_table(X)
+    if table is not None:
+        raise TypeError(table.labelled_by)
 
 
 @clears_frames
@@ -134,16 +112,15 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
     For the holder of the rows: `predict` and `transform`.
     """
     check_can_be_labelled(X)
-    source, unit, domain = source_of(X), model.unit, model.domain_
+    table, unit, domain = local_table(X), model.unit, model.domain_
     names = getattr(model, "feature_names_in_", None)
-    schema = schema_of(X) if source is None else source.schema
+    schema = table.schema
     if schema.names is None or unit not in schema.names:
         unit = None
-    only = None if source is None or names is None else set(names)
     uses = domain.uses if isinstance(domain, Mixed) else None
     if isinstance(domain, Sphere) and domain.vector is not None:
         uses = _vectors(schema)
-    schema = schema.features(unit, only, uses)
+    schema = table.clustered(Unit(unit), None if names is None else set(names), uses)
     if schema.n_columns != model.n_features_in_:
         raise ValueError(
             f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
@@ -156,47 +133,7 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
         raise ValueError(
             "The feature names should match those that were passed during fit, in the same order."
         )
-
-    _check_types(X, source, schema, domain, Unit(unit))
-
-    def parts() -> Iterator[FloatArray]:
-        if source is None:
-            yield read_rows(X, 0, len(X), domain, unit)
-            return
-        columns = schema.names or ()
-        yield np.empty((0, domain.center.size))
-        for cells in source.batches(columns):
-            yield features_of(domain, cells.column, columns)
-
-    return _applied(work, domain, parts())
-
-
-@guarded
-def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[FloatArray]) -> Any:
-    return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
-
-
-def _check_types(
-    X: Any, source: Source | Lake | None, schema: Schema, domain: Domain, unit: Unit
-) -> None:
-    """Refuse types that cannot be read, by a table of no rows; those of a lake are all known."""
-    if source is None:
-        check_types(X, domain, unit)
-    elif isinstance(source, Source):
-        check_source_types(source, schema.names or (), domain, unit)
-
-
-def _elsewhere(source: Source | Lake, schema: Schema, domain: Domain, unit: Unit) -> Engine:
-    columns = schema.names
-    if columns is None:
-        raise TypeError("the columns of a table that is read from elsewhere need names.")
-    if isinstance(source, Lake):
-        if unit.column is None:
-            return SparkEngine(source, columns, domain)
-        return SparkUnitsEngine(source, columns, domain, unit)
-    if unit.column is None:
-        return ArrowEngine(source, columns, domain)
-    return SpilledEngine(source, columns, domain, unit)
+    return table.on_each_part(work, schema.names, domain, Unit(unit))
 
 
 def _counts_directions(model: Any) -> bool:
@@ -216,6 +153,12 @@ def _sphere(given: Parameters, schema: Schema) -> Sphere:
         raise BoundsError(
             "metric='cosine' lets rows count by their direction alone. Leave bounds, radius and "
             "scale out."
+        )
+    if schema.kinds == ("unknown",):
+        raise ColumnError(
+            "the types of the federation's columns are not known here, and one number has no "
+            "direction. Declare a column of vectors with schemas=[...], which takes what "
+            "Client(table).schema gives, or name several columns of numbers."
         )
     if "vector" not in schema.kinds:
         return Sphere(schema.n_columns)

@@ -14,7 +14,7 @@ from privclust.estimators import _fit, _profile
 from privclust.estimators._input import check_can_be_labelled
 from privclust.estimators._profile import Profile
 from privclust.kernels.grid import FloatArray
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 
 @clears_frames

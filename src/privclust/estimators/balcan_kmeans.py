@@ -17,7 +17,7 @@ from privclust.domains.bounds import Bounds
 from privclust.errors import ParameterError, shown
 from privclust.estimators import _fit, _methods
 from privclust.estimators._input import open_table
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 
 class BalcanKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from privclust.algorithms import fast_lloyd
 from privclust.domains.bounds import Bounds
 from privclust.estimators import _fit, _methods
 from privclust.estimators._input import open_table
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 
 class FastLloyd(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]

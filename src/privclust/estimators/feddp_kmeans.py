@@ -21,7 +21,7 @@ from privclust.estimators import _fit, _methods
 from privclust.estimators._input import open_table
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.sources.frames import schema_of
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 
 class FedDPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]

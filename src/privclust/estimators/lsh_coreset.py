@@ -15,7 +15,7 @@ from privclust.algorithms import lsh_coreset
 from privclust.domains.bounds import Bounds
 from privclust.estimators import _fit, _methods
 from privclust.estimators._input import open_table
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 
 class LSHCoreset(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]

@@ -31,7 +31,7 @@ from privclust.models.intervals import Intervals
 from privclust.models.statement import Statement
 from privclust.privacy.accounting import Spend
 from privclust.privacy.release import Release
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 FORMAT, PROFILE_FORMAT = "privclust model 2", "privclust profile 2"
 SHOWN_FAULT = 200

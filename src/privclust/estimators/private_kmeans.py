@@ -27,7 +27,7 @@ from privclust.models.hierarchy import Hierarchy, hierarchy
 from privclust.models.k_path import KPath
 from privclust.models.mixture import Mixture, mixture
 from privclust.models.synthetic import sample
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 
 class PrivateKMeans(

@@ -15,7 +15,7 @@ from privclust.models.formatting import percent_up, rounded_up
 from privclust.models.private_run import PrivateRun
 from privclust.privacy.accounting import Spend, epsilon_of_spend
 from privclust.queries.unit import Unit
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 FALSE_ALARMS = 0.05
 """How often the test whose power is stated may take an absent unit for a present one."""

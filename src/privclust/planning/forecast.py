@@ -30,7 +30,7 @@ from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.formatting import spoken, spoken_memory
 from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
 from privclust.queries.clusters import ClusterMoments
-from privclust.tracebacks import clears_frames
+from privclust.sources.guard import clears_frames
 
 FOUND = 1.5
 """With a loss of at most so many times that of k-means, clusters count as found."""

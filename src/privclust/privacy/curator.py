@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from privclust.engines.base import Engine, guarded
+from privclust.engines.base import Engine
 from privclust.engines.sampling import HALVINGS_MAX
 from privclust.kernels.grid import UNIT, IntArray
 from privclust.privacy.accounting import QUANTA, Spend
@@ -27,6 +27,7 @@ from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
 from privclust.privacy.progress import Step, tell
 from privclust.privacy.release import Release
 from privclust.queries.base import Query, Sensitivity
+from privclust.sources.guard import guarded
 
 _CLAMP = 2**62
 _ROUND_UP = 1 + 2.0**-50

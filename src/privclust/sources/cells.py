@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from privclust.domains.mixed import OTHER
 from privclust.kernels.grid import FloatArray, IntArray
 
-Kind = Literal["integer", "number", "text", "date", "vector", "cell", "other"]
+Kind = Literal["integer", "number", "text", "date", "vector", "cell", "other", "unknown"]
 """What a column's type allows: ids and numbers ("integer", and "cell", a text to be read as what is
-declared), numbers only, ids only, days, vectors of one length, or nothing."""
+declared), numbers only, ids only, days, vectors of one length, or nothing. Types of columns that
+only clients of a federation see may be unknown."""
 
 NUMBERS: tuple[Kind, ...] = ("integer", "number", "cell")
 IDS: tuple[Kind, ...] = ("integer", "text", "cell")

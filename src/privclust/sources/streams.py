@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from privclust.engines.base import guarded
 from privclust.sources.cells import intact
 from privclust.sources.files import BATCH_ROWS, empty_files, is_path, list_files, read_files
 from privclust.sources.frames import arrow_schema, polars_schema
+from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
 
 _GUESSED = re.compile(r"(csv|json) scan|read_(csv|json|ndjson)|scan (csv|json|xml)", re.IGNORECASE)

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 from helpers.conformance import CANARY, fails_in_silence, people, write_parquet
 
-from privclust.engines.base import EngineError
 from privclust.engines.federated.client import Client
-from privclust.errors import BoundsError, ColumnError, ColumnTypeError, ParameterError
+from privclust.errors import BoundsError, ColumnError, ColumnTypeError, EngineError, ParameterError
 
 AGREED = """
 bounds_origin = "domain knowledge"

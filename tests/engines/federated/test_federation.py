@@ -34,13 +34,19 @@ from helpers.conformance import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.engines.base import FailedClientError, TooFewClientsError
 from privclust.engines.federated import client
 from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
 from privclust.engines.federated.client import FAILED, LARGEST, Client, response_size
-from privclust.engines.federated.federation import FederatedEngine, Federation, accepted
+from privclust.engines.federated.engine import FederatedEngine, accepted
+from privclust.engines.federated.federation import Federation
 from privclust.engines.federated.wire import encode
-from privclust.errors import ColumnError, ParameterError, UnreadableFileError
+from privclust.errors import (
+    ColumnError,
+    FailedClientError,
+    ParameterError,
+    TooFewClientsError,
+    UnreadableFileError,
+)
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count, Query
 from privclust.queries.clusters import NearestVotes

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans, limits
 from privclust.domains.base import Box
-from privclust.engines.base import TooFewClientsError
-from privclust.errors import ColumnError, CostError, ParameterError
+from privclust.errors import ColumnError, CostError, ParameterError, TooFewClientsError
 from privclust.estimators._cost import Cost, check_cost
 from privclust.kernels.grid import UNIT
 from privclust.privacy.ledger.ledger import Ledger
@@ -226,7 +226,56 @@ def test_question_that_no_client_understands_is_refused_before_the_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = budgeted(tmp_path)
-    monkeypatch.setattr("privclust.engines.federated.federation.read_request", lambda message: None)
+    monkeypatch.setattr("privclust.engines.federated.engine.read_request", lambda message: None)
     with pytest.raises(ParameterError, match="every client would refuse"):
         DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(2))
     assert Ledger.open(given["ledger"]).runs("all") == ()
+
+
+# Types that clients declare -----------------------------------------------------------------------
+
+
+def words(seed: int, width: int = 3) -> Any:
+    rows = np.random.default_rng(seed).normal(size=(400, width)) + 2.0
+    return pa.table({"words": pa.array(rows.tolist(), pa.list_(pa.float64(), width))})
+
+
+def by_direction(table: Any, **given: Any) -> Any:
+    given = {"delta": 1e-6, "metric": "cosine", "random_state": 0, **given}
+    with noise_from(SeededNoise(0)):
+        return PrivateKMeans(2, max_clusters=4, **given).fit(table)
+
+
+def test_column_of_vectors_is_clustered_as_in_one_table() -> None:
+    tables = {"north": words(0), "south": words(1)}
+    together = by_direction(Federation.in_process(tables))
+    alone = by_direction(pa.concat_tables(tables.values()))
+    np.testing.assert_array_equal(together.cluster_centers_, alone.cluster_centers_)
+    assert together.n_features_in_ == 1
+
+
+@pytest.mark.attack
+def test_vectors_that_nobody_declared_are_refused_before_the_charge(tmp_path: Path) -> None:
+    given = budgeted(tmp_path)
+    with pytest.raises(ColumnError, match=r"types.*not known here.*schemas="):
+        by_direction(unanswered(["words"]), **given)
+    assert Ledger.open(given["ledger"]).runs("all") == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "given", "message"),
+    [
+        (words(1, 4), {"metric": "cosine"}, "vectors must have 3 numbers"),
+        (pa.table({"words": ["a", "b"]}), {"metric": "cosine"}, "vectors of one length: words"),
+        (words(1), {"bounds": {"words": (0, 1)}}, "do not hold numbers: words"),
+    ],
+    ids=["another length", "texts", "vectors as numbers"],
+)
+def test_column_of_another_type_at_one_client_is_refused_before_the_charge(
+    other: Any, given: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    recorded = budgeted(tmp_path)
+    tables = {"north": words(0), "south": other}
+    with pytest.raises((ValueError, TypeError), match=message):
+        PrivateKMeans(2, **given, **recorded).fit(Federation.in_process(tables))
+    assert Ledger.open(recorded["ledger"]).runs("all") == ()

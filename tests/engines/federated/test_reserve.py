@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from privclust.audit.replay import replay_on_neighbour
 from privclust.domains.base import Ball
 from privclust.engines import sampling, streaming
-from privclust.engines.base import Engine, EngineError
+from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX, Reserve, heads, later_key, row_words
+from privclust.engines.sampling import HALVINGS_MAX, Reserve, included, later_key, row_words
 from privclust.engines.streaming import ArrowEngine
+from privclust.errors import EngineError
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
@@ -66,10 +67,10 @@ def test_it_gives_the_rows_whose_coins_show_heads_however_often_it_was_halved(
     places = [0, *sorted(min(cut, n_rows) for cut in cuts), n_rows]
     for begin, end in itertools.pairwise(places):
         # Some rows may be gone before they come: those of coins that were out already.
-        coming = heads(words[begin:end], reserve.halvings)
+        coming = included(words[begin:end], reserve.halvings)
         reserve.add(end - begin, words[begin:end][coming], rows[begin:end][coming])
     wanted = min(reserve.halvings + further, HALVINGS_MAX)
-    assert reserve.drawn(wanted).tolist() == rows[heads(words, wanted)].tolist()
+    assert reserve.drawn(wanted).tolist() == rows[included(words, wanted)].tolist()
 
 
 @pytest.mark.attack

@@ -34,7 +34,7 @@ from helpers.spark_sessions import local
 
 from privclust import PrivateKMeans, on_spark
 from privclust.engines.spark.engine import SparkEngine
-from privclust.engines.spark.table import lake_of
+from privclust.engines.spark.table import spark_table_of
 from privclust.errors import ColumnError, ColumnTypeError, UnreadableFileError
 from privclust.queries.base import Count
 from privclust.queries.clusters import NearestVotes
@@ -86,18 +86,18 @@ def test_rows_in_spark_are_labelled_by_spark(frame: Any) -> None:
 def test_a_stream_is_refused() -> None:
     stream = local().readStream.format("rate").load()
     with pytest.raises(TypeError, match="stream"):
-        lake_of(stream)
+        spark_table_of(stream)
 
 
 def test_types_that_spark_guesses_are_refused(tmp_path: Path) -> None:
     file = write_csv(people(9), tmp_path / "some.csv")
     with pytest.raises(TypeError, match="guessed"):
-        lake_of(local().read.csv(str(file), header=True, inferSchema=True))
+        spark_table_of(local().read.csv(str(file), header=True, inferSchema=True))
 
 
 def test_only_parquet_files_are_read_by_workers(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="Parquet files only"):
-        lake_of(on_spark(local(), write_csv(people(9), tmp_path / "some.csv")))
+        spark_table_of(on_spark(local(), write_csv(people(9), tmp_path / "some.csv")))
 
 
 def test_types_of_columns_are_those_that_spark_declares(frame: Any) -> None:
@@ -110,9 +110,7 @@ def test_types_of_columns_are_those_that_spark_declares(frame: Any) -> None:
 
 
 def in_lake_schema(frame: Any) -> Any:
-    lake = lake_of(frame)
-    assert lake is not None
-    return lake.schema
+    return opened(frame).schema
 
 
 def test_columns_may_have_any_names(frame: Any) -> None:
@@ -238,12 +236,12 @@ def test_what_the_plan_of_spark_fails_with_is_withheld(
     frame: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     wrong = frame.selectExpr("*", "cast(concat('1234567', name) as int) as w")
-    engine = SparkEngine(lake(wrong), [*COLUMNS[:2], "w"], DOMAIN)
+    engine = SparkEngine(opened(wrong), [*COLUMNS[:2], "w"], DOMAIN)
     fails_in_silence(lambda: engine.aggregate(Count()), caplog, capfd)
 
 
-def lake(frame: Any) -> Any:
-    found = lake_of(frame)
+def opened(frame: Any) -> Any:
+    found = spark_table_of(frame)
     assert found is not None
     return found
 

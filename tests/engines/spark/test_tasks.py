@@ -24,7 +24,6 @@ from helpers.conformance import (
 )
 from helpers.spark_faults import CANARY
 
-from privclust.engines.base import EngineError
 from privclust.engines.spark._tasks import (
     FilesReader,
     Reading,
@@ -37,7 +36,7 @@ from privclust.engines.spark._tasks import (
     units_summed,
 )
 from privclust.engines.spark.engine import _together
-from privclust.errors import UnreadableFileError
+from privclust.errors import EngineError, UnreadableFileError
 from privclust.sources.files import File, list_files
 
 N_ROWS = 120

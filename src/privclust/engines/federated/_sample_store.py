@@ -1,7 +1,7 @@
 """Samples of one client of a federation: each is drawn once, and kept until its fit has ended.
 
-A client draws a sample by a key that it forgets at once, and a fit asks one sample for each number
-of halvings (docs/proofs/federation.md). So it is written down that a sample is drawn before rows
+A client draws a sample by a key that it forgets at once, and a fit asks one sample for each
+sampling rate (docs/proofs/federation.md). So it is written down that a sample is drawn before rows
 are read for it, and nothing takes that back: a sample that is gone is not drawn again.
 """
 
@@ -21,7 +21,7 @@ UNUSED_SECONDS = 86_400.0
 """A sample that nobody asked for so long is deleted: its fit has ended without a word."""
 
 
-class Samples:
+class SampleStore:
     """The samples that a client has drawn.
 
     Parameters
@@ -32,8 +32,8 @@ class Samples:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._held: dict[tuple[bytes, str], NumpyEngine] = {}
-        self._coins: dict[tuple[bytes, str], bool] = {}
+        self._samples: dict[tuple[bytes, str], NumpyEngine] = {}
+        self._inclusion_bits: dict[tuple[bytes, str], bool] = {}
         self._used: set[tuple[bytes, str]] = set()
         self._lock = Lock()
         if folder is not None:
@@ -48,28 +48,32 @@ class Samples:
         follows.
         """
         with self._lock:
-            if (fit, name) not in self._held:
+            if (fit, name) not in self._samples:
                 found = self._drawn(fit, name, draw())
                 if found is None:
                     return None
-                self._held[fit, name] = found
-            return self._held[fit, name]
+                self._samples[fit, name] = found
+            return self._samples[fit, name]
 
-    def coin(self, fit: bytes, name: str, halvings: int) -> bool | None:
-        """Tell whether a client that is one unit is in a fit's sample; None if that is gone."""
+    def includes_client(self, fit: bytes, name: str, halvings: int) -> bool | None:
+        """Tell whether a fit's sample includes the client, one unit; None if that is gone."""
         with self._lock:
             if self._folder is not None:
-                return self._kept_coin(self._folder / f"{fit.hex()}-{name}.sample", halvings)
+                return self._stored_bit(self._folder / f"{fit.hex()}-{name}.sample", halvings)
             if (fit, name) not in self._used:
                 self._used.add((fit, name))
-                self._coins[fit, name] = secrets.randbits(halvings) == 0
-            return self._coins.get((fit, name))
+                self._inclusion_bits[fit, name] = secrets.randbits(halvings) == 0
+            return self._inclusion_bits.get((fit, name))
 
     def forget(self, fit: bytes) -> None:
         """Forget the samples of a fit, and never draw them again."""
         with self._lock:
-            self._held = {name: held for name, held in self._held.items() if name[0] != fit}
-            self._coins = {name: coin for name, coin in self._coins.items() if name[0] != fit}
+            self._samples = {
+                name: sample for name, sample in self._samples.items() if name[0] != fit
+            }
+            self._inclusion_bits = {
+                name: bit for name, bit in self._inclusion_bits.items() if name[0] != fit
+            }
             if self._folder is not None:
                 for file in self._folder.glob(f"{fit.hex()}-*.sample*"):
                     file.unlink(missing_ok=True)
@@ -87,7 +91,7 @@ class Samples:
             return None
         return engine.read_from(file)
 
-    def _kept_coin(self, file: Path, halvings: int) -> bool | None:
+    def _stored_bit(self, file: Path, halvings: int) -> bool | None:
         if _is_first(file.with_suffix(".used")):
             drawn = b"in" if secrets.randbits(halvings) == 0 else b"out"
             unfinished = file.with_name(f"{file.name}.part")

@@ -1,4 +1,4 @@
-"""A client of a federation: holds rows behind its own engine, responds with whole numbers only.
+"""A client of a federation: holds rows behind its own engine, responds with integers only.
 
 The same code runs beside the server, for tests and notebooks, and in a silo. A response is the
 request's nonce and one whole number of 64 bits per coordinate; its length follows from the
@@ -19,41 +19,31 @@ from typing import Any
 import numpy as np
 
 from privclust._version import __version__
-from privclust.domains.base import Domain
 from privclust.domains.bounds import Bounds, bounded_columns, read_bounds
-from privclust.domains.mixed import Mixed, Use
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere
-from privclust.engines._types import check_source_types, check_types
-from privclust.engines.base import EngineError, guarded
+from privclust.engines.factory import local_table
 from privclust.engines.federated._rehearsal import rehearse
 from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
-from privclust.engines.federated._sample_store import Samples
+from privclust.engines.federated._sample_store import SampleStore
 from privclust.engines.federated.wire import decode, encode
-from privclust.engines.memory import NumpyEngine
-from privclust.engines.spilled import SpilledEngine
-from privclust.engines.streaming import ArrowEngine
+from privclust.engines.local import LocalEngine
 from privclust.engines.units import clipped_whole
-from privclust.errors import ParameterError, UnreadableFileError
+from privclust.errors import EngineError, ParameterError, UnreadableFileError
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.files import FORMATS, is_path, paths_of
-from privclust.sources.frames import schema_of
+from privclust.sources.guard import clears_frames, guarded
 from privclust.sources.schema import Schema
-from privclust.sources.streams import source_of
-from privclust.tracebacks import clears_frames
 
 CLIENT = "client"
 """The unit of which all rows of one client are protected together."""
 KEY_BYTES = 32
 FAILED = b"failed"
-"""What a client sends, after the nonce, that could not read or sum its rows."""
+"""What a client responds, after the nonce, that could not read or sum its rows."""
 LARGEST = 2**62
 """Sums of one client are clamped to this size, which takes more than 2^36 rows to reach."""
 _CSV = tuple(ending for ending, kind in FORMATS.items() if kind == "csv")
 
 Columns = tuple[str, ...] | int
-ClientEngine = NumpyEngine | ArrowEngine | SpilledEngine
 
 
 class Client:
@@ -81,15 +71,14 @@ class Client:
             _check_format(table)
         self.folder = None if folder is None else Path(folder)
         self._table = table
-        self._opened: tuple[bytes, ClientEngine] | None = None
-        self._samples = Samples(self.folder)
+        self._opened: tuple[bytes, LocalEngine] | None = None
+        self._samples = SampleStore(self.folder)
 
     @property
     @clears_frames
     def schema(self) -> Schema:
         """Names and types of the columns, for the holder of the rows."""
-        source = source_of(self._table)
-        return schema_of(self._table) if source is None else source.schema
+        return local_table(self._table).schema
 
     @clears_frames
     def check(self, bounds: Bounds, unit: str | None = None) -> None:
@@ -114,7 +103,7 @@ class Client:
         columns = tuple(named)
         domain = read_bounds(bounds, columns, len(columns)).domain
         whose = ROW if unit in (None, CLIENT) else Unit(unit)
-        open_engine(self._table, columns, domain, whose).aggregate(Count())
+        local_table(self._table).open_engine(columns, domain, whose).aggregate(Count())
 
     def respond(self, message: bytes) -> bytes:
         """Return the response to `message`, an encoded request, or nothing if there is none."""
@@ -145,12 +134,14 @@ class Client:
             engine = self._engine(request, unit)
             return None if engine is None else engine.aggregate(query)
         if request.halvings:
-            is_in = self._samples.coin(request.fit, _sample_name(request), request.halvings)
+            is_in = self._samples.includes_client(
+                request.fit, _sample_name(request), request.halvings
+            )
             if not is_in:
                 return None if is_in is None else [0] * query.size
         return clipped_whole(query, unit, self._opened_engine(request, ROW).aggregate(query))
 
-    def _engine(self, request: QueryRequest, unit: Unit) -> ClientEngine | None:
+    def _engine(self, request: QueryRequest, unit: Unit) -> LocalEngine | None:
         engine = self._opened_engine(request, unit)
         if request.halvings == 0:
             return engine
@@ -158,40 +149,14 @@ class Client:
         draw = partial(engine.sample, request.halvings, secrets.token_bytes(KEY_BYTES))
         return self._samples.sample(request.fit, _sample_name(request), draw)
 
-    def _opened_engine(self, request: QueryRequest, unit: Unit) -> ClientEngine:
+    def _opened_engine(self, request: QueryRequest, unit: Unit) -> LocalEngine:
         name = encode((request.columns, request.domain, unit))
         opened = self._opened  # read once: another thread may put its own there
         if opened is None or opened[0] != name:
-            opened = (name, open_engine(self._table, request.columns, request.domain, unit))
-            self._opened = opened
+            columns = None if isinstance(request.columns, int) else request.columns
+            engine = local_table(self._table).open_engine(columns, request.domain, unit)
+            self._opened = opened = (name, engine)
         return opened[1]
-
-
-def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> ClientEngine:
-    """Put a client's table behind the engine for it, with the columns in the server's order.
-
-    Types are checked first, by what is declared: no cell decides whether a client responds.
-    """
-    source = source_of(table)
-    schema = schema_of(table) if source is None else source.schema
-    if isinstance(domain, Profiled):
-        schema.noted(unit.column, domain)
-    else:
-        names = None if isinstance(columns, int) else columns
-        schema.features(unit.column, names, _uses(domain)).check_lengths(domain)
-    if source is None:
-        chosen = table
-        if not isinstance(columns, int):
-            used = [*columns] if unit.column is None else [*columns, unit.column]
-            chosen = table.select(used) if hasattr(table, "select") else table[used]
-        check_types(chosen, domain, unit)
-        return NumpyEngine(chosen, domain, unit=unit)
-    if isinstance(columns, int):
-        raise TypeError("the columns of a table that is read from elsewhere need names.")
-    check_source_types(source, columns, domain, unit)
-    if unit.column is None:
-        return ArrowEngine(source, columns, domain)
-    return SpilledEngine(source, columns, domain, unit)
 
 
 def read_request(message: bytes) -> QueryRequest | None:
@@ -238,12 +203,6 @@ def _sample_name(request: QueryRequest) -> str:
     """Return a name that requests share if they mean the same sample, brought to one grid."""
     about = (request.halvings, request.columns, request.domain, request.unit)
     return blake2b(encode(about), digest_size=16).hexdigest()
-
-
-def _uses(domain: Domain) -> dict[str, Use] | None:
-    if isinstance(domain, Sphere) and domain.vector is not None:
-        return {domain.vector: "vector"}
-    return domain.uses if isinstance(domain, Mixed) else None
 
 
 def _check_format(table: Any) -> None:

@@ -1,50 +1,27 @@
-"""A federation as one table: the same request to every client, and their responses added up.
-
-The server sees each client's exact sums and must be trusted with them (docs/federated-trust.md);
-what it releases goes through the Curator like everything else.
-"""
+"""A federation as one table: who takes part, and what is public about their columns."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from privclust.domains.base import Domain
-from privclust.engines.base import Engine, FailedClientError, TooFewClientsError, guarded
-from privclust.engines.federated._request import NONCE_BYTES, WIDTH_MAX, QueryRequest
-from privclust.engines.federated.client import (
-    CLIENT,
-    FAILED,
-    LARGEST,
-    Client,
-    Columns,
-    read_request,
-    response_size,
-)
-from privclust.engines.federated.wire import HEAD_MAX, encode, head_size
-from privclust.errors import ColumnError, CostError, ParameterError, shown
-from privclust.queries.base import Count, Query
-from privclust.queries.participation import Attendance
-from privclust.queries.unit import Unit
+from privclust.domains.mixed import Use
+from privclust.domains.profiled import Profiled
+from privclust.engines._types import check_columns
+from privclust.engines.base import Table
+from privclust.engines.federated.client import CLIENT, Client, Columns
+from privclust.engines.federated.engine import Exchange, FederatedEngine
+from privclust.errors import ColumnError, ParameterError, shown
+from privclust.queries.unit import ROW, Unit
 from privclust.sources.cells import Kind
+from privclust.sources.guard import clears_frames
 from privclust.sources.schema import Schema
-from privclust.tracebacks import clears_frames
-
-Exchange = Callable[[Mapping[str, bytes]], Iterable[tuple[str, bytes]]]
-"""Sends each client its request and yields responses as they come, with who gave them; from nobody
-in particular, more than once, or never."""
-QUERY_HEAD = 2**20
-"""Bytes that a query may add to the part of a message that says what is in it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Federation:
+class Federation(Table):
     """Clients that each hold rows of the same columns; an estimator's `fit` takes it for a table.
 
     Parameters
@@ -63,9 +40,13 @@ class Federation:
         it is 1; somebody at two clients is then protected with twice the mu that was promised.
     farewell : callable, optional
         Tells clients that a fit has ended, so that they forget its samples.
+    schemas : sequence of Schema, optional
+        What clients declare of their columns, as `Client.schema` has it, if the server knows it:
+        types are then checked before anything is charged. Vectors must be declared.
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> tables = {name: rng.normal(60.0, 5.0, (2000, 2)) for name in ("north", "south")}
     >>> from privclust import PEMeans
@@ -75,12 +56,17 @@ class Federation:
     Attendance(answered=2, asked=2)
     """
 
+    labelled_by = (
+        "rows of a federation are labelled where they are: fit, and let each client call "
+        "model.predict or model.transform on its own table."
+    )
     exchange: Exchange
     roster: tuple[str, ...]
     columns: Columns
     minimum: int
     silos_per_patient: int
     farewell: Callable[[bytes], object]
+    schemas: tuple[Schema, ...]
 
     def __init__(
         self,
@@ -91,6 +77,7 @@ class Federation:
         minimum: int | None = None,
         silos_per_patient: int = 1,
         farewell: Callable[[bytes], object] = lambda fit: None,
+        schemas: Iterable[Schema] = (),
     ) -> None:
         names = tuple(roster)
         if isinstance(columns, str):  # whose letters would be taken for names
@@ -110,7 +97,7 @@ class Federation:
                 "silos_per_patient must be a whole number between 1 and the number of clients, "
                 f"{len(names)}, got {shown(silos_per_patient)}."
             )
-        values = (exchange, names, given, fewest, silos_per_patient, farewell)
+        values = (exchange, names, given, fewest, silos_per_patient, farewell, tuple(schemas))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -138,10 +125,12 @@ class Federation:
             for client in clients.values():
                 client.forget(fit)
 
+        schemas = [client.schema for client in clients.values()]
         return cls(
             exchange,
             clients,
-            _common_columns(clients) if columns is None else columns,
+            _common_columns(schemas) if columns is None else columns,
+            schemas=schemas,
             minimum=minimum,
             silos_per_patient=silos_per_patient,
             farewell=farewell,
@@ -149,11 +138,35 @@ class Federation:
 
     @property
     def schema(self) -> Schema:
-        """What is public about the columns."""
-        names = None if isinstance(self.columns, int) else self.columns
-        n_columns = self.columns if isinstance(self.columns, int) else len(self.columns)
-        number: Kind = "number"
-        return Schema(names, (number,) * n_columns)
+        """Names and types of the columns, which are public; types may be unknown."""
+        first = self.schemas[0] if self.schemas else Schema(None, ())
+        unknown: Kind = "unknown"
+        if isinstance(self.columns, int):
+            known = first.n_columns == self.columns
+            return Schema(None, first.kinds if known else (unknown,) * self.columns)
+        kinds = dict(zip(first.names or (), first.kinds, strict=False))
+        lengths = tuple(pair for pair in first.lengths if pair[0] in self.columns)
+        return Schema(self.columns, tuple(kinds.get(n, unknown) for n in self.columns), lengths)
+
+    def clustered(
+        self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
+    ) -> Schema:
+        """Return the columns to cluster, all but that of ids; `open_engine` checks their types."""
+        return self.without(unit.column).schema
+
+    def profiled(self, unit: Unit, domain: Profiled) -> Schema:
+        """Return the columns that a profile reads; `open_engine` checks their types."""
+        return replace(self, columns=domain.names).schema
+
+    def open_engine(
+        self, columns: Sequence[str] | None, domain: Domain, unit: Unit
+    ) -> FederatedEngine:
+        """Return an engine over these columns, or refuse them before anything is charged."""
+        of_client = ROW if unit.column == CLIENT else unit
+        for schema in self.schemas:
+            check_columns(schema, columns, domain, of_client)
+        chosen = self if columns is None else replace(self, columns=tuple(columns))
+        return chosen.engine(domain, unit)
 
     def without(self, column: str | None) -> Federation:
         """Return the federation without `column`, if it is among those to cluster."""
@@ -174,147 +187,12 @@ class Federation:
         return engine
 
 
-class FederatedEngine:
-    """Sums queries over the clients of a federation.
-
-    Attributes
-    ----------
-    attendance : list of Attendance
-        One for each request so far, those of samples included.
-    """
-
-    def __init__(self, federation: Federation, domain: Domain, unit: Unit) -> None:
-        self.n_columns = domain.center.size
-        self.unit = unit
-        self.attendance: list[Attendance] = []
-        self._federation = federation
-        self._domain = domain
-        self._fit = secrets.token_bytes(NONCE_BYTES)
-        self._halvings = 0
-        self._samples: list[int] = []
-
-    def check_request(self) -> None:
-        """Refuse columns and domains about which no request passes the checks of a client."""
-        if self.n_columns > WIDTH_MAX:
-            raise CostError(
-                f"rows of this federation would have {self.n_columns:,} coordinates, and a client "
-                f"responds for at most {WIDTH_MAX:,}. Name fewer columns, or declare fewer levels. "
-                "Nothing was asked or spent."
-            )
-        message = self._request(Count(), bytes(NONCE_BYTES))
-        if head_size(message) > HEAD_MAX - QUERY_HEAD:
-            raise ColumnError(
-                f"names and declarations of these columns take {head_size(message):,} bytes of "
-                f"each request, and {HEAD_MAX - QUERY_HEAD:,} are allowed. Give columns shorter "
-                "names, or name fewer. Nothing was asked or spent."
-            )
-        if read_request(message) is None:
-            raise ParameterError(
-                "every client would refuse requests about these columns, bounds and unit. Names "
-                "must differ, be text, and not be that of the ids; bounds must be finite. Nothing "
-                "was asked or spent."
-            )
-
-    @guarded
-    def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of what all units of those clients contribute that respond."""
-        federation = self._federation
-        nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in federation.roster}
-        requests = {name: self._request(query, nonce) for name, nonce in nonces.items()}
-        responses = accepted(query, self._of_client, nonces, federation.exchange(requests))
-        self.attendance.append(Attendance(len(responses), len(nonces)))
-        if len(responses) < federation.minimum:
-            raise TooFewClientsError(len(responses), len(nonces), federation.minimum)
-        found = np.zeros(query.size, dtype=object)
-        for values in responses.values():
-            found += values
-        return [int(value) for value in found]
-
-    def expect_sample(self, key: bytes) -> None:
-        """Nothing to prepare: each client draws its own sample when it is first asked of it."""
-
-    def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return an engine over some of the units, each in or out by a coin of its client's.
-
-        Each client draws by a key of its own, which nobody else knows: `key` stays unused
-        (docs/proofs/federation.md).
-        """
-        some = FederatedEngine(self._federation, self._domain, self.unit)
-        some.attendance = self.attendance
-        some._fit, some._halvings = self._fit, halvings
-        self._samples.append(halvings)
-        return some
-
-    def close(self) -> None:
-        """Let clients forget their samples, if any was drawn: the fit has ended."""
-        if self._samples:
-            # A fit that is paid for must not be lost over it; samples go a day later.
-            with suppress(Exception):
-                self._federation.farewell(self._fit)
-
-    @property
-    def _of_client(self) -> Unit:
-        """What counts as one among the rows of one client."""
-        return replace(self.unit, silos=0)
-
-    def _request(self, query: Query, nonce: bytes) -> bytes:
-        columns, unit = self._federation.columns, self._of_client
-        return encode(
-            QueryRequest(nonce, self._fit, columns, self._domain, unit, self._halvings, query)
-        )
-
-
-def accepted(
-    query: Query,
-    unit: Unit,
-    nonces: Mapping[str, bytes],
-    responses: Iterable[tuple[str, bytes]],
-) -> dict[str, NDArray[np.object_]]:
-    """Return the first response of each client that can be one; all others are discarded.
-
-    A response to an earlier request has another nonce; a second one finds the first in its place.
-    A client that says it failed is not absent: going on without it would tell of its rows.
-    """
-    found: dict[str, NDArray[np.object_]] = {}
-    failed = False
-    for name, response in responses:
-        if name not in nonces or name in found:
-            continue
-        if not secrets.compare_digest(response[:NONCE_BYTES], nonces[name]):
-            continue
-        failed = failed or response[NONCE_BYTES:] == FAILED
-        if len(response) != response_size(query):
-            continue
-        values = np.frombuffer(response[NONCE_BYTES:], dtype="<i8").astype(object)
-        if _possible(query, unit, values):
-            found[name] = values
-    if failed:
-        raise FailedClientError
-    return found
-
-
-def _possible(query: Query, unit: Unit, values: NDArray[np.object_]) -> bool:
-    """Tell whether a client that follows the rules could have given a response."""
-    sizes = np.abs(values)
-    if sizes.max(initial=0) > LARGEST or (query.sensitivity.monotone and values.min(initial=0) < 0):
-        return False
-    if not unit.whole:
-        return True
-    bounds = unit.sensitivity(query)
-    return bool(
-        sizes.sum() <= bounds.l1
-        and (sizes * sizes).sum() <= bounds.l2_squared
-        and sizes.max(initial=0) <= bounds.linf
-    )
-
-
 def _lies_in(number: object, most: int) -> bool:
     """Tell whether something is a whole number from 1 to `most`."""
     return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most
 
 
-def _common_columns(clients: Mapping[str, Client]) -> Columns:
-    schemas = [client.schema for client in clients.values()]
+def _common_columns(schemas: Sequence[Schema]) -> Columns:
     if len({(schema.names, schema.n_columns) for schema in schemas}) > 1:
         raise ColumnError(
             "the tables of a federation must have the same columns in the same order. Name those "

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from privclust.engines.base import EngineError, guarded
 from privclust.engines.federated.client import Client, failure
 from privclust.engines.federated.federation import Federation
+from privclust.errors import EngineError
+from privclust.sources.guard import guarded
+from privclust.sources.schema import Schema
 
 if TYPE_CHECKING:
     from flwr.app import Context, Message
@@ -41,6 +43,7 @@ def flower_federation(
     minimum: int | None = None,
     silos_per_patient: int = 1,
     seconds: float = 600.0,
+    schemas: Iterable[Schema] = (),
 ) -> Federation:
     """Return the federation of all SuperNodes that are connected.
 
@@ -60,6 +63,8 @@ def flower_federation(
     seconds : float, default=600.0
         How long to wait for clients to connect, and for the responses to one request. Ten minutes,
         since a response may take a pass over a large table.
+    schemas : sequence of Schema, optional
+        What clients declare of their columns, if the server knows it. Vectors must be declared.
     """
     roster = _connected(grid, clients, seconds)
 
@@ -82,6 +87,7 @@ def flower_federation(
         minimum=minimum,
         silos_per_patient=silos_per_patient,
         farewell=farewell,
+        schemas=schemas,
     )
 
 

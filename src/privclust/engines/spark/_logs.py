@@ -20,7 +20,7 @@ _asking: ContextVar[bool] = ContextVar("asking", default=False)
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def silenced() -> Iterator[None]:
     """Let these loggers say nothing about what is done inside."""
     from pyspark.logger import PySparkLogger
 

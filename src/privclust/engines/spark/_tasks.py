@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from privclust.domains.base import Domain
 from privclust.engines._packed import packed, unpacked
 from privclust.engines._summing import one_blas_thread, total
-from privclust.engines.base import guarded
-from privclust.engines.sampling import heads, row_words
-from privclust.engines.units import PARCEL_ROWS, Parcel, parcels
+from privclust.engines.sampling import included, row_words
+from privclust.engines.units import GRID_BATCH_ROWS, Batch, split_batches
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.queries.base import Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources._reading import on_grid
 from privclust.sources.cells import ids
 from privclust.sources.files import File, read_part
+from privclust.sources.guard import guarded
 
 Arguments = ParamSpec("Arguments")
 
@@ -136,10 +136,10 @@ class Reading:
 def summed(batches: Iterator[Any], reading: Reading, query: Query) -> Iterator[Any]:
     """Add up what the rows of a task contribute."""
 
-    def read() -> Iterator[Parcel]:
+    def read() -> Iterator[Batch]:
         for cells, _ in reading.reader.cells(batches):
             for part in _pieces(cells):
-                yield Parcel(reading.on_grid(part), None)
+                yield Batch(reading.on_grid(part), None)
 
     with one_blas_thread():
         yield as_limbs(total(query, ROW, read()))
@@ -147,9 +147,9 @@ def summed(batches: Iterator[Any], reading: Reading, query: Query) -> Iterator[A
 
 @in_task
 def drawn(batches: Iterator[Any], reading: Reading, halvings: int, key: bytes) -> Iterator[Any]:
-    """Pick the rows whose coins show heads."""
+    """Pick the rows that are included."""
     for cells, address in reading.reader.cells(batches):
-        chosen = heads(row_words(key, address, cells.num_rows), halvings)
+        chosen = included(row_words(key, address, cells.num_rows), halvings)
         for part in _pieces(cells.filter(pa.array(chosen))):
             yield _sample(reading.on_grid(part).astype(np.int32), None)
 
@@ -167,17 +167,17 @@ def brought_to_grid(batches: Iterator[Any], reading: Reading, column: str) -> It
 @in_task
 def units_summed(batches: Iterator[Any], n_columns: int, unit: Unit, query: Query) -> Iterator[Any]:
     """Add up what the units of a task contribute, all rows of which it has."""
-    held = unpacked(_table(batches), n_columns)
+    table = unpacked(_table(batches), n_columns)
     with one_blas_thread():
-        yield as_limbs(total(query, unit, parcels(held.rows, held.starts)))
+        yield as_limbs(total(query, unit, split_batches(table.rows, table.starts)))
 
 
 @in_task
 def units_drawn(batches: Iterator[Any], n_columns: int, halvings: int, key: bytes) -> Iterator[Any]:
-    """Pick the units whose coins show heads, with all their rows."""
-    held = unpacked(_table(batches), n_columns).drawn(halvings, key)
-    for parcel in parcels(held.rows, held.starts):
-        yield _sample(np.asarray(parcel.rows, dtype=np.int32), parcel.starts)
+    """Pick the units that are included, with all their rows."""
+    table = unpacked(_table(batches), n_columns).drawn(halvings, key)
+    for batch in split_batches(table.rows, table.starts):
+        yield _sample(np.asarray(batch.rows, dtype=np.int32), batch.starts)
 
 
 @in_task
@@ -223,8 +223,8 @@ def _bytes_of(limbs: IntArray) -> Any:
 
 
 def _pieces(cells: Any) -> Iterator[Any]:
-    for begin in range(0, cells.num_rows, PARCEL_ROWS):
-        yield cells.slice(begin, PARCEL_ROWS)
+    for begin in range(0, cells.num_rows, GRID_BATCH_ROWS):
+        yield cells.slice(begin, GRID_BATCH_ROWS)
 
 
 def _sample(rows: NDArray[np.int32], starts: IntArray | None) -> Any:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
-from privclust.engines.base import guarded
 from privclust.engines.spark._tasks import FilesReader, FrameReader, Reader
+from privclust.engines.spark.engine import SparkTable
 from privclust.errors import UnreadableFileError
 from privclust.sources.cells import Kind
 from privclust.sources.files import FORMATS, list_files
+from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
 from privclust.sources.streams import check_plan
 
@@ -59,35 +60,16 @@ def on_spark(session: Any, paths: Any) -> SparkFiles:
     return SparkFiles(session, paths)
 
 
-@dataclass(frozen=True, eq=False)
-class Lake:
-    """A table that Spark reads.
-
-    Attributes
-    ----------
-    schema : Schema
-        Its columns, which are public.
-    partitions : int
-        Into how many parts Spark cuts a table: its setting ``spark.sql.shuffle.partitions``.
-    opened : callable
-        From names of columns to a frame, and how its tasks find these columns there.
-    """
-
-    schema: Schema
-    partitions: int
-    opened: Callable[[Sequence[str]], tuple[Any, Reader]]
-
-
-def lake_of(table: Any) -> Lake | None:
+def spark_table_of(table: Any) -> SparkTable | None:
     """Return how Spark reads `table`, or None if it is not Spark's to read."""
     if isinstance(table, SparkFiles):
-        return _files_lake(table.session, table.paths)
+        return _files_table(table.session, table.paths)
     if type(table).__module__.startswith("pyspark.sql.") and hasattr(table, "mapInArrow"):
-        return _frame_lake(table)
+        return _frame_table(table)
     return None
 
 
-def _frame_lake(frame: Any) -> Lake:
+def _frame_table(frame: Any) -> SparkTable:
     if frame.isStreaming:
         raise TypeError(
             "X is a stream, which has other rows each time it is read. Write it to a table first."
@@ -102,7 +84,7 @@ def _frame_lake(frame: Any) -> Lake:
         chosen = by_place.select([f"c{names.index(name)}" for name in columns])
         return chosen, FrameReader(columns)
 
-    return Lake(Schema(names, kinds), _partitions(frame.sparkSession), opened)
+    return SparkTable(Schema(names, kinds), _partitions(frame.sparkSession), opened)
 
 
 @guarded
@@ -113,7 +95,7 @@ def _plan_of(frame: Any) -> str:
     return printed.getvalue()
 
 
-def _files_lake(session: Any, paths: Any) -> Lake:
+def _files_table(session: Any, paths: Any) -> SparkTable:
     schema, files = list_files(paths)
     for file in files:
         if not file.path.name.lower().endswith(_PARQUET):
@@ -128,7 +110,7 @@ def _files_lake(session: Any, paths: Any) -> Lake:
         n_tasks = parts * len(files)
         return session.range(0, n_tasks, 1, n_tasks), FilesReader(files, parts, columns)
 
-    return Lake(schema, partitions, opened)
+    return SparkTable(schema, partitions, opened)
 
 
 def _partitions(session: Any) -> int:

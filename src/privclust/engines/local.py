@@ -1,0 +1,144 @@
+"""Tables that this process reads itself: in memory, or elsewhere as a stream of batches."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privclust.domains.base import Domain, to_unit_grid
+from privclust.domains.mixed import Use
+from privclust.domains.profiled import Profiled
+from privclust.engines._types import check_columns, check_source_types, check_types
+from privclust.engines.base import Table
+from privclust.engines.memory import NumpyEngine
+from privclust.engines.spilled import SpilledEngine
+from privclust.engines.streaming import ArrowEngine
+from privclust.kernels.grid import FloatArray
+from privclust.queries.unit import Unit
+from privclust.sources._reading import features_of
+from privclust.sources.frames import read_rows, schema_of
+from privclust.sources.guard import guarded
+from privclust.sources.schema import Schema
+from privclust.sources.streams import Source
+
+LocalEngine = NumpyEngine | ArrowEngine | SpilledEngine
+
+
+class LocalTable(Table):
+    """A table whose rows this process reads, so that it can label them."""
+
+    @abstractmethod
+    def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> LocalEngine:
+        """Return an engine over these columns, or refuse them before anything is charged."""
+
+    @abstractmethod
+    def check_types(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> None:
+        """Refuse types that cannot be read, by a table of no rows."""
+
+    def on_each_part(
+        self,
+        work: Callable[[FloatArray], Any],
+        columns: Sequence[str] | None,
+        domain: Domain,
+        unit: Unit,
+    ) -> Any:
+        """Apply `work` to the rows on the grid, part by part, and put results together.
+
+        For the holder of the rows: nothing that comes out is private.
+        """
+        self.check_types(columns, domain, unit)
+        return _applied(work, domain, self._parts(columns, domain, unit))
+
+    @abstractmethod
+    def _parts(
+        self, columns: Sequence[str] | None, domain: Domain, unit: Unit
+    ) -> Iterator[FloatArray]:
+        """Yield the features of all rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MemoryTable(LocalTable):
+    """An array or a frame. All its columns are clustered but that of ids."""
+
+    rows: Any
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types of its columns, which are public."""
+        return schema_of(self.rows)
+
+    def clustered(
+        self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
+    ) -> Schema:
+        """Return the columns to cluster, whether or not bounds name them."""
+        return self.schema.features(unit.column, None, uses)
+
+    def check_types(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> None:
+        """Refuse types that cannot be read, by a table of no rows."""
+        check_types(self.rows, domain, unit)
+
+    def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> NumpyEngine:
+        """Return an engine over these columns, or refuse them before anything is charged."""
+        check_columns(self.schema, columns, domain, unit)
+        by_name = isinstance(domain, Profiled)
+        chosen = self.rows if by_name else self._chosen(columns, unit)
+        check_types(chosen, domain, unit)
+        return NumpyEngine(chosen, domain, unit=unit)
+
+    def _chosen(self, columns: Sequence[str] | None, unit: Unit) -> Any:
+        """Return the rows with these columns alone, in this order; as they are if they have it."""
+        others = [name for name in self.schema.names or () if name != unit.column]
+        if columns is None or others == list(columns):
+            return self.rows
+        used = [*columns] if unit.column is None else [*columns, unit.column]
+        return self.rows.select(used) if hasattr(self.rows, "select") else self.rows[used]
+
+    def _parts(
+        self, columns: Sequence[str] | None, domain: Domain, unit: Unit
+    ) -> Iterator[FloatArray]:
+        yield read_rows(self.rows, 0, len(self.rows), domain, unit.column)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedTable(LocalTable):
+    """A table that is read again for each query, or once into temporary files."""
+
+    source: Source
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types of its columns, which are public."""
+        return self.source.schema
+
+    def check_types(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> None:
+        """Refuse types that cannot be read, by a table of no rows."""
+        check_source_types(self.source, columns or (), domain, unit)
+
+    def open_engine(
+        self, columns: Sequence[str] | None, domain: Domain, unit: Unit
+    ) -> ArrowEngine | SpilledEngine:
+        """Return an engine over these columns, or refuse them before anything is charged."""
+        check_columns(self.schema, columns, domain, unit)
+        if columns is None:
+            raise TypeError("the columns of a table that is read from elsewhere need names.")
+        self.check_types(columns, domain, unit)
+        if unit.column is None:
+            return ArrowEngine(self.source, columns, domain)
+        return SpilledEngine(self.source, columns, domain, unit)
+
+    def _parts(
+        self, columns: Sequence[str] | None, domain: Domain, unit: Unit
+    ) -> Iterator[FloatArray]:
+        names = columns or ()
+        yield np.empty((0, domain.center.size))
+        for cells in self.source.batches(names):
+            yield features_of(domain, cells.column, names)
+
+
+@guarded
+def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[FloatArray]) -> Any:
+    return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
