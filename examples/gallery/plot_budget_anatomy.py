@@ -2,8 +2,8 @@
 Anatomy of a budget
 ===================
 
-A fit asks the rows some twenty questions. Each is charged a part of one total, which is fixed by
-epsilon and delta; what one question gets, another lacks. Here is where it goes.
+A fit measures some twenty queries. Each is charged a part of one total, which is fixed by epsilon
+and delta; what one query gets, another lacks. Here is where it goes.
 
 The parts are those of mu², the currency of the ledger, because they add up exactly; epsilons do
 not. Every part is public: it is in each model's ``releases_``, in its ``privacy_statement_`` and,
@@ -17,7 +17,7 @@ so it has twice as much left for the means (:doc:`/series`).
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, CYAN, GREEN, RED, WIDTH, YELLOW, use_house_style
+from gallery_style import BLUE, CYAN, GREEN, RED, WIDTH, YELLOW, use_gallery_style
 from matplotlib.patches import Patch
 
 from privclust import PrivateKMeans
@@ -46,7 +46,7 @@ fits = {
 }
 
 # %%
-# Questions have names, and the first word of a name says what it was for. Each is charged before a
+# Slots have names, and the first word of a name says what it was for. Each is charged before a
 # row is read. These are the first of the first fit:
 
 for line in few.privacy_statement_.releases[:6]:
@@ -55,30 +55,30 @@ for line in few.privacy_statement_.releases[:6]:
 # %%
 # The picture
 # -----------
-# One bar a fit, one colour a purpose, one piece a question.
+# One bar a fit, one colour a purpose, one piece a query.
 
 PURPOSES = {
-    "where are the rows?": ("look reach", YELLOW),
-    "where are clusters?": ("start split spread", BLUE),
-    "how far do they reach?": ("distances", CYAN),
+    "where are the rows?": ("locate radius", YELLOW),
+    "where are clusters?": ("start split width", BLUE),
+    "how wide are they?": ("distances", CYAN),
     "what are their means?": ("sums cells", GREEN),
     "how large are they?": ("sizes", RED),
 }
-use_house_style()
+use_gallery_style()
 figure, axes = plt.subplots(figsize=(WIDTH, 4.9))
 for row, model in enumerate(fits.values()):
     left = 0.0
     for words, color in PURPOSES.values():
-        asked = [
+        measured = [
             line.share
             for line in model.privacy_statement_.releases
             if line.slot.split()[0] in words.split()
         ]
-        starts = left + np.cumsum([0, *asked[:-1]])
-        axes.barh(row, asked, 0.55, starts, color=color, edgecolor="white", linewidth=0.5)
-        if sum(asked) > 0.08:
-            axes.text(left + 0.01, row + 0.37, f"{sum(asked):.0%}", va="center")
-        left += sum(asked)
+        starts = left + np.cumsum([0, *measured[:-1]])
+        axes.barh(row, measured, 0.55, starts, color=color, edgecolor="white", linewidth=0.5)
+        if sum(measured) > 0.08:
+            axes.text(left + 0.01, row + 0.37, f"{sum(measured):.0%}", va="center")
+        left += sum(measured)
 for row, name in enumerate(fits):
     axes.text(0, row - 0.39, name, va="center")
 axes.set(xlim=(0, 1), yticks=(), xticks=())

@@ -3,15 +3,15 @@ A federation of hospitals
 =========================
 
 Three hospitals want common clusters of their patients, and none may show another its table. Each
-keeps its rows and answers questions with sums; a server adds the sums up and adds noise. Who sees
+keeps its rows and answers queries with sums; a server adds the sums up and adds noise. Who sees
 what?
 
 * A **hospital** sees its own rows, and no others.
-* The **server** sees, for each question, one vector of exact sums from each hospital: no rows,
+* The **server** sees, for each query, one vector of exact sums from each hospital: no rows,
   but statistics without noise. It has to be trusted with these, which :doc:`/federated-trust` is
   about.
-* **Everybody else** sees what the noise left: centres, sizes, standard errors. That is what
-  epsilon is promised for.
+* **Everybody else** sees what the noise left: centres, sizes, standard errors. The privacy
+  guarantee is about these.
 
 The rows are made up. Hospitals may be as unlike as they are here: west is small, and few of its
 patients are young.
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, GREEN, GREY, RED, WIDTH, use_house_style
+from gallery_style import BLUE, GREEN, GREY, RED, WIDTH, use_gallery_style
 
 from privclust import Federation, PrivateKMeans
 from privclust.engines.federated._request import NONCE_BYTES
@@ -47,38 +47,35 @@ tables = {
 # %%
 # Listening at the server
 # -----------------------
-# A federation is given a way to carry questions to clients and answers back. Ours keeps the last
-# answers that came by: those to the question how many rows are nearest to each centre. An answer
-# is a nonce and whole numbers, nothing else. A server of your own must not do this; that is what
-# it is trusted not to do.
+# A federation is given a way to carry queries to clients and replies back. Ours keeps the last
+# replies that came by: how many rows are nearest to each centre. A reply is a nonce and integers,
+# nothing else. A server of your own must not do this; that is what it is trusted not to do.
 
 rehearsal = Federation.in_process(tables)
 overheard: dict[str, bytes] = {}
 
 
-def listening(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-    """Carry questions and answers, and keep the answers."""
-    for name, answer in rehearsal.exchange(questions):
-        overheard[name] = answer
-        yield name, answer
+def listening(queries: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+    """Carry queries and replies, and keep the replies."""
+    for name, reply in rehearsal.exchange(queries):
+        overheard[name] = reply
+        yield name, reply
 
 
-federation = Federation(listening, rehearsal.roster, rehearsal.columns)
+federation = Federation(listening, rehearsal.clients, rehearsal.columns)
 model = PrivateKMeans(3, epsilon=1.0, delta=1e-6, bounds=BOUNDS).fit(federation)
-sums = {
-    name: np.frombuffer(answer[NONCE_BYTES:], "<i8") / UNIT for name, answer in overheard.items()
-}
+sums = {name: np.frombuffer(reply[NONCE_BYTES:], "<i8") / UNIT for name, reply in overheard.items()}
 
 # %%
 # From rows to what is published
 # ------------------------------
-# A model has its largest cluster first, a question the order in which clusters were found. Here
+# A model has its largest cluster first, a query the order in which clusters were found. Here
 # both are put in the order of age.
 
 by_age = np.argsort(model.cluster_centers_[:, 0])
-asked = np.argsort(-np.sum(list(sums.values()), axis=0))[by_age]
+order = np.argsort(-np.sum(list(sums.values()), axis=0))[by_age]
 
-use_house_style()
+use_gallery_style()
 figure = plt.figure(figsize=(WIDTH, 7.8))
 figure.suptitle("Three hospitals, and who sees what")
 parts = figure.subfigures(3, 1, squeeze=False, height_ratios=(1.15, 1, 1.4))
@@ -89,7 +86,7 @@ for axes, (name, rows) in zip(inside.subplots(1, 3), tables.items(), strict=True
     axes.set(xlim=(0, 120), ylim=(10, 45), xticks=(), yticks=(), title=name)
 inside.suptitle("A hospital alone: its rows", fontsize=10, weight="bold")
 for axes, (name, counts) in zip(server.subplots(1, 3), sums.items(), strict=True):
-    axes.bar_label(axes.bar(range(3), counts[asked], color=colors), fmt="{:,.0f}")
+    axes.bar_label(axes.bar(range(3), counts[order], color=colors), fmt="{:,.0f}")
     axes.set(ylim=(0, 2800), xticks=(), yticks=(), title=name)
 server.suptitle("The server: exact sums of each hospital", fontsize=10, weight="bold")
 axes = outside.subplots()

@@ -21,7 +21,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, GREY, INK, RED, WIDTH, use_house_style
+from gallery_style import BLUE, GREY, INK, RED, WIDTH, use_gallery_style
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
@@ -44,7 +44,7 @@ rows = middles[rng.integers(0, CLUSTERS, 5000)] + rng.normal(0, 0.08, (5000, 2))
 # The naive way
 # -------------
 # Cut the bounds into 32 by 32 squares, count rows in each with noise, drop counts that may be
-# noise alone, and run k-means on the rest. It keeps the same promise, and at tight bounds it does
+# noise alone, and run k-means on the rest. It keeps the same guarantee, and at tight bounds it does
 # well.
 
 
@@ -94,7 +94,7 @@ ratios = {
     for name, way in ways.items()
 }
 
-use_house_style()
+use_gallery_style()
 figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
 for (name, ratio), color, marker in zip(ratios.items(), (RED, INK, BLUE), "sDo", strict=True):
     axes.plot(widths, np.median(ratio, axis=1), color=color, linewidth=2)

@@ -14,7 +14,7 @@ The explanation is in :doc:`/explanations/private-evolution`.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, INK, PALE, RED, WIDTH, as_map, use_house_style
+from gallery_style import BLUE, INK, PALE, RED, WIDTH, as_map, use_gallery_style
 
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms.pe_means import keep_leaders, next_generation
@@ -37,8 +37,8 @@ rows = middles[rng.integers(0, CLUSTERS, 1200)] + rng.normal(0, 0.1, (1200, 2))
 # %%
 # The votes
 # ---------
-# The rows are made up, so we may ask once without noise, for the first panel. A real fit has the
-# second only: one of five elections at epsilon 1.
+# The rows are made up, so we may measure once without noise, for the first panel. A real fit has
+# the second only: one of five elections at epsilon 1.
 
 
 def votes_for(candidates: FloatArray) -> FloatArray:
@@ -63,7 +63,7 @@ kept = keep_leaders(noisy, len(rows))
 survivors = weighted_kmeans(candidates, kept, CLUSTERS, rng).centers
 children = next_generation(survivors, CHILDREN, rng)
 
-use_house_style()
+use_gallery_style()
 figure, grid = plt.subplots(2, 2, figsize=(WIDTH, 7.1))
 (voting, noised), (surviving, born) = grid
 for axes in grid.flat:

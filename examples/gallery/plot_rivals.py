@@ -3,12 +3,12 @@ All estimators on one table
 ===========================
 
 Fifteen made-up towns, 6,000 rows, epsilon 1: every estimator of the package, and k-means, which
-promises nothing. The number in each panel is the loss over that of k-means, so 1 is as good as no
+guarantees nothing. The number in each panel is the loss over that of k-means, so 1 is as good as no
 privacy at all.
 
 What to look for are towns without a cross, and crosses between two towns. A published method pays
-for its promise by losing some. ``PrivateKMeans`` spends its budget on first finding where rows are
-and then splitting what is large, and seldom loses one.
+for its guarantee by losing some. ``PrivateKMeans`` spends its budget on first finding where rows
+are and then splitting what is large, and seldom loses one.
 
 This is one fit each on one easy table, so it shows *how* methods fail, not how often. That was
 measured over 37 tables and five values of epsilon: :doc:`/benchmarks`.
@@ -16,7 +16,7 @@ measured over 37 tables and five values of epsilon: :doc:`/benchmarks`.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, GREY, PALE, RED, WIDTH, as_map, use_house_style
+from gallery_style import BLUE, GREY, PALE, RED, WIDTH, as_map, use_gallery_style
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
@@ -28,8 +28,8 @@ places = rng.uniform(10, 90, (TOWNS, 2))
 rows = places[rng.integers(0, TOWNS, 6000)] + rng.normal(0, 2.2, (6000, 2))
 
 # %%
-# All private estimators take the same words. Bounds are part of the promise: here a square of 100
-# by 100 km, typed, not read off the rows.
+# All private estimators take the same words. Bounds are declared: here a square of 100 by
+# 100 km, typed, not read off the rows.
 
 PRIVATE = (
     "PrivateKMeans",
@@ -51,7 +51,7 @@ for name in PRIVATE:
 # HDPEMeans is made for many columns and projects two onto others here, and FedDPKMeans would
 # rather have public rows to start from: neither is at home on this table.
 
-use_house_style()
+use_gallery_style()
 figure, grid = plt.subplots(3, 3, figsize=(WIDTH, 7.4), sharex=True, sharey=True)
 losses = {
     name: (cdist(rows, model.cluster_centers_).min(axis=1) ** 2).mean()

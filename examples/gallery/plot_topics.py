@@ -6,7 +6,7 @@ What do people write to a city's help line about? Messages are as private as any
 writes often gives more away. So what is protected here is a *person*: all messages of one author
 together.
 
-The messages are made up, from six topics that nobody tells the model. Each becomes a vector by
+The messages are made up, from six topics that the model does not know. Each becomes a vector by
 hashing its words into 256 columns; an embedding could take its place. With ``metric="cosine"`` only
 directions count, and no bounds are needed.
 
@@ -20,7 +20,7 @@ into the same column; none of these eight shares one with a topic.
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
-from house_style import BLUE, GREY, WIDTH, use_house_style
+from gallery_style import BLUE, GREY, WIDTH, use_gallery_style
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from privclust import PrivateKMeans
@@ -68,11 +68,11 @@ table = pa.table(
 # %%
 # One fit
 # -------
-# ``unit_rows=4``: up to four messages of an author count in full, more would be scaled down
+# ``max_rows_per_unit=4``: up to four messages of an author count in full, more would be scaled down
 # together.
 
 model = PrivateKMeans(
-    len(TOPICS), epsilon=2.0, delta=1e-6, metric="cosine", unit="author", unit_rows=EACH
+    len(TOPICS), epsilon=2.0, delta=1e-6, metric="cosine", unit="author", max_rows_per_unit=EACH
 ).fit(table)
 print(model.privacy_statement_.unit)
 
@@ -86,7 +86,7 @@ unwritten = len(UNWRITTEN.split())
 apart = model.cluster_centers_ - model.cluster_centers_.mean(axis=0)
 scores = apart @ hashing.transform(words).toarray().T
 
-use_house_style()
+use_gallery_style()
 figure, grid = plt.subplots(3, 2, figsize=(WIDTH, 6.6), sharex=True)
 for axes, score, size in zip(grid.flat, scores, model.cluster_sizes_, strict=True):
     best = [*np.argsort(-score)[:5], np.argmax(score[:unwritten])]

@@ -11,7 +11,7 @@ sketch; the centres beside them were found. Manhattan is crowded with centres, b
 puts them where rows are.
 
 The bounds are those of a whole region, about 170 by 210 km, of which the map shows the middle.
-What is protected is one pick-up. Somebody with many pick-ups is protected less, and would need a
+The protected unit is one pick-up. Somebody with many pick-ups is protected less, and would need a
 column of ids and ``unit="passenger"``, which this file does not have.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
-from house_style import BLUE, INK, RED, WIDTH, use_house_style
+from gallery_style import BLUE, INK, RED, WIDTH, use_gallery_style
 
 from privclust import PrivateKMeans
 
@@ -87,7 +87,7 @@ LAND = """
 -74.200 40.632 -74.140 40.641 -74.075 40.647 -74.055 40.605 -74.100 40.570 -74.160 40.530
 -74.250 40.500 -74.245 40.545 -74.205 40.560
 """
-use_house_style()
+use_gallery_style()
 figure, axes = plt.subplots(figsize=(WIDTH, 6.2))
 axes.set_facecolor("#d6e4f0")
 for outline in LAND.strip().split("\n\n"):

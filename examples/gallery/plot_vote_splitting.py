@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
-from house_style import BLUE, PALE, RED, WIDTH, as_map, use_house_style
+from gallery_style import BLUE, PALE, RED, WIDTH, as_map, use_gallery_style
 from sklearn.datasets import make_blobs
 
 from privclust.algorithms._packing import sphere_packing
@@ -57,8 +57,8 @@ def by_k_means(candidates: FloatArray, votes: FloatArray, rng: np.random.Generat
 # %%
 # The elections
 # -------------
-# Rows sit behind an engine and only the Curator asks them, as in every fit. With ``NoNoise`` its
-# answers are exact: fine for rows that are made up, and marked as not private in each Release.
+# Rows sit behind an engine and only the Curator calls it, as in every fit. With ``NoNoise`` its
+# results are exact: fine for rows that are made up, and marked as not private in each Release.
 
 
 def elections(rows: FloatArray, rule: Rule) -> list[tuple[FloatArray, FloatArray]]:
@@ -92,7 +92,7 @@ with noise_from(NoNoise()):
 # On the left every blob still has candidates. On the right, after four rounds of keeping the
 # most-voted, two blobs have none left, and their rows belong to centres far away.
 
-use_house_style()
+use_gallery_style()
 figure, grid = plt.subplots(2, 2, figsize=(WIDTH, 7.1), sharex=True, sharey=True)
 for line, (name, rounds) in zip(grid, history.items(), strict=True):
     for axes, number in zip(line, (1, ROUNDS), strict=True):

@@ -123,7 +123,7 @@ def test_query_defined_again_takes_the_place_of_the_first() -> None:
         return Cell
 
     first, second = define(), define()
-    assert registered_queries()["tests.Cell"] is second
+    assert registered_queries()["tests.Cell"] == second
     assert type(decode(encode(second()), second)) is second
     with pytest.raises(WireError):
         encode(first())

@@ -1,1 +1,1 @@
-"""A consortium's Flower app: questions from the server, sums from the silos."""
+"""A consortium's Flower app: queries from the server, sums from the clients."""

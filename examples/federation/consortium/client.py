@@ -1,6 +1,6 @@
-"""The silo's side: which table to answer for, and where to keep a sample of it during a fit.
+"""The client's side: which table to take part with, and where to keep a sample of it during a fit.
 
-Both are named by the silo's own engineer when the SuperNode is started:
+Both are named by the client's own engineer when the SuperNode is started:
 ``--node-config 'table="/data/patients.parquet" folder="/var/lib/privclust"'``.
 """
 
@@ -13,7 +13,7 @@ from privclust.engines.federated.flower import client_app
 
 
 def open_client(context: Context) -> Client:
-    """Open this silo's table; nothing is read before a question comes."""
+    """Open this client's table; nothing is read before a query comes."""
     config = context.node_config
     return Client(str(config["table"]), str(config["folder"]))
 

@@ -35,10 +35,10 @@ def main(grid: Grid, context: Context) -> None:
         columns,
         clients=clients,
         minimum=given["minimum"],
-        silos_per_patient=given["silos-per-patient"],
+        clients_per_unit=given["clients-per-unit"],
         seconds=seconds,
     )
-    with watching(tell):
+    with watching(report):
         model.fit(federation, resume=given["resume"] or None)
     privclust.save(model, file)
     print(model.privacy_statement_)
@@ -47,7 +47,7 @@ def main(grid: Grid, context: Context) -> None:
 def estimator(given: dict[str, Any]) -> Any:
     """Return the estimator that the configuration names.
 
-    Whoever may start a run sets all of it; exact results are nobody's to ask for.
+    Whoever may start a run sets all of it; nobody may request exact results.
     """
     if not (math.isfinite(given["epsilon"]) and given["epsilon"] > 0):
         raise ValueError(f"epsilon must be a finite number above 0, got {given['epsilon']}.")
@@ -59,7 +59,7 @@ def estimator(given: dict[str, Any]) -> Any:
         "delta": given["delta"],
         "bounds": str(FOLDER / given["bounds"]),
         "unit": given["unit"] or None,
-        "unit_rows": given["unit-rows"],
+        "max_rows_per_unit": given["max-rows-per-unit"],
         "ledger": given["ledger"] or None,
         "dataset": given["dataset"] or None,
     }
@@ -81,8 +81,8 @@ def free_place(name: str) -> Path:
     return file
 
 
-def tell(step: Step) -> None:
-    """Say which question is asked; what is answered stays between Curator and clients."""
+def report(step: Step) -> None:
+    """Print which query is measured; its result stays between Curator and clients."""
     if not step.answered:
         of = step.asked + 1 + step.left
-        print(f"Question {step.asked + 1} of about {of}: {step.slot}", flush=True)
+        print(f"Query {step.asked + 1} of about {of}: {step.slot}", flush=True)

@@ -72,7 +72,7 @@ def test_it_fits_as_it_is_and_says_how_far_it_has_come(
     order = np.argsort(model.cluster_centers_[:, 0])
     np.testing.assert_allclose(model.cluster_centers_[order], [[30, 22], [70, 35]], atol=3)
     said = capsys.readouterr().out
-    assert said.startswith("Waiting for 3 SuperNodes, up to 600 seconds.\nQuestion 1 of about ")
+    assert said.startswith("Waiting for 3 SuperNodes, up to 600 seconds.\nQuery 1 of about ")
     assert said.endswith(f"{model.privacy_statement_}\n")
     assert "Bounds: domain knowledge" in said
 

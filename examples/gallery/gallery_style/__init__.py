@@ -13,7 +13,7 @@ WIDTH = 6.4
 """Inches. With letters of this size a picture is readable on a telephone."""
 
 
-def use_house_style() -> None:
+def use_gallery_style() -> None:
     """Set letters, lines and margins; call it before the first figure."""
     mpl.rcParams.update(
         {

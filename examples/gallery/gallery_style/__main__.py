@@ -1,6 +1,6 @@
 """Keep a script's picture for a page outside the gallery.
 
-Run it as ``python examples/gallery/house_style SCRIPT PNG``.
+Run it as ``python examples/gallery/gallery_style SCRIPT PNG``.
 """
 
 from __future__ import annotations
