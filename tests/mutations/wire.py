@@ -87,9 +87,9 @@ WIRE = (
     ),
     Mutation(
         "vectors cut anew",
-        "engines/federated/client.py",
-        "schema.features(unit.column, names, _uses(domain)).check_lengths(domain)",
-        "schema.features(unit.column, names, _uses(domain))",
+        "engines/_types.py",
+        "schema.features(unit.column, columns, _uses(domain)).check_lengths(domain)",
+        "schema.features(unit.column, columns, _uses(domain))",
         "tests/engines/federated/test_rehearsal.py::test_vectors_of_another_length_are_not_cut_anew",
     ),
     Mutation(

@@ -32,7 +32,7 @@ def unpacked(table: Any, n_columns: int) -> GridTable:
     --------
     >>> rows = packed(np.array([[1], [2], [3]], dtype=np.int32))
     >>> table = unpacked(pa.table({"id": [b"ann", b"bob", b"ann"], "row": rows}), 1)
-    >>> table.rows.ravel().tolist(), held.starts.tolist()
+    >>> table.rows.ravel().tolist(), table.starts.tolist()
     ([1, 3, 2], [0, 2])
     """
     order, starts, distinct = by_unit(_one(table.column("id")))

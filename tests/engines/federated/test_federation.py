@@ -238,7 +238,12 @@ def test_a_client_that_fails_stops_the_fit_and_says_nothing(
     text = np.full((3, 3), f"{CANARY}")
     for table in (text, Broken(), pa.table({"x": [CANARY]})):
         tables = {"broken": table, "sound": people(20)}
-        engine = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        clients = {name: Client(given) for name, given in tables.items()}
+
+        def exchange(questions: Mapping[str, bytes], clients: Any = clients) -> Answers:
+            return [(name, clients[name].answer(asked)) for name, asked in questions.items()]
+
+        engine = Federation(exchange, clients, COLUMNS, minimum=1).engine(DOMAIN, ROW)
         fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd, FailedClientError)
         assert engine.attendance == []
 
