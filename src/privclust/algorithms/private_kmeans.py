@@ -15,13 +15,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privclust.algorithms._locate import FIRST_RADIUS, FIRST_SLOT, LOOK_SHARE, locate, look
-from privclust.algorithms._merge import merge, with_background
+from privclust.algorithms._background import POINTS
+from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, total
+from privclust.algorithms._locate import (
+    FIRST_RADIUS,
+    FIRST_SLOT,
+    LOOK_SHARE,
+    LOOKS,
+    locate,
+    look,
+)
+from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import (
+    STEPS_MAX,
     Centers,
     Shadow,
     distances_to,
@@ -30,10 +40,10 @@ from privclust.algorithms._refine import (
     shadow_means,
     steps_for,
 )
-from privclust.algorithms._shrinkage import sampling_variance
 from privclust.algorithms._split import (
     SMALLEST,
     Cells,
+    as_coreset,
     find_cells,
     into_ball,
     one_cell,
@@ -124,6 +134,36 @@ class PrivateKMeansPlan:
             return COMPONENTS
         return min(max(COMPONENTS, self.n_columns // COLUMNS_PER_COMPONENT), MOST_COMPONENTS)
 
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cells_max
+        p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
+        merging = kmeans_seconds(cells + POINTS, k, p, STARTS)
+        return total(self.measured(), merging, 32 * (cells + POINTS) * (p + d))
+
+    def measured(self) -> list[Measured]:
+        """Return the queries, as many and as large as they can be."""
+        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cells_max
+        p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
+        measured = [
+            Measured(d + 2, 1, d, LOOKS, passes=1),
+            # Cells double from step to step, each measured twice: four to six times the last.
+            Measured(cells * (p + 2), cells, p, 5, passes=0),
+            Measured(k * (d + 2), k, d, STEPS_MAX if self.projects else 4, passes=FULL_STEPS),
+            Measured(k, k, d),
+        ]
+        if self.projects:
+            measured.append(Measured(cells * (d + 2), cells, d, passes=0))
+        return measured
+
+    @property
+    def cells_max(self) -> float:
+        """The cells that rows are split into: fewer where a typed number of rows is small."""
+        wanted = float(max(CELLS_PER_CLUSTER * self.n_clusters, self.max_clusters))
+        if self.n_rows is not None:
+            wanted = min(wanted, self.n_rows * self.spending.reserve.mu / ROWS_PER_CELL)
+        return max(wanted, 2.0 * self.n_clusters)
+
 
 def plan(
     n_clusters: int,
@@ -163,7 +203,7 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     width = float(np.median(cells.radii))
     radius = width if projection is None else width / ROOM
     spread = distances_to(sample, "spread", cells.centers, width, projection)
-    coreset = _coreset(sample, cells, cells.centers, cells.variance, cells.radii)
+    coreset = as_coreset(sample, cells)
     merged = merge(with_background(coreset, spread, rng), plan.n_clusters, rng)
     if projection is None:
         steps = _plan_polish(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
@@ -277,21 +317,8 @@ def _lifted_cells(
     clip = float(np.clip(np.median(centers.radii), SMALLEST, 1.0))
     step = shadow_means(curator, "cells", origins, clip, Shadow(cells.centers, projection))
     points = into_ball(origins + step.moves)
-    return _coreset(curator, cells, points, step.variance, cells.radii / ROOM)
-
-
-def _coreset(
-    curator: Curator, cells: Cells, points: FloatArray, variance: FloatArray, radii: FloatArray
-) -> Coreset:
-    """Return weighted points, which noise and the choice of the sample made uncertain."""
-    left_out = 2.0**curator.halvings - 1
-    around = sampling_variance(radii, cells.counts, points.shape[1], curator.halvings)
-    precision = Precision(
-        np.sqrt(variance + around),
-        np.sqrt(cells.count_sigma**2 + left_out * cells.counts),
-        radii,
-    )
-    return Coreset(points, cells.counts, precision)
+    lifted = replace(cells, centers=points, variance=step.variance, radii=cells.radii / ROOM)
+    return as_coreset(curator, lifted)
 
 
 def _projection(plan: PrivateKMeansPlan, n_rows: int, rng: np.random.Generator) -> Projection:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from privclust.algorithms._cost import cost_of
 from privclust.algorithms._merge import merge
 from privclust.algorithms._scale import variances
 from privclust.domains._places import in_ball, in_units
@@ -21,9 +22,9 @@ from privclust.domains.base import Box, Domain
 from privclust.domains.mixed import Mixed
 from privclust.domains.sphere import Sphere
 from privclust.errors import TooManyClustersError
-from privclust.estimators._cost import check_cost, cost_of
 from privclust.estimators._derived_cost import k_path_cost, refit_cost
 from privclust.estimators._input import MEASURED, OpenTable, on_each_part
+from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import (
     budget_of,
     parameters_of,

@@ -12,18 +12,10 @@ from typing import Any
 import numpy as np
 
 from privclust.algorithms import private_kmeans
+from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS, Cost
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import ParameterError, TooManyClustersError, shown
-from privclust.estimators._cost import (
-    NUMBER_SECONDS,
-    PRODUCT_SECONDS,
-    ROW_SECONDS,
-    Cost,
-    beyond_limits,
-    check_cost,
-    cost_of,
-)
-from privclust.estimators._limits import GIB
+from privclust.estimators._limits import GIB, beyond_limits, check_cost
 from privclust.estimators._parameters import WHOLE_MAX
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.models.composition import WEAK, best_power, describe_strength
@@ -172,7 +164,7 @@ def plan(
     enough = epsilon_of(mu * needed / signal, delta) * (1 + SLACK)
     sampled = planned.halvings(n_rows) > 0
     passes = FULL_PASSES if sampled else SMALL_PASSES
-    cost = cost_of(planned)
+    cost = planned.cost()
     return Forecast(
         n_rows,
         n_columns,

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from privclust.algorithms import private_kmeans
+from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.engines.spark.engine import MERGERS
-from privclust.estimators._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.models.formatting import spoken_memory, two_digits
 from privclust.planning.forecast import Forecast
 from privclust.privacy.accounting import Budget
