@@ -6,7 +6,7 @@ How much accuracy does a stronger promise cost? Here are 4,000 made-up rows in e
 fitted three times at each epsilon. Each dot is one fit: how much larger its loss is than that of
 k-means.
 
-The line is what :func:`privclust.plan` says *before* anything is fitted, from the numbers of
+The line is what :func:`privclust.forecast` says *before* anything is fitted, from the numbers of
 rows, columns and clusters alone. It reads no table and costs nothing, so it is the right place to
 choose epsilon: fits to try one out would all have to be paid for.
 
@@ -23,7 +23,7 @@ from house_style import BLUE, RED, WIDTH, use_house_style
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from privclust import PrivateKMeans, plan
+from privclust import PrivateKMeans, forecast
 
 ROWS, COLUMNS, CLUSTERS, DELTA = 4000, 4, 8, 1e-6
 rng = np.random.default_rng(1)
@@ -54,13 +54,14 @@ measured = np.array([loss(model.cluster_centers_) / reference - 1 for model in f
 # The forecast needs no rows.
 
 promised = np.geomspace(0.1, 5, 200)
-forecast = [
-    plan(ROWS, COLUMNS, CLUSTERS, epsilon=epsilon, delta=DELTA).ratio - 1 for epsilon in promised
+expected = [
+    forecast(ROWS, COLUMNS, CLUSTERS, epsilon=epsilon, delta=DELTA).ratio - 1
+    for epsilon in promised
 ]
 
 use_house_style()
 figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
-axes.plot(promised, forecast, color=BLUE, linewidth=2, label="forecast by plan")
+axes.plot(promised, expected, color=BLUE, linewidth=2, label="forecast")
 axes.scatter(epsilons, measured.clip(1e-4), s=28, color=RED, zorder=3, label="one fit")
 axes.set(xscale="log", yscale="log", xlim=(0.1, 5), ylim=(1e-4, 5))
 axes.set_xticks([0.125, 0.25, 0.5, 1, 2, 4], ["1/8", "1/4", "1/2", "1", "2", "4"])

@@ -13,7 +13,7 @@ import pytest
 from helpers.kinds import EVERY_KIND
 
 import privclust
-from privclust import FedDPKMeans, Ledger, PrivateKMeans, limits, plan, simulate
+from privclust import FedDPKMeans, Ledger, PrivateKMeans, limits
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import Cost
 from privclust.algorithms.seeded_kmeans import start_cost
@@ -29,8 +29,6 @@ from privclust.estimators._limits import (
 )
 from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import spoken, spoken_memory
-from privclust.planning.forecast import plan_grid
-from privclust.planning.spark_cost import spark_cost
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import COORDINATES_MAX
 from privclust.testing import SeededNoise, noise_from
@@ -248,47 +246,6 @@ def test_hundred_minutes_are_hours() -> None:
 @pytest.mark.parametrize("size", [1.0, 1013.0 * 2**10, 99.6 * 2**20, 1023 * 2**20, 1e14])
 def test_memory_is_said_in_plain_numbers(size: float) -> None:
     assert re.fullmatch(r"[\d,.]+ [KMG]iB", spoken_memory(size))
-
-
-def test_plan_and_refusal_say_the_same_of_memory() -> None:
-    forecast = plan(10, 50_000, 100, delta=DELTA)
-    memory = spoken_memory(forecast.memory)
-    assert f"{memory} of memory" in str(forecast)
-    with pytest.raises(CostError, match=f"{memory} of memory"):
-        PrivateKMeans(100, delta=DELTA, radius=1.0).fit(few_rows(50_000))
-
-
-# Forecasts ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("n_columns", "n_clusters"), [(2, 10**5), (50_000, 8), (2, 10**9), (2**53, 2**53)]
-)
-def test_forecast_of_any_size_takes_less_than_a_second(n_columns: int, n_clusters: int) -> None:
-    start = time.process_time()
-    try:
-        forecast = plan(10, n_columns, n_clusters, delta=DELTA)
-        plan_grid(forecast)
-        spark_cost(forecast, "files")
-        words = str(forecast)
-    except ValueError as error:
-        words = f"whatever the number of rows: {error}"  # a budget too small for 2^53 columns
-    assert time.process_time() - start < QUICK
-    assert "whatever the number of rows: " in words
-
-
-def test_forecast_says_that_a_fit_is_refused() -> None:
-    forecast = plan(10, 2, 10**5, delta=DELTA)
-    assert forecast.refused is not None
-    assert forecast.refused.startswith("The limit is 10 minutes. If you mean it, raise it by")
-    assert f"  such a fit is refused: {forecast.refused}" in str(forecast).splitlines()
-    assert plan(10**6, 16, 8, delta=DELTA).refused is None
-    assert forecast.fixed_seconds <= forecast.seconds
-
-
-def test_simulation_of_too_many_rows_is_refused() -> None:
-    with pytest.raises(CostError, match="making up so many rows"):
-        simulate(10**10, 100, delta=DELTA)
 
 
 # What a model gives beside ----------------------------------------------------------------------

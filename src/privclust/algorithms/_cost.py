@@ -94,7 +94,7 @@ def total(measured: list[Measured], free: float = 0.0, arrays: float = 0.0) -> C
 
     Examples
     --------
-    >>> total([Measured(size=100, times=3)], free=1.0).numbers
+    >>> total([Measured(size=100.0, times=3)], free=1.0).numbers
     300.0
     """
     numbers = sum(query.times * query.size for query in measured)

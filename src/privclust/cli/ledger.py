@@ -174,7 +174,7 @@ def draw(
     """Draw where a data set's budget went."""
     with told():
         with needing("report"):
-            from privclust.planning.plots import draw_budget
+            from privclust.privacy.ledger.plots import draw_budget
         with replacing(picture, ".png", [Path(place)]) as file, writing(picture):
             draw_budget(Ledger.open(place), label, file)
         typer.echo(f"wrote {picture.name}.")

@@ -55,8 +55,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say what a fit will give, from numbers you type; no table is looked at."""
-    from privclust.planning.forecast import FOUND, plan_grid
-    from privclust.planning.forecast import plan as forecast
+    from privclust.planning.forecast import FOUND, forecast, forecast_grid
     from privclust.planning.spark_cost import READ_SECONDS, spark_cost
 
     with told():
@@ -76,7 +75,7 @@ def plan(
                     f"{other.size_stderr:.0f}",
                     f"{other.smallest:,}",
                 )
-                for other in plan_grid(expected)
+                for other in forecast_grid(expected)
             ]
             show(("epsilon", "loss / k-means", "sizes ±", "smallest cluster"), lines)
             typer.echo(
@@ -102,7 +101,7 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Measure what a fit gives, on made-up rows or on public ones of yours."""
-    from privclust.planning.forecast import simulate as measure
+    from privclust.planning.simulate import simulate as measure
 
     with told():
         given = {"epsilon": epsilon, "delta": delta, "repeats": repeats, "public": public}

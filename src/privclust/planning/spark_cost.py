@@ -66,8 +66,8 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
 
     Examples
     --------
-    >>> from privclust.planning.forecast import plan
-    >>> spark_cost(plan(10**10, 16, 8, delta=1e-12), "files").passes
+    >>> from privclust.planning.forecast import forecast
+    >>> spark_cost(forecast(10**10, 16, 8, delta=1e-12), "files").passes
     5
     """
     n_rows, n_columns, n_clusters = forecast.n_rows, forecast.n_columns, forecast.n_clusters
