@@ -19,6 +19,7 @@ import numpy as np
 from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, packing_seconds, total
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms._split import into_ball
+from privclust.errors import Message, Parameter
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.projection import Projection
 from privclust.models._weighted_kmeans import weighted_kmeans
@@ -105,8 +106,12 @@ def plan(
     """
     if server is not None and len(server) < n_clusters:
         warnings.warn(
-            f"server_data has {len(server)} row(s), fewer than n_clusters={n_clusters}. Points "
-            "drawn at random in the ball join them, and clusters may be missed. Give more rows.",
+            Message(
+                f"server_data has {len(server)} row(s), fewer than ",
+                Parameter("n_clusters", n_clusters),
+                ". Points drawn at random in the ball join them, and clusters may be missed. Give "
+                "more rows.",
+            ),
             stacklevel=5,
         )
     widths = {WEIGHTS: 1, LIFT: n_columns + 1}

@@ -50,6 +50,7 @@ from privclust.algorithms._split import (
     schedule,
     shares,
 )
+from privclust.errors import Message, Parameter
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.kernels.projection import Projection, gaussian_projection
@@ -236,15 +237,19 @@ def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
         return
     enough = epsilon_of(plan.spending.reserve.mu * needed / signal, budget.delta)
     fewer = int(plan.n_clusters * signal / needed)
-    would_do = [f"{float(f'{n_rows * needed / signal:.2g}'):,.0f} rows"]
+    remedies: list[str | Parameter] = [f"{float(f'{n_rows * needed / signal:.2g}'):,.0f} rows"]
     if enough < MU_MAX:
-        would_do.append(f"epsilon={enough:.2g}")
+        remedies += [" or ", Parameter("epsilon", f"{enough:.2g}")]
     if fewer > 0:
-        would_do.append(f"n_clusters={fewer}")
+        remedies += [" or ", Parameter("n_clusters", fewer)]
     warnings.warn(
-        f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at epsilon="
-        f"{budget.epsilon:g}, because noise hides them. It would take about "
-        f"{' or '.join(would_do)}.",
+        Message(
+            f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at ",
+            Parameter("epsilon", f"{budget.epsilon:g}"),
+            ", because noise hides them. It would take about ",
+            *remedies,
+            ".",
+        ),
         stacklevel=6,
     )
 

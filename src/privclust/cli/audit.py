@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privclust.cli.messages import clean, told
+from privclust.cli.messages import clean, reporting_errors
 from privclust.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def audit(
     from privclust.estimators._parameters import whole_number
     from privclust.privacy.accounting import Budget
 
-    with told():
+    with reporting_errors():
         budget, fits = Budget(epsilon, delta), whole_number("fits", fits)
         failed = 0
         for verdict in verdicts(_algorithm(algorithm), budget, fits):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import complain, needing, show, told, writing
+from privclust.cli.messages import needing, print_error, print_table, reporting_errors, writing
 from privclust.errors import ModelFileError
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.private_run import PrivateRun
@@ -44,7 +44,7 @@ def create(
     periods: Annotated[int, typer.Option(help="Such as 52 weeks, which share the budget.")] = 1,
 ) -> None:
     """Give a data set its budget, in a new ledger or one that exists."""
-    with told():
+    with reporting_errors():
         given = {"epsilon": epsilon, "delta": delta, "unit": unit, "source": source}
         ledger = Ledger.create(place, label, **given, periods=periods)  # type: ignore[arg-type]
         text = f"{label}: epsilon {epsilon:g}, delta {delta:g}, for each {unit}."
@@ -56,7 +56,7 @@ def create(
             )
         typer.echo(text)
         if epsilon > WEAK:
-            complain(describe_strength(epsilon, best_power(ledger.remaining(label)), unit))
+            print_error(describe_strength(epsilon, best_power(ledger.remaining(label)), unit))
 
 
 @ledger_app.command()
@@ -64,7 +64,7 @@ def remaining(
     place: Place, label: Annotated[str | None, typer.Argument(help="Only this data set.")] = None
 ) -> None:
     """Show what data sets have left."""
-    with told():
+    with reporting_errors():
         ledger = Ledger.open(place)
         datasets = ledger.datasets() if label is None else (ledger.dataset(label),)
         rows = [
@@ -79,13 +79,15 @@ def remaining(
             )
             for found in datasets
         ]
-        show(("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source"), rows)
+        print_table(
+            ("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source"), rows
+        )
 
 
 @ledger_app.command()
 def runs(place: Place, label: Label) -> None:
     """List the fits on a data set, oldest first."""
-    with told():
+    with reporting_errors():
         ledger = Ledger.open(place)
         capacity = ledger.dataset(label).budget.capacity
         found = ledger.runs(label)
@@ -103,13 +105,13 @@ def runs(place: Place, label: Label) -> None:
             for run in found
         ]
         header = ("fit", "state", "answers", "spent", "set aside besides")
-        show(("run", *(["role"] if on_server else []), *header), rows, whole="run")
+        print_table(("run", *(["role"] if on_server else []), *header), rows, whole="run")
 
 
 @ledger_app.command()
 def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
     """End a run: what it set aside and never asked becomes free; what was asked stays spent."""
-    with told():
+    with reporting_errors():
         Ledger.open(place).close(run)
         typer.echo(f"run {run} is {Ledger.open(place).run(run).state}.")
 
@@ -122,7 +124,7 @@ def grant_role(
 
     Such as: privclust ledger grant analyst | psql -v ON_ERROR_STOP=1 -d budgets
     """
-    with told():
+    with reporting_errors():
         typer.echo(grant(role))
 
 
@@ -135,7 +137,7 @@ def verify(
     ] = None,
 ) -> None:
     """Check every entry: the chain of hashes, the sums, the questions; and a file's mode."""
-    with told():
+    with reporting_errors():
         content = None if model is None else _content(model)
         ledger = Ledger.open(place)
         found = ledger.verify(None if content is None else _run(content)["record"]["head"])
@@ -158,7 +160,7 @@ def export(
     place: Place, output: Annotated[Path | None, typer.Option(help="Instead of printing.")] = None
 ) -> None:
     """Write all entries as JSON, one a line."""
-    with told():
+    with reporting_errors():
         text = "".join(f"{json.dumps(entry)}\n" for entry in Ledger.open(place).export())
         if output is None:
             typer.echo(text, nl=False)
@@ -172,7 +174,7 @@ def draw(
     place: Place, label: Label, picture: Annotated[Path, typer.Argument(help="A PNG to write.")]
 ) -> None:
     """Draw where a data set's budget went."""
-    with told():
+    with reporting_errors():
         with needing("report"):
             from privclust.privacy.ledger.plots import draw_budget
         with replacing(picture, ".png", [Path(place)]) as file, writing(picture):

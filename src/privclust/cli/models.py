@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import typer
 
 from privclust.cli.atomic_write import FOR_THE_OWNER, replacing
-from privclust.cli.messages import at_a_terminal, clean, needing, told, writing
+from privclust.cli.messages import at_a_terminal, clean, needing, reporting_errors, writing
 from privclust.kernels.grid import IntArray
 from privclust.sources.files import paths_of
 
@@ -27,7 +27,7 @@ def predict(
     from privclust.estimators._fit import label_parts
     from privclust.estimators.model_file import load
 
-    with told():
+    with reporting_errors():
         fitted = load(model)
         schema = pa.schema([("cluster", pa.int32())])
         failures: list[OSError] = []
@@ -62,7 +62,7 @@ def export(
     from privclust.estimators.model_file import load
     from privclust.models.sql_export import to_sql
 
-    with told():
+    with reporting_errors():
         text = to_sql(load(model), sql, table)  # type: ignore[arg-type]
         typer.echo(clean(text) if at_a_terminal() else text)
 
@@ -83,7 +83,7 @@ def report(
     """Write one page about a model, for whoever has to approve or to use it."""
     from privclust.estimators.model_file import load, load_profile
 
-    with told():
+    with reporting_errors():
         with needing("report"):
             from privclust.models.report import to_html
         profiles = profile or []

@@ -13,7 +13,13 @@ from typing import Annotated
 import typer
 
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import needing, show, told, warnings_told, writing
+from privclust.cli.messages import (
+    needing,
+    print_table,
+    reporting_errors,
+    reporting_warnings,
+    writing,
+)
 
 
 def whole(text: str) -> int:
@@ -58,7 +64,7 @@ def plan(
     from privclust.planning.forecast import FOUND, forecast, forecast_grid
     from privclust.planning.spark_cost import READ_SECONDS, spark_cost
 
-    with told():
+    with reporting_errors():
         expected = forecast(rows, columns, clusters, epsilon=epsilon, delta=delta)
         costs = [] if engine is None else [spark_cost(expected, kind) for kind in READ_SECONDS]
         if as_json:
@@ -77,7 +83,7 @@ def plan(
                 )
                 for other in forecast_grid(expected)
             ]
-            show(("epsilon", "loss / k-means", "sizes ±", "smallest cluster"), lines)
+            print_table(("epsilon", "loss / k-means", "sizes ±", "smallest cluster"), lines)
             typer.echo(
                 "For clusters apart and of about equal size; 'privclust simulate' measures it."
             )
@@ -103,9 +109,9 @@ def simulate(
     """Measure what a fit gives, on made-up rows or on public ones of yours."""
     from privclust.planning.simulate import simulate as measure
 
-    with told():
+    with reporting_errors():
         given = {"epsilon": epsilon, "delta": delta, "repeats": repeats, "public": public}
-        with warnings_told():
+        with reporting_warnings():
             measured = measure(rows, columns, clusters, **given)  # type: ignore[arg-type]
         if as_json:
             typer.echo(json.dumps({**asdict(measured), "ratio": measured.ratio}))

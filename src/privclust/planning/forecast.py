@@ -14,7 +14,7 @@ import numpy as np
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
-from privclust.errors import ParameterError, shown
+from privclust.errors import Message, Parameter, ParameterError, shown
 from privclust.estimators._limits import GIB, beyond_limits
 from privclust.estimators._parameters import WHOLE_MAX
 from privclust.kernels.grid import to_grid
@@ -188,11 +188,16 @@ def check_sizes(**numbers: Any) -> None:
     for name, value in numbers.items():
         if not isinstance(value, Integral) or int(value) < 1:
             raise ParameterError(
-                f"{name} must be a whole number of at least 1, got {shown(value)}."
+                Message(
+                    Parameter(name), f" must be a whole number of at least 1, got {shown(value)}."
+                )
             )
         if int(value) > WHOLE_MAX:
             raise ParameterError(
-                f"{name} must be at most 2^53, got {shown(int(value))}. Type the number you mean."
+                Message(
+                    Parameter(name),
+                    f" must be at most 2^53, got {shown(int(value))}. Type the number you mean.",
+                )
             )
 
 
