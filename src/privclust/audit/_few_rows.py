@@ -1,4 +1,4 @@
-"""Made-up tables that are asked a million times."""
+"""Made-up tables of a few rows, which an audit queries a million times."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FewRows:
         """Nothing to prepare: rows are in memory."""
 
     def sample(self, halvings: int, key: bytes) -> FewRows:
-        """Return an engine over some of the rows, each in or out by a coin that `key` decides."""
+        """Return an engine over some of the rows, each by an inclusion bit that `key` decides."""
         some = FewRows(np.empty((0, self.n_columns)))
         some._rows = self._rows[heads(row_words(key, 0, len(self._rows)), halvings)]
         return some

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from privclust.cli._options import Model
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
     print_table,
@@ -15,7 +16,6 @@ from privclust.cli.messages import (
     warn_if_weak,
     writing,
 )
-from privclust.cli.models import Model
 from privclust.cli.progress import progress
 from privclust.errors import ParameterError
 from privclust.models.formatting import rounded_up
