@@ -32,9 +32,9 @@ CLEAR = 4.0
 class ScaledPlan(PrivateKMeansPlan):
     """A plan of PrivateKMeans whose first slot measures the columns' histograms."""
 
-    def measured(self) -> list[Measured]:
+    def cost_queries(self) -> list[Measured]:
         """Return the queries, as many and as large as they can be."""
-        return [*super().measured(), Measured(BINS * self.n_columns, 1, self.n_columns)]
+        return [*super().cost_queries(), Measured(BINS * self.n_columns, 1, self.n_columns)]
 
 
 def plan(

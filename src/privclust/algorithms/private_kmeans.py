@@ -137,14 +137,14 @@ class PrivateKMeansPlan:
 
     def cost(self) -> Cost:
         """Return what a fit costs at most."""
-        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cells_max
+        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
         p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
         merging = kmeans_seconds(cells + POINTS, k, p, STARTS)
-        return total(self.measured(), merging, 32 * (cells + POINTS) * (p + d))
+        return total(self.cost_queries(), merging, 32 * (cells + POINTS) * (p + d))
 
-    def measured(self) -> list[Measured]:
+    def cost_queries(self) -> list[Measured]:
         """Return the queries, as many and as large as they can be."""
-        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cells_max
+        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
         p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
         measured = [
             Measured(d + 2, 1, d, LOOKS, passes=1),
@@ -158,7 +158,7 @@ class PrivateKMeansPlan:
         return measured
 
     @property
-    def cells_max(self) -> float:
+    def cost_cells(self) -> float:
         """The cells that rows are split into: fewer where a typed number of rows is small."""
         wanted = float(max(CELLS_PER_CLUSTER * self.n_clusters, self.max_clusters))
         if self.n_rows is not None:

@@ -115,7 +115,7 @@ class SeededPlan:
         """Return what a fit costs at most."""
         known, points = self.private_kmeans, float(len(self.start.points))
         k, d = float(known.n_clusters), float(known.n_columns)
-        cells = max(known.cells_max, points)
+        cells = max(known.cost_cells, points)
         queries = [
             Measured(d + 2, 1, d),
             Measured(points * (d + 2), points, d, passes=0),
