@@ -15,6 +15,7 @@ from benchmarks import (
     errorbars,
     faults,
     federated,
+    lake,
     limits,
     lsh_calibration,
     memory,
@@ -30,6 +31,13 @@ from benchmarks import (
     topics,
     utility,
 )
+
+
+def _scale(quick: bool) -> None:
+    """Measure tables on one machine, then on Spark."""
+    scale.main(quick)
+    lake.main(quick)
+
 
 MEASUREMENTS = {
     "audit": audit.main,
@@ -50,7 +58,7 @@ MEASUREMENTS = {
     "planner": planner.main,
     "profiles": profiles.main,
     "reproduce": reproduce.main,
-    "scale": scale.main,
+    "scale": _scale,
     "series": series.main,
     "speed": speed.main,
     "thesis": thesis.main,
@@ -75,8 +83,15 @@ def main() -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="a few seconds, nothing is kept")
     how.add_argument("--report", action="store_true", help="print from the results that are kept")
+    parser.add_argument(
+        "--estimator", metavar="MODULE:CLASS", help="with utility: compare one of your own"
+    )
     given = parser.parse_args()
-    if not given.report:
+    if given.estimator is not None:
+        if given.name != "utility" or given.report:
+            parser.error("--estimator goes with utility, without --report")
+        utility.compare(given.estimator, given.quick)
+    elif not given.report:
         MEASUREMENTS[given.name](given.quick)
     elif given.name in REPORTS:
         raise SystemExit(0 if REPORTS[given.name]() else 1)

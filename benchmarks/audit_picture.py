@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from privclust.planning.plots import PALETTE
+from privclust.models._canvas import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from benchmarks import pieces
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Piece
 from benchmarks.spherical import Rows, directed, loss, moved
-from privclust import PrivateKMeans, plan
+from privclust import PrivateKMeans, forecast
 
 DIMENSIONS, DELTA, RATIO = 384, 1e-6, 1.15
 CLUSTERS, EPSILONS = (64, 256), (1.0, 4.0)
@@ -54,7 +54,7 @@ def measure(piece: Piece) -> Outcome:
     warnings.simplefilter("ignore")  # that clusters are hard to find is part of the measurement
     _, k, n_rows = piece.dataset.split("_")
     rows, _ = mixture(int(k), int(n_rows))
-    expected = plan(len(rows), DIMENSIONS, int(k), epsilon=piece.epsilon, delta=DELTA)
+    expected = forecast(len(rows), DIMENSIONS, int(k), epsilon=piece.epsilon, delta=DELTA)
     model = PrivateKMeans(
         int(k), metric="cosine", epsilon=piece.epsilon, delta=DELTA, random_state=piece.seed
     )

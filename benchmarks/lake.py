@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import loss
 from benchmarks.scale import CLUSTERS, NARROW, RADIUS, blobs
-from privclust import PrivateKMeans, on_spark, plan
+from privclust import PrivateKMeans, forecast, on_spark
 from privclust.domains.base import Ball, to_unit_grid
 from privclust.engines._summing import total
 from privclust.engines.spark.engine import SparkEngine
@@ -114,8 +114,8 @@ def _cost(session: Any, n_rows: int) -> None:
             tables["frame"] = session.read.parquet(str(lake))
         for kind, table in tables.items():
             spent = _cpu(partial(_fit, table))
-            forecast = plan(n_rows, NARROW, CLUSTERS, delta=1e-9)
-            expected = spark_cost(forecast, kind).core_hours * 3600
+            fit = forecast(n_rows, NARROW, CLUSTERS, delta=1e-9)
+            expected = spark_cost(fit, kind).core_hours * 3600
             print(f"{n_rows:,} rows, {kind}: {spent:.1f} CPU s, expected {expected:.1f}")
             _verdict(f"cost model for {kind}, off by", abs(expected / spent - 1), MODEL_BAR)
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import privclust
+from privclust.algorithms._cost import Cost, cost_of
 from privclust.estimators import _fit
-from privclust.estimators._cost import Cost, cost_of
 from privclust.privacy.noise import OpenDPNoise
 
 ROWS = 50

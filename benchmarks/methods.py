@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -122,16 +123,23 @@ METHODS = {
 }
 
 
+def method_named(name: str) -> Method:
+    """Return a method of `METHODS`, or that of an estimator of one's own: ``module:Class``."""
+    if name in METHODS or ":" not in name:
+        return METHODS[name]
+    return Method(_private(resolve_name(name), _ball))
+
+
 def code_of(method: str) -> str:
     """Return the digest of the code a method's figures depend on."""
-    algorithms = METHODS[method].algorithms
+    algorithms = method_named(method).algorithms
     return code_digest(*algorithms) if algorithms else "reference"
 
 
 def measure(piece: Piece) -> Outcome:
     """Make one fit and return its loss and its CPU seconds."""
     data = dataset(piece.dataset)
-    method = METHODS[piece.method]
+    method = method_named(piece.method)
     start = time.process_time()
     centers = method.fit(data, piece.epsilon, piece.seed)
     seconds = math.nan if method.elsewhere else time.process_time() - start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from privclust import plan, simulate
+from privclust import forecast, simulate
 from privclust.planning.forecast import FOUND
 
 WITHIN = 1.25
@@ -25,7 +25,7 @@ def main(quick: bool) -> None:
     right = 0
     settings = SETTINGS[:4] if quick else SETTINGS
     for columns, clusters, rows, epsilon in settings:
-        expected = plan(rows, columns, clusters, epsilon=epsilon, delta=1e-6)
+        expected = forecast(rows, columns, clusters, epsilon=epsilon, delta=1e-6)
         measured = simulate(rows, columns, clusters, epsilon=epsilon, delta=1e-6, repeats=5)
         if expected.found:
             agrees = 1 / WITHIN <= measured.ratio / expected.ratio <= WITHIN

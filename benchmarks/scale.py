@@ -46,9 +46,6 @@ def main(quick: bool) -> None:
         _verdict(
             "CPU per row, of that at a tenth of the rows", per_row, per_row <= PER_ROW, PER_ROW
         )
-    from benchmarks import lake
-
-    lake.main(quick)
 
 
 def _throughput(folder: Path, n_rows: int) -> None:

@@ -24,6 +24,7 @@ from benchmarks.rivals import (
 from benchmarks.third_party import prepare
 
 SMALL_SETS = ("iris", *(name for name in EVERY_SET if name.startswith("g2_")))
+QUICK_SETS = ("sklearn_4_4", "sklearn_16_16", "sklearn_16_64")
 SEEDS_OF_SMALL_SETS = 40
 """Below 3,000 rows fits vary most and cost least; iris, with 150, most of all."""
 SIDE_SEEDS = 2
@@ -71,7 +72,7 @@ def pieces() -> list[Piece]:
 def main(quick: bool) -> None:
     """Make the fits that are missing; with `quick` only a few small ones, which are not kept."""
     if quick:
-        for name in ("sklearn_4_4", "sklearn_16_16", "sklearn_16_64"):
+        for name in QUICK_SETS:
             found = measure(Piece(FLAGSHIP, name, 1.0, 0)).loss
             best = measure(Piece(REFERENCE, name, 0.0, 0)).loss
             print(f"{FLAGSHIP} {name} 1.0: {found / best:.4f} of best-of-10 k-means")
@@ -79,6 +80,18 @@ def main(quick: bool) -> None:
     prepare()
     run("utility", pieces(), measure, code_of, load("reproduce"))
     report()
+
+
+def compare(estimator: str, quick: bool) -> None:
+    """Print an estimator of one's own, ``module:Class``, beside PrivateKMeans; nothing is kept."""
+    for name in QUICK_SETS if quick else EVERY_SET:
+        best = measure(Piece(REFERENCE, name, 0.0, 0)).loss
+        for epsilon in (1.0,) if quick else EPSILONS:
+            ratios = [
+                f"{method} {measure(Piece(method, name, epsilon, 0)).loss / best:.4f}"
+                for method in (estimator, FLAGSHIP)
+            ]
+            print(f"{name} {epsilon}: {', '.join(ratios)} of best-of-10 k-means", flush=True)
 
 
 def report() -> bool:

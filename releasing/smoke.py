@@ -24,7 +24,7 @@ def main() -> None:
     """Do once what most users do first; fail loudly where it does not work."""
     rng = np.random.default_rng(0)
     made_up = np.vstack([rng.normal(middle, 0.1, (2000, 2)) for middle in (-0.5, 0.5)])
-    privclust.plan(4000, 2, 2, delta=1e-6)
+    privclust.forecast(4000, 2, 2, delta=1e-6)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pq.write_table(pa.table({"a": made_up[:, 0], "b": made_up[:, 1]}), folder / "rows.parquet")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from privclust import errors
-from privclust.errors import shown
+from privclust import PrivateKMeans, errors
+from privclust.errors import Message, Parameter, ParameterError, shown
 
 CANARY = 73.19283746501928
 
@@ -57,3 +59,36 @@ def test_plain_values_are_shown_and_long_ones_cut() -> None:
     assert [shown(value) for value in plain] == [repr(value) for value in plain]
     assert len(shown("x" * 1000)) == 81
     assert shown(10**1000) == "a number of about 1,001 digits"
+
+
+@pytest.mark.parametrize(
+    ("given", "parameter"),
+    [
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"delta": 2.0}, "delta"),
+        ({"delta": None}, "delta"),
+        ({"n_clusters": 0}, "n_clusters"),
+        ({"n_rows": 0}, "n_rows"),
+        ({"unit_rows": 0}, "unit_rows"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_error_carries_its_parameter(given: dict[str, object], parameter: str) -> None:
+    model = PrivateKMeans(2, delta=1e-6, radius=1.0).set_params(**given)
+    with pytest.raises(ParameterError, match=parameter) as caught:
+        model.fit(np.zeros((9, 2)))
+    assert caught.value.parameter == parameter
+
+
+def test_error_without_a_parameter_has_none() -> None:
+    assert ParameterError().parameter is None
+    assert ParameterError("plain text").parameter is None
+
+
+def test_pickled_error_keeps_its_parameter() -> None:
+    error = ParameterError(Message(Parameter("n_rows", 3), " is {few}."))
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.parameter) == (str(error), "n_rows")
+    assert (
+        again.args[0].render(lambda parameter: f"--rows {parameter.value}") == "--rows 3 is {few}."
+    )

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from privclust.models.compare import compare
     from privclust.models.composition import compose
     from privclust.models.track import track
-    from privclust.planning.forecast import plan, simulate
+    from privclust.planning.forecast import forecast
+    from privclust.planning.simulate import simulate
     from privclust.privacy.ledger.journal import LedgerError
     from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 
@@ -45,11 +46,11 @@ __all__ = [
     "__version__",
     "compare",
     "compose",
+    "forecast",
     "limits",
     "load",
     "load_profile",
     "on_spark",
-    "plan",
     "save",
     "save_profile",
     "simulate",
@@ -70,14 +71,14 @@ _PACKAGES = {
     "PrivateKMeans": "estimators",
     "compare": "models.compare",
     "compose": "models.composition",
+    "forecast": "planning.forecast",
     "limits": "estimators._limits",
     "load": "estimators.model_file",
     "load_profile": "estimators.model_file",
     "on_spark": "engines.spark.table",
-    "plan": "planning.forecast",
     "save": "estimators.model_file",
     "save_profile": "estimators.model_file",
-    "simulate": "planning.forecast",
+    "simulate": "planning.simulate",
     "track": "models.track",
 }
 

@@ -1,8 +1,11 @@
-"""Errors that a program may want to tell apart, and what messages may show of a user's values."""
+"""Errors that a program may want to tell apart, and what messages say of parameters and values."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +47,73 @@ def needs_extra(extra: str) -> str:
     )
 
 
-class BoundsError(ValueError):
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter that a message names; a command line calls it otherwise.
+
+    Attributes
+    ----------
+    name : str
+        In Python.
+    value : object, default=None
+        What it is or should be, if the message says so.
+    python : str, default=""
+        How Python writes both, if not as ``name=value``.
+
+    Examples
+    --------
+    >>> str(Parameter("n_clusters")), str(Parameter("n_clusters", 8))
+    ('n_clusters', 'n_clusters=8')
+    """
+
+    name: str
+    value: object = None
+    python: str = ""
+
+    def __str__(self) -> str:
+        return self.python or (self.name if self.value is None else f"{self.name}={self.value}")
+
+
+class Message(str):
+    """A text that knows which of its parts are parameters.
+
+    It is the text of an error, a warning or a note: as Python writes it, and by `render` as others
+    do.
+
+    Examples
+    --------
+    >>> message = Message(Parameter("n_clusters"), " must be at least 1.")
+    >>> print(message, message.render(lambda parameter: "--clusters"))
+    n_clusters must be at least 1. --clusters must be at least 1.
+    """
+
+    parts: tuple[str | Parameter, ...]
+
+    def __new__(cls, *parts: str | Parameter) -> Message:
+        """Put the parts together."""
+        message = super().__new__(cls, "".join(map(str, parts)))
+        message.parts = parts
+        return message
+
+    def render(self, spell: Callable[[Parameter], str]) -> str:
+        """Return the text with parameters as `spell` writes them."""
+        return "".join(spell(part) if isinstance(part, Parameter) else part for part in self.parts)
+
+
+class NamesParameter:
+    """What errors about a parameter have in common."""
+
+    args: tuple[Any, ...]
+
+    @property
+    def parameter(self) -> str | None:
+        """The name of the first parameter that the message names, in Python; None if none."""
+        text = self.args[0] if self.args else None
+        parts = text.parts if isinstance(text, Message) else ()
+        return next((part.name for part in parts if isinstance(part, Parameter)), None)
+
+
+class BoundsError(ValueError, NamesParameter):
     """Bounds are missing, or are not what bounds should be.
 
     Examples
@@ -91,7 +160,7 @@ class ColumnTypeError(TypeError):
     """
 
 
-class ParameterError(ValueError):
+class ParameterError(ValueError, NamesParameter):
     """A parameter is not among the values it may have.
 
     Examples
@@ -100,8 +169,8 @@ class ParameterError(ValueError):
     >>> from privclust import PrivateKMeans
     >>> try:
     ...     PrivateKMeans(2, epsilon=-1, delta=1e-6, radius=1.0).fit(np.zeros((9, 2)))
-    ... except ParameterError:
-    ...     print("epsilon is larger than 0")
+    ... except ParameterError as error:
+    ...     print(error.parameter, "is larger than 0")
     epsilon is larger than 0
     """
 

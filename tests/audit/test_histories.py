@@ -1,4 +1,4 @@
-"""Histories promise what they say, and their witness hears every answer of the real calls."""
+"""Histories keep their guarantees, and the attack sees every result of the real calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The witness weighs answers as probability theory does, and answers as the fit would hear them."""
+"""The attack weighs results as probability theory does, and changes none of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import laplace, norm
 
 from privclust.audit._few_rows import FewRows
-from privclust.audit.likelihood_ratio import Witness, log_chances
+from privclust.audit.likelihood_ratio import LikelihoodRatioAttack, log_chances
 from privclust.kernels.grid import UNIT, IntArray
 from privclust.privacy.noise import NoNoise
 from privclust.queries.base import Count
@@ -23,13 +23,13 @@ EXACT = np.array([[5, 0], [5, 1]]) * UNIT
 SCALE = 1.5 * UNIT
 
 
-def witness(present: bool) -> Witness:
-    return Witness(ABSENT, PRESENT, PRESENT if present else ABSENT, SeededNoise(3))
+def attack(present: bool) -> LikelihoodRatioAttack:
+    return LikelihoodRatioAttack(ABSENT, PRESENT, PRESENT if present else ABSENT, SeededNoise(3))
 
 
-def asked(present: bool) -> tuple[Witness, IntArray]:
-    listening = witness(present)
-    return listening, np.array(listening.aggregate(VOTES))
+def asked(present: bool) -> tuple[LikelihoodRatioAttack, IntArray]:
+    attacking = attack(present)
+    return attacking, np.array(attacking.aggregate(VOTES))
 
 
 @pytest.mark.parametrize("present", [False, True])
@@ -40,30 +40,30 @@ def test_answers_come_from_the_table_that_was_named(present: bool) -> None:
 
 @pytest.mark.parametrize("present", [False, True])
 def test_gaussian_answers_are_weighed_by_their_densities(present: bool) -> None:
-    listening, exact = asked(present)
-    answer = listening.gaussian(exact, SCALE)
+    attacking, exact = asked(present)
+    answer = attacking.gaussian(exact, SCALE)
     absent, with_canary = (norm.logpdf(answer, table, SCALE).sum() for table in EXACT)
-    assert listening.log_ratio == pytest.approx(with_canary - absent)
+    assert attacking.log_ratio == pytest.approx(with_canary - absent)
 
 
 @pytest.mark.parametrize("present", [False, True])
 def test_laplace_answers_are_weighed_by_their_densities(present: bool) -> None:
-    listening, exact = asked(present)
-    answer = listening.laplace(exact, SCALE)
+    attacking, exact = asked(present)
+    answer = attacking.laplace(exact, SCALE)
     absent, with_canary = (laplace.logpdf(answer, table, SCALE).sum() for table in EXACT)
-    assert listening.log_ratio == pytest.approx(with_canary - absent)
+    assert attacking.log_ratio == pytest.approx(with_canary - absent)
 
 
 def test_choices_are_weighed_by_their_chances_and_answers_add_up() -> None:
-    listening, exact = asked(present=False)
-    choice = listening.permute_and_flip(exact, SCALE)
+    attacking, exact = asked(present=False)
+    choice = attacking.permute_and_flip(exact, SCALE)
     absent, with_canary = (log_chances(table, SCALE)[choice] for table in EXACT)
-    assert listening.log_ratio == pytest.approx(with_canary - absent)
-    once = listening.log_ratio
-    listening.aggregate(Count())
-    answer = listening.gaussian(np.array([5 * UNIT]), SCALE)
+    assert attacking.log_ratio == pytest.approx(with_canary - absent)
+    once = attacking.log_ratio
+    attacking.aggregate(Count())
+    answer = attacking.gaussian(np.array([5 * UNIT]), SCALE)
     more = norm.logpdf(answer, 6 * UNIT, SCALE) - norm.logpdf(answer, 5 * UNIT, SCALE)
-    assert listening.log_ratio == pytest.approx(once + more[0])
+    assert attacking.log_ratio == pytest.approx(once + more[0])
 
 
 def chances(scores: list[float]) -> list[float]:
@@ -94,21 +94,21 @@ def test_chances_of_many_options_sum_to_one() -> None:
 def test_samples_of_both_tables_toss_the_same_coins() -> None:
     rows = np.random.default_rng(0).uniform(-1, 1, (300, 1))
     absent, present = FewRows(rows[:-1]), FewRows(rows)
-    listening = Witness(absent, present, present, NoNoise())
-    listening.expect_sample(bytes(32))
-    sample = listening.sample(1, bytes(32))
+    attacking = LikelihoodRatioAttack(absent, present, present, NoNoise())
+    attacking.expect_sample(bytes(32))
+    sample = attacking.sample(1, bytes(32))
     sample.expect_sample(bytes(32))
     exact = np.array(sample.aggregate(Count()))
     assert 100 < exact[0] // UNIT < 200
-    listening.gaussian(exact, float(UNIT))
+    attacking.gaussian(exact, float(UNIT))
     moved = (
         present.sample(1, bytes(32)).aggregate(Count())[0]
         - absent.sample(1, bytes(32)).aggregate(Count())[0]
     ) // UNIT
-    assert listening.log_ratio == moved / 2
+    assert attacking.log_ratio == moved / 2
     assert sample.sample(1, b"another key").aggregate(Count())[0] < exact[0]
 
 
 def test_noise_without_a_question_is_refused() -> None:
     with pytest.raises(AssertionError, match="without a question"):
-        witness(present=True).gaussian(EXACT[0], SCALE)
+        attack(present=True).gaussian(EXACT[0], SCALE)

@@ -70,8 +70,8 @@ def test_an_honest_algorithm_passes() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "finding"),
     [
-        (peeking, "question 2 differs between neighbouring tables"),
-        (stopping_early, "asked 1 questions of one table, 0 of the other"),
+        (peeking, "query 2 differs between neighbouring tables"),
+        (stopping_early, "made 1 queries of one table, 0 of the other"),
     ],
 )
 def test_a_cheating_algorithm_is_found(algorithm: Callable[[Engine], None], finding: str) -> None:
@@ -101,7 +101,7 @@ def test_an_engine_that_counts_rows_twice_is_found() -> None:
     rows = np.full((4, 2), 0.2)
     table, neighbour = Doubled(over(rows)), Doubled(over(rows[1:]))
     found = replay_on_neighbour(honest, table, neighbour, SeededNoise(0))
-    assert found == [f"question {n} moved by more than it declared" for n in (1, 2, 3)]
+    assert found == [f"query {n} moved by more than it declared" for n in (1, 2, 3)]
 
 
 class Taking:
@@ -133,7 +133,7 @@ def test_a_monotone_answer_that_falls_where_others_rise_is_found(first: int) -> 
     for table, neighbour in ((rows, rows[1:]), (rows[1:], rows)):
         one, other = Taking(over(table), first), Taking(over(neighbour), first)
         found = replay_on_neighbour(honest, one, other, SeededNoise(0))
-        assert f"question {first + 1} is declared monotone, and a row took from it" in found
+        assert f"query {first + 1} is declared monotone, and a row took from it" in found
 
 
 def spread(engine: Engine) -> None:
@@ -154,7 +154,7 @@ def test_one_answer_that_rises_here_and_falls_there_is_found() -> None:
     rows = np.full((4, 2), 0.2)
     table, neighbour = Seesaw(over(rows), 0), Seesaw(over(rows[1:]), 0)
     found = replay_on_neighbour(spread, table, neighbour, SeededNoise(0))
-    assert found == ["question 1 is declared monotone, and a row took from it"]
+    assert found == ["query 1 is declared monotone, and a row took from it"]
 
 
 # Samples -----------------------------------------------------------------------------------------
@@ -205,14 +205,14 @@ def test_a_rate_that_follows_the_true_number_of_rows_is_found() -> None:
     found = replay_on_neighbour(
         sampling_by_the_true_number, over(TABLE), over(TABLE[:-1]), SeededNoise(0)
     )
-    assert found == ["question 1 moved by more than it declared"]
+    assert found == ["query 1 moved by more than it declared"]
 
 
 def test_a_sample_that_counts_rows_twice_is_found() -> None:
     last = int(IN[-1])
     with_row, without = Doubled(over(TABLE[: last + 1])), Doubled(over(TABLE[:last]))
     found = replay_on_neighbour(sampling, with_row, without, SeededNoise(0))
-    assert found == [f"question {n} moved by more than it declared" for n in (1, 2, 3)]
+    assert found == [f"query {n} moved by more than it declared" for n in (1, 2, 3)]
 
 
 def test_a_sample_of_a_sample_is_listened_to_as_well() -> None:

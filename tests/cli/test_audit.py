@@ -12,14 +12,14 @@ TOY = Path(toy_algorithm.__file__).read_text()
 FITS = ("--fits", 100)
 """Fewer cannot refute epsilon 1 beyond doubt, however plain the leak."""
 
-READ = "exact answers were read from the engine, past the Curator"
+READ = "exact results were read from the engine, past the Curator"
 BUGS = {
     "branches on an exact answer": (
         "    sides = curator",
         "    if curator._engine.aggregate(Count())[0] // UNIT % 2:\n"
         "        return Clustering(np.zeros((1, 1)), np.ones(1), 1)\n"
         "    sides = curator",
-        ["FAIL replay", "asked 2 questions of one table, 1 of the other", "FAIL plan", READ],
+        ["FAIL replay", "made 2 queries of one table, 1 of the other", "FAIL plan", READ],
     ),
     "returns an exact answer": (
         "    return Clustering(centers, sizes",
@@ -80,6 +80,40 @@ def test_a_sound_algorithm_passes_by_its_path_and_by_its_name() -> None:
         assert verdicts[:4] == ["PASS replay", "PASS queries", "PASS plan", "PASS epsilon"]
         assert "20 fits with a canary and 20 without" in shown.stdout
         assert "takes no data" in shown.stdout
+
+
+ESTIMATOR = """
+
+class Toy:
+    def __init__(self, n_clusters, *, epsilon, delta, radius, n_rows):
+        self.n_clusters = n_clusters
+
+    def plan(self, task):
+        return plan(self.n_clusters, task.n_columns, task.budget, task.n_rows)
+
+    def run(self, curator, planned, rng):
+        return run(curator, planned, rng)
+"""
+
+
+def test_estimator_is_audited_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(TOY + ESTIMATOR)
+    shown = privclust("audit", f"{tmp_path / 'mine.py'}:Toy", "--fits", 20)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.count("PASS") == 4
+    before, after, lines = BUGS["looks at other rows"]
+    (tmp_path / "mine.py").write_text(TOY.replace(before, after) + ESTIMATOR)
+    shown = privclust("audit", f"{tmp_path / 'mine.py'}:Toy", "--fits", 2)
+    assert shown.exit_code == 1
+    assert all(line in shown.stdout for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [("Missing", "has no class Missing"), ("Sides", "Sides has no plan and no run")],
+)
+def test_class_that_is_no_estimator_is_named(name: str, cause: str) -> None:
+    told(privclust("audit", f"{toy_algorithm.__file__}:{name}"), 3, cause)
 
 
 @pytest.mark.parametrize("bug", BUGS)

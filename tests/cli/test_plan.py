@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.command_line import privclust, told
 
-from privclust.planning.forecast import Simulation, plan
+from privclust.planning.forecast import forecast
+from privclust.planning.simulate import Simulation
 from privclust.planning.spark_cost import READ_SECONDS, spark_cost
 
 TYPED = ("--rows", 20_000, "--columns", 10, "-k", 6, "--delta", 1e-6)
@@ -26,7 +27,7 @@ def test_plan_prints_the_forecast_and_other_epsilons_beside_it() -> None:
     assert shown.exit_code == 0
     assert shown.stderr == ""
     # All but the time, which is measured.
-    for line in str(plan(20_000, 10, 6, epsilon=0.7, delta=1e-6)).splitlines()[:-1]:
+    for line in str(forecast(20_000, 10, 6, epsilon=0.7, delta=1e-6)).splitlines()[:-1]:
         assert line in shown.stdout
     for epsilon in ("0.25", "0.5", "0.7", "1", "2", "4", "8"):
         assert f"│ {epsilon} " in shown.stdout
@@ -34,7 +35,7 @@ def test_plan_prints_the_forecast_and_other_epsilons_beside_it() -> None:
 
 def test_json_is_the_forecast() -> None:
     shown = json.loads(privclust("plan", *TYPED, "--json").stdout)
-    expected = plan(20_000, 10, 6, delta=1e-6)
+    expected = forecast(20_000, 10, 6, delta=1e-6)
     assert shown.pop("found") is expected.found
     assert shown.pop("seconds") > 0
     assert shown == {name: getattr(expected, name) for name in shown}
@@ -98,7 +99,7 @@ def test_simulate_measures_made_up_rows() -> None:
 
 def test_json_is_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = Simulation((1.5, 1.0, 3.0), 0.5)
-    monkeypatch.setattr("privclust.planning.forecast.simulate", lambda *_, **__: measured)
+    monkeypatch.setattr("privclust.planning.simulate.simulate", lambda *_, **__: measured)
     shown = json.loads(privclust("simulate", *TYPED, "--json").stdout)
     assert shown == {"ratios": [1.5, 1.0, 3.0], "ratio": 1.5, "seconds": 0.5}
 
@@ -135,7 +136,7 @@ def test_a_simulation_that_cannot_be(words: tuple[object, ...], code: int, cause
 
 def test_what_spark_costs_is_said_on_demand() -> None:
     typed = ("--rows", "1e10", "--columns", 16, "-k", 8, "--delta", 1e-12)
-    costs = [spark_cost(plan(10**10, 16, 8, delta=1e-12), kind) for kind in READ_SECONDS]
+    costs = [spark_cost(forecast(10**10, 16, 8, delta=1e-12), kind) for kind in READ_SECONDS]
     shown = privclust("plan", *typed, "--engine", "spark")
     assert all(str(cost) in shown.stdout.replace("\n", " ") for cost in costs)
     as_json = json.loads(privclust("plan", *typed, "--engine", "spark", "--json").stdout)

@@ -186,7 +186,7 @@ def test_refusal_beside_estimators_holds_no_rows(tmp_path: Path) -> None:
 
 def test_refused_simulation_holds_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.zeros((40, 2))
-    monkeypatch.setattr("privclust.planning.forecast._public_rows", lambda path: rows)
+    monkeypatch.setattr("privclust.planning.simulate._public_rows", lambda path: rows)
     work = lambda: simulate(40, 2, 80, delta=1e-6, public="rows.csv")  # noqa: E731
     assert_withheld(work, rows)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from mutations.base import Mutation
 
 _REFUSED = (
-    "tests/estimators/test_cost.py::test_too_many_clusters_to_compute_are_refused_before_the_charge"
+    "tests/estimators/test_limits.py::test_too_many_clusters_to_compute_are_refused_before_the_charge"
     "[1000000-PrivateKMeans]"
 )
-_ESTIMATED = "tests/estimators/test_cost.py::test_no_more_numbers_are_released_than_were_estimated"
+_ESTIMATED = "tests/algorithms/test_cost.py::test_no_more_numbers_are_released_than_were_estimated"
 _WIDE = "tests/estimators/test_wide_rows.py::test_extreme_rows_count_whatever_the_number_of_columns"
 
 COST = (
@@ -22,31 +22,31 @@ COST = (
     ),
     Mutation(
         "cost of k-means left out",
-        "estimators/_cost.py",
+        "algorithms/_cost.py",
         "seconds=NOISE_SECONDS * numbers + free,",
         "seconds=NOISE_SECONDS * numbers,",
-        "tests/estimators/test_cost.py::test_hundred_thousand_clusters_of_ten_rows_are_refused",
+        "tests/estimators/test_limits.py::test_hundred_thousand_clusters_of_ten_rows_are_refused",
     ),
     Mutation(
         "cost of lifted cells left out",
-        "estimators/_cost.py",
+        "algorithms/private_kmeans.py",
         "measured.append(Measured(cells * (d + 2), cells, d, passes=0))",
         "pass",
-        "tests/estimators/test_cost.py::test_means_of_cells_in_all_columns_are_part_of_the_estimate",
+        "tests/algorithms/test_cost.py::test_means_of_cells_in_all_columns_are_part_of_the_estimate",
     ),
     Mutation(
         "cost of second moments left out",
-        "estimators/_cost.py",
+        "algorithms/feddp_kmeans.py",
         "measured.append(Measured(pairs, 1, pairs / 4))",
         "pass",
         f"{_ESTIMATED}[20-40-2000-FedDPKMeans]",
     ),
     Mutation(
         "wide results of units not refused",
-        "estimators/_cost.py",
+        "estimators/_limits.py",
         "0 < unit.l0 < cost.largest",
         "0 > unit.l0 > cost.largest",
-        "tests/estimators/test_cost.py::test_wide_results_of_units_are_refused_before_the_charge",
+        "tests/estimators/test_limits.py::test_wide_results_of_units_are_refused_before_the_charge",
     ),
     Mutation(
         "norms end at 2^62",

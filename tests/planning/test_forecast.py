@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from privclust import plan, simulate
-from privclust.errors import ParameterError, TooManyClustersError
-from privclust.planning.forecast import FOUND, Forecast, plan_grid
+from privclust import PrivateKMeans, forecast
+from privclust.errors import CostError, ParameterError
+from privclust.models.formatting import spoken_memory
+from privclust.planning.forecast import FOUND, Forecast, forecast_grid
 from privclust.planning.plots import draw_forecast
+from privclust.planning.spark_cost import spark_cost
 
 EPSILONS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 32.0)
 SHAPES = list(product((1, 10, 100), (1, 8, 50), (1e-4, 1e-6, 1e-10)))
@@ -29,7 +30,7 @@ any_shape = pytest.mark.parametrize(("columns", "clusters"), [(1, 1), (2, 50), (
 @any_delta
 def test_more_rows_never_look_worse(columns: int, clusters: int, delta: float) -> None:
     rows = (1, 10, 100, 1000, 10_000, 10**6, 10**9)
-    forecasts = [plan(n, columns, clusters, delta=delta) for n in rows]
+    forecasts = [forecast(n, columns, clusters, delta=delta) for n in rows]
     for fewer, more in pairwise(forecasts):
         assert more.ratio <= fewer.ratio
         assert more.found >= fewer.found
@@ -45,7 +46,7 @@ def test_more_rows_never_look_worse(columns: int, clusters: int, delta: float) -
 @any_shape
 @any_delta
 def test_more_epsilon_never_looks_worse(columns: int, clusters: int, delta: float) -> None:
-    forecasts = [plan(1000, columns, clusters, epsilon=e, delta=delta) for e in EPSILONS]
+    forecasts = [forecast(1000, columns, clusters, epsilon=e, delta=delta) for e in EPSILONS]
     for stronger, weaker in pairwise(forecasts):
         assert weaker.ratio <= stronger.ratio
         assert weaker.found >= stronger.found
@@ -55,7 +56,7 @@ def test_more_epsilon_never_looks_worse(columns: int, clusters: int, delta: floa
 
 
 def test_less_delta_never_looks_better() -> None:
-    forecasts = [plan(1000, 4, 8, delta=delta) for delta in (1e-4, 1e-6, 1e-8, 1e-12)]
+    forecasts = [forecast(1000, 4, 8, delta=delta) for delta in (1e-4, 1e-6, 1e-8, 1e-12)]
     assert [f.ratio for f in forecasts] == sorted(f.ratio for f in forecasts)
 
 
@@ -65,9 +66,9 @@ def test_less_delta_never_looks_better() -> None:
 def test_so_many_rows_as_it_takes_are_enough_and_far_fewer_are_not() -> None:
     wrong = []
     for (columns, clusters, delta), epsilon in product(SHAPES, EPSILONS):
-        needed = plan(1000, columns, clusters, epsilon=epsilon, delta=delta).rows_needed
-        enough = plan(needed, columns, clusters, epsilon=epsilon, delta=delta)
-        few = plan(max(1, int(0.8 * needed)), columns, clusters, epsilon=epsilon, delta=delta)
+        needed = forecast(1000, columns, clusters, epsilon=epsilon, delta=delta).rows_needed
+        enough = forecast(needed, columns, clusters, epsilon=epsilon, delta=delta)
+        few = forecast(max(1, int(0.8 * needed)), columns, clusters, epsilon=epsilon, delta=delta)
         if not enough.found or (few.found and needed > 4):
             wrong.append((columns, clusters, delta, epsilon, needed, enough.ratio, few.ratio))
     assert wrong == []
@@ -76,10 +77,10 @@ def test_so_many_rows_as_it_takes_are_enough_and_far_fewer_are_not() -> None:
 def test_the_epsilon_that_it_takes_is_enough_and_far_less_is_not() -> None:
     wrong = []
     for columns, clusters, delta in SHAPES:
-        needed = plan(1000, columns, clusters, delta=delta).epsilon_needed
+        needed = forecast(1000, columns, clusters, delta=delta).epsilon_needed
         assert needed is not None
-        enough = plan(1000, columns, clusters, epsilon=needed, delta=delta)
-        little = plan(1000, columns, clusters, epsilon=0.8 * needed, delta=delta)
+        enough = forecast(1000, columns, clusters, epsilon=needed, delta=delta)
+        little = forecast(1000, columns, clusters, epsilon=0.8 * needed, delta=delta)
         if not enough.found or little.found:
             wrong.append((columns, clusters, delta, needed, enough.ratio, little.ratio))
     assert wrong == []
@@ -91,25 +92,25 @@ def test_what_it_takes_does_not_depend_on_what_was_typed(
     columns: int, clusters: int, delta: float
 ) -> None:
     given = (1000, columns, clusters)
-    needed = [plan(*given, epsilon=e, delta=delta).epsilon_needed for e in EPSILONS]
+    needed = [forecast(*given, epsilon=e, delta=delta).epsilon_needed for e in EPSILONS]
     assert needed == pytest.approx([needed[0]] * len(needed), rel=1e-3)
 
 
 def test_an_epsilon_beyond_reason_is_not_named() -> None:
-    hopeless = plan(10, 100, 8, delta=1e-6)
+    hopeless = forecast(10, 100, 8, delta=1e-6)
     assert hopeless.epsilon_needed is None
     assert "epsilon" not in str(hopeless).splitlines()[-1]
 
 
 def test_found_is_what_the_ratio_says() -> None:
-    for forecast in plan_grid(plan(500, 3, 8, delta=1e-6)):
-        assert forecast.found == (forecast.ratio <= FOUND)
+    for expected in forecast_grid(forecast(500, 3, 8, delta=1e-6)):
+        assert expected.found == (expected.ratio <= FOUND)
 
 
 def test_the_grid_has_what_was_asked_for_and_others_beside_it() -> None:
-    asked = plan(500, 3, 8, epsilon=0.7, delta=1e-6)
-    grid = plan_grid(asked)
-    assert [forecast.epsilon for forecast in grid] == [0.25, 0.5, 0.7, 1, 2, 4, 8]
+    asked = forecast(500, 3, 8, epsilon=0.7, delta=1e-6)
+    grid = forecast_grid(asked)
+    assert [expected.epsilon for expected in grid] == [0.25, 0.5, 0.7, 1, 2, 4, 8]
     assert grid[2].ratio == asked.ratio
 
 
@@ -132,7 +133,7 @@ def test_a_forecast_in_words() -> None:
 )
 def test_numbers_that_cannot_be_are_refused(given: tuple[int, int, int]) -> None:
     with pytest.raises((ParameterError, TypeError), match=r"n_rows|n_columns|n_clusters"):
-        plan(*given, delta=1e-6)
+        forecast(*given, delta=1e-6)
 
 
 # Nothing is spent --------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ def test_no_row_is_asked_and_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("privclust.privacy.curator.Curator.open", fail)
     monkeypatch.setattr("privclust.sources.files.open_files", fail)
-    assert plan(100_000, 8, 16, delta=1e-6).found
+    assert forecast(100_000, 8, 16, delta=1e-6).found
 
 
 @pytest.mark.parametrize(
@@ -152,35 +153,41 @@ def test_no_row_is_asked_and_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_a_forecast_is_drawn_wherever_it_lies(n_rows: int, epsilon: float, tmp_path: Path) -> None:
     picture = tmp_path / "plan.png"
-    draw_forecast(plan(n_rows, 8, 16, epsilon=epsilon, delta=1e-6), picture)
+    draw_forecast(forecast(n_rows, 8, 16, epsilon=epsilon, delta=1e-6), picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-# Measuring ---------------------------------------------------------------------------------------
+# Cost --------------------------------------------------------------------------------------------
 
 
-def test_what_is_measured_is_what_was_forecast() -> None:
-    measured = simulate(3000, 2, 3, epsilon=2.0, delta=1e-6, repeats=2)
-    assert plan(3000, 2, 3, epsilon=2.0, delta=1e-6).ratio < 1.1
-    assert len(measured.ratios) == 2
-    assert measured.seconds > 0
-    # Made-up clusters may touch; noise of this size moves the loss by less than a percent.
-    assert 0.95 < measured.ratio < FOUND
+def test_forecast_and_refusal_say_the_same_of_memory() -> None:
+    expected = forecast(10, 50_000, 100, delta=1e-6)
+    memory = spoken_memory(expected.memory)
+    assert f"{memory} of memory" in str(expected)
+    with pytest.raises(CostError, match=f"{memory} of memory"):
+        PrivateKMeans(100, delta=1e-6, radius=1.0).fit(np.zeros((10, 50_000)))
 
 
-def test_public_rows_are_measured_within_their_own_bounds(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    ages = np.concatenate([rng.normal(middle, 1.0, 1000) for middle in (20.0, 60.0)])
-    pq.write_table(pa.table({"age": ages}), tmp_path / "public.parquet")
-    public = str(tmp_path / "public.parquet")
-    measured = simulate(1, 1, 2, delta=1e-6, repeats=1, public=public)
-    assert 0.95 < measured.ratio < 1.2
+@pytest.mark.parametrize(
+    ("n_columns", "n_clusters"), [(2, 10**5), (50_000, 8), (2, 10**9), (2**53, 2**53)]
+)
+def test_forecast_of_any_size_takes_less_than_a_second(n_columns: int, n_clusters: int) -> None:
+    start = time.process_time()
+    try:
+        expected = forecast(10, n_columns, n_clusters, delta=1e-6)
+        forecast_grid(expected)
+        spark_cost(expected, "files")
+        words = str(expected)
+    except ValueError as error:
+        words = f"whatever the number of rows: {error}"  # a budget too small for 2^53 columns
+    assert time.process_time() - start < 1.0
+    assert "whatever the number of rows: " in words
 
 
-def test_a_simulation_of_nothing_is_refused() -> None:
-    with pytest.raises(ParameterError, match="repeats"):
-        simulate(1000, 2, 2, delta=1e-6, repeats=0)
-    with pytest.raises(ParameterError, match="rows"):
-        simulate(0, 2, 2, delta=1e-6, repeats=1)
-    with pytest.raises(TooManyClustersError):
-        simulate(3, 2, 5, delta=1e-6, repeats=1)
+def test_forecast_says_that_a_fit_is_refused() -> None:
+    expected = forecast(10, 2, 10**5, delta=1e-6)
+    assert expected.refused is not None
+    assert expected.refused.startswith("The limit is 10 minutes. If you mean it, raise it by")
+    assert f"  such a fit is refused: {expected.refused}" in str(expected).splitlines()
+    assert forecast(10**6, 16, 8, delta=1e-6).refused is None
+    assert expected.fixed_seconds <= expected.seconds

@@ -250,7 +250,7 @@ def test_an_engine_that_clips_in_parts_is_found(algorithm: Callable[[Engine], No
     found = replay_on_neighbour(
         algorithm, ClippedInParts(without, 3), ClippedInParts(with_one, 3), SeededNoise(1)
     )
-    assert "question 1 moved by more than it declared" in found
+    assert "query 1 moved by more than it declared" in found
 
 
 @hardly_found
@@ -259,7 +259,7 @@ def test_an_engine_that_takes_rows_for_units_is_found() -> None:
     without = people(300).astype({"who": "Int64"})
     tables = [frame.assign(who=range(len(frame))) for frame in (without, with_user(without, 10, 1))]
     found = replay_on_neighbour(evolution, over(tables[0], 3), over(tables[1], 3), SeededNoise(1))
-    assert "question 1 moved by more than it declared" in found
+    assert "query 1 moved by more than it declared" in found
 
 
 # Ledgers and statements --------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-from privclust.planning.plots import PALETTE
+from privclust.models._canvas import PALETTE
 
 BLUE, RED, GREEN, YELLOW, CYAN, PURPLE = PALETTE[:6]
 INK, GREY, PALE = "#333333", "#888888", "#d0d3d8"

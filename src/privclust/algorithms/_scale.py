@@ -7,9 +7,12 @@ which all but one bin are hidden is no point: its other values may be what clust
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from privclust.algorithms import private_kmeans
+from privclust.algorithms._cost import Measured
 from privclust.algorithms._locate import FIRST_SLOT, LOOK_SHARE
 from privclust.algorithms.private_kmeans import PrivateKMeansPlan
 from privclust.kernels.grid import FloatArray
@@ -25,13 +28,22 @@ CLEAR = 4.0
 """Standard deviations of noise that a bin must have to count: 1 of 30,000 empty ones does."""
 
 
+@dataclass(frozen=True)
+class ScaledPlan(PrivateKMeansPlan):
+    """A plan of PrivateKMeans whose first slot measures the columns' histograms."""
+
+    def cost_queries(self) -> list[Measured]:
+        """Return the queries, as many and as large as they can be."""
+        return [*super().cost_queries(), Measured(BINS * self.n_columns, 1, self.n_columns)]
+
+
 def plan(
     n_clusters: int,
     n_columns: int,
     budget: Budget,
     n_rows: int | None = None,
     max_clusters: int | None = None,
-) -> PrivateKMeansPlan:
+) -> ScaledPlan:
     """Plan a fit of PrivateKMeans that measures the spread of columns first.
 
     Examples
@@ -46,7 +58,7 @@ def plan(
         Slot(FIRST_SLOT, LOOK_SHARE, wide),
         Slot("rest", 1 - SHARE - LOOK_SHARE, wide),
     ]
-    return PrivateKMeansPlan(
+    return ScaledPlan(
         planned.n_clusters,
         planned.n_columns,
         planned.n_rows,

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.algorithms._shrinkage import weigh_means
+from privclust.algorithms._shrinkage import sampling_variance, weigh_means
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
+from privclust.models.clustering import Coreset, Precision
 from privclust.privacy.curator import Curator
 from privclust.queries.clusters import ClusterMoments
 
@@ -146,3 +147,16 @@ def into_ball(points: FloatArray) -> FloatArray:
     """Clip public points to the unit ball."""
     inside: FloatArray = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1.0)
     return inside
+
+
+def as_coreset(curator: Curator, cells: Cells) -> Coreset:
+    """Return weighted points, which noise and the choice of the sample made uncertain."""
+    n_columns = cells.centers.shape[1]
+    around = sampling_variance(cells.radii, cells.counts, n_columns, curator.halvings)
+    left_out = 2.0**curator.halvings - 1
+    precision = Precision(
+        np.sqrt(cells.variance + around),
+        np.sqrt(cells.count_sigma**2 + left_out * cells.counts),
+        cells.radii,
+    )
+    return Coreset(cells.centers, cells.counts, precision)

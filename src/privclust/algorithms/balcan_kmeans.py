@@ -15,7 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privclust.algorithms._cube_partition import Search, level_names, partition
+from privclust.algorithms._cost import Cost, Measured, total
+from privclust.algorithms._cube_partition import (
+    CUBES_MAX,
+    CUBES_PER_CLUSTER,
+    Search,
+    level_names,
+    partition,
+)
 from privclust.algorithms._local_search import local_search
 from privclust.algorithms._shrinkage import rows_held
 from privclust.algorithms.pe_means import count_rows, count_slots
@@ -81,6 +88,20 @@ class BalcanPlan:
     depth: int
     swaps: int
     spending: Plan
+
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        k, d = float(self.n_clusters), float(self.n_columns)
+        axes = axes_for(self.n_columns, self.n_rows or 2**62)
+        cubes = min(CUBES_PER_CLUSTER * k, CUBES_MAX)
+        measured = [
+            Measured(2**axes * max(cubes, 2**axes), 1, axes, PARTITIONS * self.depth),
+            Measured(CHOICES_MAX, k + CHOICES_MAX, axes, self.swaps),
+            Measured(self.swaps, self.swaps * k, axes),
+            Measured(k * (d + 1), k, d, 1 + LLOYD_ROUNDS),
+            Measured(LLOYD_ROUNDS, LLOYD_ROUNDS * k, d),
+        ]
+        return total(measured, 0.0, 48 * k * d + 16 * self.swaps * k * axes)
 
 
 def plan(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privclust.algorithms._box_packing import domain_packing, fold
+from privclust.algorithms._cost import Cost, Measured, box_packing_seconds, packing_seconds, total
 from privclust.algorithms.pe_means import COUNT_SHARE, count_rows
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
@@ -52,6 +53,14 @@ class LloydPlan:
     def n_columns(self) -> int:
         """The number of columns, d."""
         return len(self.half_widths)
+
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        k, d = float(self.n_clusters), float(self.n_columns)
+        rounds = sum(slot.name != "count" for slot in self.spending.slots)
+        in_box = math.sqrt(float((self.half_widths**2).sum())) <= 1 + 1e-9
+        packing = box_packing_seconds(k, d) if in_box else packing_seconds(k, d)
+        return total([Measured(k * (d + 1), k, d, rounds)], packing, 32 * k * d)
 
 
 def plan(

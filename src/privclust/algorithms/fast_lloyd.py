@@ -19,7 +19,7 @@ from privclust.algorithms.dp_lloyd import (
     settle_rounds,
 )
 from privclust.algorithms.pe_means import count_rows
-from privclust.errors import ParameterError
+from privclust.errors import Message, Parameter, ParameterError
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget, mu_of
@@ -47,8 +47,11 @@ def plan(
     """
     if budget.delta == 0:
         raise ParameterError(
-            "delta=0 promises pure epsilon, which FastLloyd's Gaussian noise cannot keep. Give a "
-            "delta above 0, such as 1e-6, or use DPLloyd."
+            Message(
+                Parameter("delta", 0),
+                " promises pure epsilon, which FastLloyd's Gaussian noise cannot keep. Give a "
+                "delta above 0, such as 1e-6, or use DPLloyd.",
+            )
         )
     rounds = ROUNDS_MAX if n_rows is None else rounds_for(n_rows, n_clusters, n_columns, budget)
     return plan_rounds(rounds, n_clusters, n_columns, budget, n_rows, half_widths)

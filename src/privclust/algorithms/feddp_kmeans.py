@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, packing_seconds, total
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms._split import into_ball
+from privclust.errors import Message, Parameter
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.projection import Projection
 from privclust.models._weighted_kmeans import weighted_kmeans
@@ -68,6 +70,24 @@ class FedDPPlan:
         """Whether there is a subspace to find."""
         return self.n_columns > self.n_clusters
 
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        k, d, server = float(self.n_clusters), float(self.n_columns), float(len(self.server))
+        p = min(k, d)
+        candidates = server if server >= k else max(server + k, STAND_INS * k)
+        packing = 0.0 if server >= k else packing_seconds(candidates, p)
+        measured = [
+            Measured(candidates, candidates, p),
+            Measured(k * (d + 1), k, d, 1 + self.rounds),
+        ]
+        free, arrays = kmeans_seconds(candidates, k, p, 10) + packing, 48 * candidates * p
+        if self.projects:
+            pairs = d * (d + 1) / 2
+            measured.append(Measured(pairs, 1, pairs / 4))
+            free += 3e-9 * d**3
+            arrays += 64 * d**2
+        return total(measured, free, arrays)
+
 
 def plan(
     n_clusters: int,
@@ -86,8 +106,12 @@ def plan(
     """
     if server is not None and len(server) < n_clusters:
         warnings.warn(
-            f"server_data has {len(server)} row(s), fewer than n_clusters={n_clusters}. Points "
-            "drawn at random in the ball join them, and clusters may be missed. Give more rows.",
+            Message(
+                f"server_data has {len(server)} row(s), fewer than ",
+                Parameter("n_clusters", n_clusters),
+                ". Points drawn at random in the ball join them, and clusters may be missed. Give "
+                "more rows.",
+            ),
             stacklevel=5,
         )
     widths = {WEIGHTS: 1, LIFT: n_columns + 1}

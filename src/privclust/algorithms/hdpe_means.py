@@ -6,13 +6,17 @@ releases of the last step are counted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from privclust.algorithms._cost import Cost, Measured
 from privclust.algorithms.pe_means import (
     PEMeansPlan,
     count_rows,
     count_slots,
     elections,
+    evolution_cost,
     evolve,
     rounds_for,
 )
@@ -26,7 +30,19 @@ from privclust.queries.clusters import ClusterSums
 COMPONENTS = 16
 
 
-def plan(n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = None) -> PEMeansPlan:
+@dataclass(frozen=True)
+class HDPEMeansPlan(PEMeansPlan):
+    """A plan of PE-means in a projection, with the slot "sums" at the end."""
+
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        k, d = float(self.n_clusters), float(self.n_columns)
+        return evolution_cost(self, COMPONENTS, Measured(k * (d + 1), k, d))
+
+
+def plan(
+    n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = None
+) -> HDPEMeansPlan:
     """Plan a fit: of the rounds of 16 dimensions, the last two pay for the slot "sums".
 
     Examples
@@ -43,10 +59,10 @@ def plan(n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = N
         *(Slot(name, share) for name in elections(rounds)),
         Slot("sums", 2 * share, l0=n_columns + 1),
     ]
-    return PEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, slots))
+    return HDPEMeansPlan(n_clusters, n_columns, n_rows, rounds, make_plan(budget, slots))
 
 
-def run(curator: Curator, plan: PEMeansPlan, rng: np.random.Generator) -> Clustering:
+def run(curator: Curator, plan: HDPEMeansPlan, rng: np.random.Generator) -> Clustering:
     """Find clusters in the projection, then take their noisy means in the original space."""
     n_rows = count_rows(curator, plan.n_rows)
     projection = gaussian_projection(plan.n_columns, COMPONENTS, rng)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, packing_seconds, total
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms.pe_means import count_rows, count_slots
 from privclust.kernels.grid import FloatArray
@@ -53,6 +54,16 @@ class LSHCoresetPlan:
     n_columns: int
     n_rows: int | None
     spending: Plan
+
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        k, d = float(self.n_clusters), float(self.n_columns)
+        leaves = max(float(_leaves_max(self.n_columns)), 1.0)
+        free = kmeans_seconds(leaves + k, k, d, STARTS) + packing_seconds(k, d)
+        # Few cells are cut as far as the last levels, unless there are more clusters than rows.
+        levels = Measured(leaves, DEPTH, d / DEPTH, DEPTH)
+        sums = Measured(leaves * (d + 1), DEPTH, d)
+        return total([levels, sums], free, 32 * (leaves + k) * d)
 
 
 def plan(
@@ -107,7 +118,7 @@ def grow(curator: Curator, normals: FloatArray, n_rows: int, n_clusters: int) ->
     small is dropped with its rows; a cell that loses both is a leaf itself.
     """
     n_columns = normals.shape[1]
-    leaves_max = min(LEAVES_MAX, COORDINATES_MAX // (n_columns + 1))
+    leaves_max = _leaves_max(n_columns)
     leaves: list[str] = []
     branching = [""]
     for level in numbered("level", DEPTH):
@@ -138,3 +149,7 @@ def smallest_cell(sigma: float, n_columns: int, n_rows: int, n_clusters: int) ->
     (74, 25)
     """
     return max(1, min(int(10 * math.sqrt(n_columns) * sigma), n_rows // (2 * n_clusters)))
+
+
+def _leaves_max(n_columns: int) -> int:
+    return min(LEAVES_MAX, COORDINATES_MAX // (n_columns + 1))

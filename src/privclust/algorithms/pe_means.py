@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, packing_seconds, total
 from privclust.algorithms._levy import mutate
 from privclust.algorithms._packing import sphere_packing
 from privclust.kernels.grid import FloatArray
@@ -51,6 +52,10 @@ class PEMeansPlan:
     n_rows: int | None
     rounds: int
     spending: Plan
+
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        return evolution_cost(self, self.n_columns)
 
 
 def plan(n_clusters: int, n_columns: int, budget: Budget, n_rows: int | None = None) -> PEMeansPlan:
@@ -117,6 +122,18 @@ def evolve(
             variations = max(variations // 2, VARIATIONS_MIN)
         population = next_generation(survivors.centers, variations, rng)
     return survivors
+
+
+def evolution_cost(plan: PEMeansPlan, n_columns: int, *afterwards: Measured) -> Cost:
+    """Return what elections in so many dimensions cost, and the queries that come afterwards."""
+    k, d, p = float(plan.n_clusters), float(plan.n_columns), float(n_columns)
+    rows = 5 * POPULATION_MAX if plan.n_rows is None else plan.n_rows
+    candidates = max(min(rows // 5, POPULATION_MAX), VARIATIONS_MIN * k) + k
+    # Noise makes half of all votes negative, which ends their candidacy.
+    merging = kmeans_seconds(max(candidates / 2, k), k, p, 10)
+    free = packing_seconds(candidates, p) + plan.rounds * merging
+    votes = Measured(candidates, candidates, p, plan.rounds)
+    return total([votes, *afterwards], free, 48 * candidates * p + 8 * k * d)
 
 
 def keep_leaders(votes: FloatArray, n_rows: int) -> FloatArray:

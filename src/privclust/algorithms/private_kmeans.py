@@ -15,13 +15,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privclust.algorithms._locate import FIRST_RADIUS, FIRST_SLOT, LOOK_SHARE, locate, look
-from privclust.algorithms._merge import merge, with_background
+from privclust.algorithms._background import POINTS
+from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, total
+from privclust.algorithms._locate import (
+    FIRST_RADIUS,
+    FIRST_SLOT,
+    LOOK_SHARE,
+    LOOKS,
+    locate,
+    look,
+)
+from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import (
+    STEPS_MAX,
     Centers,
     Shadow,
     distances_to,
@@ -30,16 +40,17 @@ from privclust.algorithms._refine import (
     shadow_means,
     steps_for,
 )
-from privclust.algorithms._shrinkage import sampling_variance
 from privclust.algorithms._split import (
     SMALLEST,
     Cells,
+    as_coreset,
     find_cells,
     into_ball,
     one_cell,
     schedule,
     shares,
 )
+from privclust.errors import Message, Parameter
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.kernels.projection import Projection, gaussian_projection
@@ -124,6 +135,36 @@ class PrivateKMeansPlan:
             return COMPONENTS
         return min(max(COMPONENTS, self.n_columns // COLUMNS_PER_COMPONENT), MOST_COMPONENTS)
 
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
+        p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
+        merging = kmeans_seconds(cells + POINTS, k, p, STARTS)
+        return total(self.cost_queries(), merging, 32 * (cells + POINTS) * (p + d))
+
+    def cost_queries(self) -> list[Measured]:
+        """Return the queries, as many and as large as they can be."""
+        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
+        p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
+        measured = [
+            Measured(d + 2, 1, d, LOOKS, passes=1),
+            # Cells double from step to step, each measured twice: four to six times the last.
+            Measured(cells * (p + 2), cells, p, 5, passes=0),
+            Measured(k * (d + 2), k, d, STEPS_MAX if self.projects else 4, passes=FULL_STEPS),
+            Measured(k, k, d),
+        ]
+        if self.projects:
+            measured.append(Measured(cells * (d + 2), cells, d, passes=0))
+        return measured
+
+    @property
+    def cost_cells(self) -> float:
+        """The cells that rows are split into: fewer where a typed number of rows is small."""
+        wanted = float(max(CELLS_PER_CLUSTER * self.n_clusters, self.max_clusters))
+        if self.n_rows is not None:
+            wanted = min(wanted, self.n_rows * self.spending.reserve.mu / ROWS_PER_CELL)
+        return max(wanted, 2.0 * self.n_clusters)
+
 
 def plan(
     n_clusters: int,
@@ -163,7 +204,7 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     width = float(np.median(cells.radii))
     radius = width if projection is None else width / ROOM
     spread = distances_to(sample, "spread", cells.centers, width, projection)
-    coreset = _coreset(sample, cells, cells.centers, cells.variance, cells.radii)
+    coreset = as_coreset(sample, cells)
     merged = merge(with_background(coreset, spread, rng), plan.n_clusters, rng)
     if projection is None:
         steps = _plan_polish(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
@@ -196,15 +237,19 @@ def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
         return
     enough = epsilon_of(plan.spending.reserve.mu * needed / signal, budget.delta)
     fewer = int(plan.n_clusters * signal / needed)
-    would_do = [f"{float(f'{n_rows * needed / signal:.2g}'):,.0f} rows"]
+    remedies: list[str | Parameter] = [f"{float(f'{n_rows * needed / signal:.2g}'):,.0f} rows"]
     if enough < MU_MAX:
-        would_do.append(f"epsilon={enough:.2g}")
+        remedies += [" or ", Parameter("epsilon", f"{enough:.2g}")]
     if fewer > 0:
-        would_do.append(f"n_clusters={fewer}")
+        remedies += [" or ", Parameter("n_clusters", fewer)]
     warnings.warn(
-        f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at epsilon="
-        f"{budget.epsilon:g}, because noise hides them. It would take about "
-        f"{' or '.join(would_do)}.",
+        Message(
+            f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at ",
+            Parameter("epsilon", f"{budget.epsilon:g}"),
+            ", because noise hides them. It would take about ",
+            *remedies,
+            ".",
+        ),
         stacklevel=6,
     )
 
@@ -277,21 +322,8 @@ def _lifted_cells(
     clip = float(np.clip(np.median(centers.radii), SMALLEST, 1.0))
     step = shadow_means(curator, "cells", origins, clip, Shadow(cells.centers, projection))
     points = into_ball(origins + step.moves)
-    return _coreset(curator, cells, points, step.variance, cells.radii / ROOM)
-
-
-def _coreset(
-    curator: Curator, cells: Cells, points: FloatArray, variance: FloatArray, radii: FloatArray
-) -> Coreset:
-    """Return weighted points, which noise and the choice of the sample made uncertain."""
-    left_out = 2.0**curator.halvings - 1
-    around = sampling_variance(radii, cells.counts, points.shape[1], curator.halvings)
-    precision = Precision(
-        np.sqrt(variance + around),
-        np.sqrt(cells.count_sigma**2 + left_out * cells.counts),
-        radii,
-    )
-    return Coreset(points, cells.counts, precision)
+    lifted = replace(cells, centers=points, variance=step.variance, radii=cells.radii / ROOM)
+    return as_coreset(curator, lifted)
 
 
 def _projection(plan: PrivateKMeansPlan, n_rows: int, rng: np.random.Generator) -> Projection:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._ratios import ratio_ends
 from privclust.domains.mixed import Column, NumberColumn
 from privclust.domains.profiled import Profiled, labels_of, number_of
@@ -40,6 +41,14 @@ class ProfilePlan:
     tallies: ProfileTallies
     sums: ProfileSums | None
     spending: Plan
+
+    def cost(self) -> Cost:
+        """Return what a profile costs."""
+        k, d = map(float, self.tallies.centers.shape)
+        measured = [Measured(self.tallies.size, k, d + len(self.tallies.n_places))]
+        if self.sums is not None:
+            measured.append(Measured(self.sums.size, k, d + self.sums.n_values))
+        return total(measured)
 
 
 @dataclass(frozen=True, eq=False)

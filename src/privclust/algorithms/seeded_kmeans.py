@@ -16,11 +16,12 @@ from hashlib import sha256
 
 import numpy as np
 
+from privclust.algorithms._background import POINTS
+from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, total
 from privclust.algorithms._locate import FIRST_SLOT, LOOK_SHARE, look
-from privclust.algorithms._merge import merge, with_background
+from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import Centers, distances_to, polish
-from privclust.algorithms._shrinkage import sampling_variance
-from privclust.algorithms._split import SMALLEST, Cells, measured, split
+from privclust.algorithms._split import SMALLEST, Cells, as_coreset, measured, split
 from privclust.algorithms._swap import swapped
 from privclust.algorithms.private_kmeans import (
     CELLS_PER_CLUSTER,
@@ -89,6 +90,15 @@ def start_from(points: FloatArray, most: int, rng: np.random.Generator) -> Start
     return Start(centers, np.where(radii > 0, radii, alone))
 
 
+def start_cost(n_points: int, most: int, n_columns: int) -> Cost:
+    """Return what `start_from` costs."""
+    kept = float(min(n_points, most))
+    seconds = 3e-9 * kept**2 * n_columns
+    if n_points > most:
+        seconds += kmeans_seconds(n_points, most, n_columns, 10)
+    return total([], seconds, 16 * kept**2 + 48.0 * n_points * n_columns)
+
+
 @dataclass(frozen=True)
 class SeededPlan:
     """What is fixed before any row is read: a plan of PrivateKMeans, and where to start."""
@@ -100,6 +110,26 @@ class SeededPlan:
     def spending(self) -> Plan:
         """The slots."""
         return self.private_kmeans.spending
+
+    def cost(self) -> Cost:
+        """Return what a fit costs at most."""
+        known, points = self.private_kmeans, float(len(self.start.points))
+        k, d = float(known.n_clusters), float(known.n_columns)
+        cells = max(known.cost_cells, points)
+        queries = [
+            Measured(d + 2, 1, d),
+            Measured(points * (d + 2), points, d, passes=0),
+            Measured(cells * (d + 2), cells, d, passes=0),
+            Measured(k * (d + 2), k, d, STEPS),
+            Measured(k, k, d),
+        ]
+        coreset = cells + POINTS
+        if points != k:
+            return total(queries, kmeans_seconds(coreset, k, d, STARTS), 32 * coreset * d)
+        swap = 3e-9 * coreset * (coreset + k) * d
+        # Where rows are as last time few centres are swapped; one in ten is many.
+        arrays = 48 * coreset * max(coreset, k) + 32 * coreset * d
+        return total(queries, (1 + k / 10) * swap, arrays)
 
 
 def plan(
@@ -136,7 +166,7 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     cells = _cells(sample, known, n_rows, start, rng)
     width = float(np.median(cells.radii))
     spread = distances_to(sample, "spread", cells.centers, width)
-    coreset = _coreset(sample, cells)
+    coreset = as_coreset(sample, cells)
     centers = _first_centers(with_background(coreset, spread, rng), known.n_clusters, start, rng)
     for number, (distances, sums) in enumerate(steps, 1):
         asked = sample if number <= len(steps) - FULL_STEPS else curator
@@ -216,16 +246,3 @@ def _first_centers(
     merged = merge(coreset, n_clusters, rng)
     found = merged.precision
     return Centers(merged.centers, found.center_stderr**2, found.radii)
-
-
-def _coreset(curator: Curator, cells: Cells) -> Coreset:
-    """Return weighted points, which noise and the choice of the sample made uncertain."""
-    n_columns = cells.centers.shape[1]
-    around = sampling_variance(cells.radii, cells.counts, n_columns, curator.halvings)
-    left_out = 2.0**curator.halvings - 1
-    precision = Precision(
-        np.sqrt(cells.variance + around),
-        np.sqrt(cells.count_sigma**2 + left_out * cells.counts),
-        cells.radii,
-    )
-    return Coreset(cells.centers, cells.counts, precision)

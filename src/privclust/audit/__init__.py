@@ -1,1 +1,1 @@
-"""Attacks on ourselves. They see exact answers, so they make their own tables."""
+"""Attacks on ourselves. They see exact results, so they make their own tables."""

@@ -1,4 +1,4 @@
-"""Made-up tables that are asked a million times."""
+"""Made-up tables of a few rows, which an audit queries a million times."""
 
 from __future__ import annotations
 

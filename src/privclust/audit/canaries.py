@@ -18,7 +18,7 @@ import numpy as np
 from privclust import estimators
 from privclust.audit._few_rows import FewRows
 from privclust.audit.epsilon_bound import Scores, linear_scores
-from privclust.audit.likelihood_ratio import Witness
+from privclust.audit.likelihood_ratio import LikelihoodRatioAttack
 from privclust.errors import shown
 from privclust.estimators._fit import AlgorithmPlan
 from privclust.kernels.grid import FloatArray
@@ -39,7 +39,7 @@ DELTA = 0.01
 
 @dataclass(frozen=True)
 class Algorithm:
-    """The two functions that make a fit: what to ask, and how to go on from the answers."""
+    """The two functions that make a fit: which queries to make, and what to do with results."""
 
     plan: Callable[..., AlgorithmPlan]
     run: Callable[[Curator, Any, np.random.Generator], Clustering]
@@ -109,7 +109,7 @@ def _run_count(curator: Curator, plan: _CountPlan, rng: np.random.Generator) -> 
 
 
 PLAIN_COUNT = Algorithm(_plan_count, _run_count)
-"""How many rows there are: an attack that does not reach its whole epsilon has no teeth."""
+"""The number of rows: an attack that does not reach the whole epsilon of this one is too weak."""
 
 
 def sightings(
@@ -127,13 +127,13 @@ def sightings(
     ratios, models = [], []
     for seed in seeds:
         rows = present_rows if present else absent_rows
-        witness = Witness(absent_rows, present_rows, rows, OpenDPNoise())
-        with noise_from(witness), warnings.catch_warnings():
+        attack = LikelihoodRatioAttack(absent_rows, present_rows, rows, OpenDPNoise())
+        with noise_from(attack), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that noise hides so small clusters
-            curator = Curator.open(witness, planned.spending)
+            curator = Curator.open(attack, planned.spending)
             found = algorithm.run(curator, planned, np.random.default_rng(seed))
-        ratios.append(witness.log_ratio)
-        models.append(_shown(found))
+        ratios.append(attack.log_ratio)
+        models.append(_numbers_of(found))
     return Sightings(np.array(ratios), np.array(models))
 
 
@@ -145,7 +145,7 @@ def attacks(absent: Sightings, present: Sightings) -> dict[str, Scores]:
     }
 
 
-def _shown(found: Clustering) -> list[float]:
+def _numbers_of(found: Clustering) -> list[float]:
     """Return what may tell of the canary: numbers of rows, and what lies where it does."""
     distances = np.linalg.norm(found.centers - CANARY, axis=1)
     nearest = int(np.argmin(distances))

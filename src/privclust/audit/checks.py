@@ -1,7 +1,7 @@
 """What an algorithm of one's own has to pass, on made-up tables only.
 
 An algorithm is a `plan` and a `run`, as in `privclust.algorithms`. Every check returns a verdict
-with what it found; nothing, one hopes.
+with what it found; nothing, if the algorithm is sound.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def verdicts(algorithm: Algorithm, budget: Budget, fits: int) -> Iterator[Verdic
 
 
 def check_replay(algorithm: Algorithm, budget: Budget) -> Verdict:
-    """Run on neighbouring tables with equal noisy answers: neither question nor outcome differs."""
+    """Run on neighbouring tables with equal noisy results: neither query nor outcome differs."""
     findings: list[str] = []
     pairs = 0
     for n_clusters, n_columns in SHAPES:
@@ -66,55 +66,57 @@ def check_replay(algorithm: Algorithm, budget: Budget) -> Verdict:
             neighbour = np.vstack([table, canary])
             for first, second in ((table, neighbour), (neighbour, table)):
                 pairs += 1
-                with _told(findings):
+                with _collecting(findings):
                     findings += _differences(algorithm, budget, n_clusters, first, second)
     return Verdict("replay", f"{pairs} runs on neighbouring tables", _once(findings))
 
 
 def check_queries(algorithm: Algorithm, budget: Budget) -> Verdict:
-    """Ask every query about rows alone and together: what one adds is its own, and bounded."""
+    """Make every query of rows alone and together: what one adds is its own, and bounded."""
     findings: list[str] = []
-    asked = 0
+    measured = 0
     for n_clusters, n_columns in SHAPES:
-        with _told(findings):
-            heard, releases = _heard(algorithm, budget, n_clusters, n_columns)
+        with _collecting(findings):
+            transcript, releases = _recorded(algorithm, budget, n_clusters, n_columns)
             rows = to_grid(_rows(n_clusters, n_columns))
-            for question, release in zip(heard.questions, releases, strict=False):
-                asked += 1
+            for question, release in zip(transcript.questions, releases, strict=False):
+                measured += 1
                 name = f"{type(question.query).__name__} in slot {release.slot!r}"
                 findings += [f"{name}: {finding}" for finding in _faults(question.query, rows)]
-    return Verdict("queries", f"{asked} queries, each on rows alone and together", _once(findings))
+    return Verdict(
+        "queries", f"{measured} queries, each on rows alone and together", _once(findings)
+    )
 
 
 def check_plan(algorithm: Algorithm, budget: Budget) -> Verdict:
-    """Compare what happened with what was planned, and with what had been asked for."""
+    """Compare what happened with the plan, and with the budget that was given."""
     findings: list[str] = []
-    asked = 0
+    measured = 0
     for n_clusters, n_columns in SHAPES:
-        with _told(findings):
+        with _collecting(findings):
             planned = planned_by(algorithm, n_clusters, n_columns, budget).spending
             if planned.budget != budget or not budget.admits(planned.reserve):
                 findings.append(
                     f"the plan is for epsilon {planned.budget.epsilon:g} and delta "
                     f"{planned.budget.delta:g}, not for the budget it was given"
                 )
-            heard, releases = _heard(algorithm, budget, n_clusters, n_columns)
-            asked += len(releases)
-            if heard.reads > len(heard.questions):
-                findings.append("exact answers were read from the engine, past the Curator")
+            transcript, releases = _recorded(algorithm, budget, n_clusters, n_columns)
+            measured += len(releases)
+            if transcript.reads > len(transcript.questions):
+                findings.append("exact results were read from the engine, past the Curator")
             if not sum((release.charge for release in releases), Spend()).within(planned.reserve):
                 findings.append("releases cost more than the plan reserved")
-            for question, release in zip(heard.questions, releases, strict=True):
+            for question, release in zip(transcript.questions, releases, strict=True):
                 if question.scale < _least_scale(question, release.charge) * (1 - 1e-9):
                     findings.append(f"slot {release.slot!r} has less noise than it was charged for")
-    return Verdict("plan", f"{asked} releases against their slots", _once(findings))
+    return Verdict("plan", f"{measured} releases against their slots", _once(findings))
 
 
 def check_epsilon(algorithm: Algorithm, budget: Budget, fits: int) -> Verdict:
     """Guess from fits with and without a canary which is which: epsilon must not be refuted."""
     findings: list[str] = []
     did = f"{fits} fits with a canary and {fits} without"
-    with _told(findings):
+    with _collecting(findings):
         seen = (sightings(algorithm, budget, present, range(fits)) for present in (False, True))
         for attacker, scores in attacks(*seen).items():
             likely = refuted(scores, budget.delta).epsilon_at(budget.delta)
@@ -138,7 +140,7 @@ def _differences(
 
     findings = replay_on_neighbour(fit, FewRows(first), FewRows(second), SeededNoise(len(first)))
     if written_out(outcomes[0]) != written_out(outcomes[1]):
-        findings.append("the outcome differs between neighbouring tables with equal noisy answers")
+        findings.append("the outcome differs between neighbouring tables with equal noisy results")
     return findings
 
 
@@ -166,7 +168,7 @@ def _least_scale(question: Question, charge: Spend) -> float:
     return (1 if bounds.monotone else 2) * bounds.linf / charge.epsilon
 
 
-def _heard(
+def _recorded(
     algorithm: Algorithm, budget: Budget, n_clusters: int, n_columns: int
 ) -> tuple[Transcript, tuple[Release, ...]]:
     transcript = Transcript(FewRows(_rows(n_clusters, n_columns)), SeededNoise(0))
@@ -193,7 +195,7 @@ def _rows(n_clusters: int, n_columns: int) -> FloatArray:
 
 
 @contextmanager
-def _told(findings: list[str]) -> Iterator[None]:
+def _collecting(findings: list[str]) -> Iterator[None]:
     """Whatever ends a run is a finding; rows are made up, so its words may be shown."""
     try:
         yield

@@ -1,8 +1,8 @@
-"""How much of a promise an attack refutes: a lower bound on epsilon, with confidence.
+"""How much of a guarantee an attack refutes: a lower bound on epsilon, with confidence.
 
 Fits are made of two neighbouring tables, with and without one row, the canary. An attacker gives
 each fit a score and takes the canary for present above a threshold. A private fit makes such a
-guess err often, so error rates that are too small refute the promise.
+guess err often, so error rates that are too small refute the guarantee.
 
 Whatever an attacker learns or chooses is learnt from every second fit (`LEARNT`) and judged by the
 others (`JUDGED`); only so the confidence is what it says.
@@ -49,20 +49,20 @@ class Refuted:
     Attributes
     ----------
     epsilon : float
-        Every promise below it, at the same delta, is refuted by the definition.
+        Every guarantee below it, at the same delta, is refuted by the definition.
     mu : float
-        Every Gaussian-DP promise below it is refuted.
+        Every Gaussian-DP guarantee below it is refuted.
     """
 
     epsilon: float
     mu: float
 
     def epsilon_at(self, delta: float) -> float:
-        """Return the epsilon to hold against a promise.
+        """Return the epsilon to hold against a guarantee.
 
-        A promise with a delta is kept and charged as mu, which says more than epsilon at a single
-        delta; so whoever refutes a mu refutes the epsilon that goes with it. Pure promises are
-        judged by the definition alone.
+        A guarantee with a delta is charged as mu, which says more than epsilon at a single delta;
+        so whoever refutes a mu refutes the epsilon that goes with it. Pure guarantees are judged
+        by the definition alone.
         """
         return self.epsilon if delta == 0 else max(self.epsilon, epsilon_of(self.mu, delta))
 

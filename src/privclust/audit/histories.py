@@ -1,8 +1,8 @@
 """Calls as people make them: whole estimators, with a start, a scale, units, profiles, federations.
 
 `privclust.audit.canaries` attacks bare algorithms. Here the canary goes the way of real rows: into
-a table, through an estimator's `fit` and what follows from it. What a history promises is the
-guarantee of all its releases together.
+a table, through an estimator's `fit` and what follows from it. The guarantee of a history is that
+of all its releases together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow as pa
 from privclust import estimators
 from privclust.audit._few_rows import FewRows
 from privclust.audit.canaries import CANARY, CROWD, DELTA, N_CLUSTERS
-from privclust.audit.likelihood_ratio import Heard, Witness
+from privclust.audit.likelihood_ratio import LikelihoodRatioAttack, PairedEngine
 from privclust.domains.base import Domain
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
@@ -33,8 +33,8 @@ from privclust.privacy.noise import OpenDPNoise
 from privclust.queries.unit import ROW, Unit
 from privclust.testing import SeededNoise, noise_from
 
-Shown = dict[str, list[float]]
-"""What each kind of attacker looks at, of one history."""
+Observed = dict[str, list[float]]
+"""What each kind of attacker sees of one history."""
 BOUNDS = {"x": (-1.0, 1.0)}
 UNIT_ROWS = 3
 
@@ -49,12 +49,12 @@ class History:
         Without the canary, and with it: a row, or all rows of a unit.
     act : callable
         Makes the calls on a table, at an epsilon, with a seed of public choices, and returns what
-        is shown. All its releases together have the guarantee of that epsilon at `DELTA`.
+        attackers see. All its releases together have the guarantee of that epsilon at `DELTA`.
     """
 
     absent: Any
     present: Any
-    act: Callable[[Any, float, int], Shown]
+    act: Callable[[Any, float, int], Observed]
 
 
 def together(*epsilons: float) -> float:
@@ -131,7 +131,7 @@ def watch(
 ) -> dict[str, FloatArray]:
     """Return what attackers see of a history, a line for each seed, with real noise.
 
-    All see what is shown to them; the one called "releases" sees every noisy answer, and has the
+    Each sees its own part; the one called "releases" sees every noisy result, and has the
     logarithm of their likelihood ratio.
 
     Examples
@@ -143,18 +143,18 @@ def watch(
     lines: dict[str, list[Any]] = {}
     for seed in seeds:
         absent, with_canary = FewRows(CROWD), FewRows(np.vstack([CROWD, CANARY]))
-        answers_from = with_canary if present else absent
-        witness = Witness(absent, with_canary, answers_from, OpenDPNoise())
+        fitted = with_canary if present else absent
+        attack = LikelihoodRatioAttack(absent, with_canary, fitted, OpenDPNoise())
         with (
-            noise_from(witness),
-            _overheard(witness, history) as table,
+            noise_from(attack),
+            _attacked(attack, history) as table,
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")  # that noise hides so small clusters
-            shown = history.act(table, epsilon, seed)
-        for attacker, numbers in shown.items():
+            observed = history.act(table, epsilon, seed)
+        for attacker, numbers in observed.items():
             lines.setdefault(attacker, []).append(numbers)
-        lines.setdefault("releases", []).append(witness.log_ratio)
+        lines.setdefault("releases", []).append(attack.log_ratio)
     return {attacker: np.array(numbers) for attacker, numbers in lines.items()}
 
 
@@ -186,7 +186,7 @@ def profile_numbers(profile: Profile) -> list[float]:
     ]
 
 
-def _fit(name: str, table: Any, epsilon: float, seed: int, **given: Any) -> Shown:
+def _fit(name: str, table: Any, epsilon: float, seed: int, **given: Any) -> Observed:
     return {"model": model_numbers(estimator(name, epsilon, seed, **given).fit(table))}
 
 
@@ -199,43 +199,47 @@ def _last_week() -> Any:
         return estimator("PrivateKMeans", 4.0, 0).fit(pa.table({"x": rows}))
 
 
-def _fit_twice(table: Any, epsilon: float, seed: int) -> Shown:
+def _fit_twice(table: Any, epsilon: float, seed: int) -> Observed:
     first = estimator("PrivateKMeans", half_of(epsilon), seed).fit(table)
     second = estimator("PrivateKMeans", half_of(epsilon), seed, init=first).fit(table)
     return {"model": model_numbers(first) + model_numbers(second)}
 
 
-def _fit_and_profile(table: Any, epsilon: float, seed: int) -> Shown:
+def _fit_and_profile(table: Any, epsilon: float, seed: int) -> Observed:
     model = estimator("FedDPKMeans", half_of(epsilon), seed).fit(table)
     profile = model.profile(table, ["x"], bounds=BOUNDS, epsilon=half_of(epsilon))
     alone = profile_numbers(profile)
     return {"profile": alone, "model": model_numbers(model) + alone}
 
 
-class _Overheard(Federation):
-    """Two federations of the same clients, heard by a witness."""
+class _PairedFederation(Federation):
+    """Two federations of the same clients, whose sums pass through an attack."""
 
-    def __init__(self, witness: Witness, absent: Federation, present: Federation) -> None:
+    def __init__(
+        self, attack: LikelihoodRatioAttack, absent: Federation, present: Federation
+    ) -> None:
         super().__init__(absent.exchange, absent.roster, absent.columns)
-        object.__setattr__(self, "_heard", (witness, absent, present))
+        object.__setattr__(self, "_pair", (attack, absent, present))
 
     def engine(self, domain: Domain, unit: Unit) -> Any:
-        witness, absent, present = self._heard  # type: ignore[attr-defined]
-        return witness.hears(absent.engine(domain, unit), present.engine(domain, unit))
+        attack, absent, present = self._pair  # type: ignore[attr-defined]
+        return attack.paired(absent.engine(domain, unit), present.engine(domain, unit))
 
 
 @contextmanager
-def _overheard(witness: Witness, history: History) -> Iterator[Any]:
-    """Give a table for estimators to read, from which a witness hears every exact answer."""
+def _attacked(attack: LikelihoodRatioAttack, history: History) -> Iterator[Any]:
+    """Give a table for estimators to read, whose exact sums all pass through an attack."""
     if isinstance(history.absent, Federation):
-        yield _Overheard(witness, history.absent, history.present)
+        yield _PairedFederation(attack, history.absent, history.present)
         return
 
-    def engine(table: Any, domain: Domain, threads: int | None = None, unit: Unit = ROW) -> Heard:
+    def engine(
+        table: Any, domain: Domain, threads: int | None = None, unit: Unit = ROW
+    ) -> PairedEngine:
         pair = (NumpyEngine(one, domain, 1, unit) for one in (history.absent, history.present))
-        return witness.hears(*pair)
+        return attack.paired(*pair)
 
-    # No estimator takes an engine: what opens tables is told to open both.
+    # No estimator takes an engine, so what opens tables opens both.
     vars(_input)["NumpyEngine"] = engine
     try:
         yield history.present

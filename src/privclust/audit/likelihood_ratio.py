@@ -1,9 +1,9 @@
-"""The strongest witness of a fit: how much likelier its noisy answers are if the canary was there.
+"""The strongest attack on a fit: how much likelier its releases are if the canary was there.
 
-The witness knows both tables and hears every question. It answers from one of them with real noise
-and adds up the logarithm of the likelihood ratio, which by the lemma of Neyman and Pearson is the
-best score that an attacker who sees all releases can have. Questions may follow from earlier
-answers: each is put to both tables as it is asked.
+The attacker knows both tables and sees every query. Results come from one of them with real noise,
+and the logarithm of the likelihood ratio is added up, which by the lemma of Neyman and Pearson is
+the best score that an attacker who sees all releases can have. Queries may follow from earlier
+results: each is measured on both tables as it comes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ NODES_MAX = 200
 """Of the quadrature: exact up to 400 options, and beyond far finer than a probability moves."""
 
 
-class Witness:
+class LikelihoodRatioAttack:
     """An engine over one of two neighbouring tables, and a noise source, in one.
 
     Parameters
     ----------
     absent, present : Engine
         The table without the canary, and with it.
-    answers_from : Engine
+    fitted : Engine
         The one of the two that the fit is made of.
     noise : NoiseSource
         Where noise comes from.
@@ -36,29 +36,27 @@ class Witness:
     Attributes
     ----------
     log_ratio : float
-        Of the likelihood of all answers with the canary over that without.
+        Of the likelihood of all results with the canary over that without.
     """
 
-    def __init__(
-        self, absent: Engine, present: Engine, answers_from: Engine, noise: NoiseSource
-    ) -> None:
+    def __init__(self, absent: Engine, present: Engine, fitted: Engine, noise: NoiseSource) -> None:
         self.n_columns = absent.n_columns
         self.unit = absent.unit
         self.name = noise.name
         self.log_ratio = 0.0
         self._tables = (absent, present)
-        self._present = answers_from is present
+        self._present = fitted is present
         self._noise = noise
-        self._asked: tuple[IntArray, IntArray] | None = None
+        self._exact_pair: tuple[IntArray, IntArray] | None = None
 
     def aggregate(self, query: Query) -> list[int]:
-        """Ask both tables, remember, and answer from one."""
-        return self.listen(*self._tables, query)
+        """Measure both tables, and return the sum of one."""
+        return self.record(*self._tables, query)
 
-    def listen(self, absent: Engine, present: Engine, query: Query) -> list[int]:
-        """Ask both tables, or samples of them, remember, and answer from one."""
+    def record(self, absent: Engine, present: Engine, query: Query) -> list[int]:
+        """Measure both tables, or samples of them, and return the sum of one."""
         exact = absent.aggregate(query), present.aggregate(query)
-        self._asked = (np.array(exact[0]), np.array(exact[1]))
+        self._exact_pair = (np.array(exact[0]), np.array(exact[1]))
         return exact[self._present]
 
     def expect_sample(self, key: bytes) -> None:
@@ -67,31 +65,31 @@ class Witness:
             table.expect_sample(key)
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return a sample by the same coins of both tables: this witness knows the key, too."""
+        """Return a sample of both tables by the same inclusion bits: the attacker has the key."""
         absent, present = (table.sample(halvings, key) for table in self._tables)
-        return self.hears(absent, present)
+        return self.paired(absent, present)
 
-    def hears(self, absent: Engine, present: Engine) -> Heard:
+    def paired(self, absent: Engine, present: Engine) -> PairedEngine:
         """Return an engine over two other tables: samples, or the same rows on another scale."""
-        return Heard(self, absent, present)
+        return PairedEngine(self, absent, present)
 
     def key(self) -> bytes:
         """Return a key as the fit would draw it."""
         return self._noise.key()
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
-        """Draw a Gaussian answer and weigh it."""
-        answer = self._noise.gaussian(exact, sigma)
-        absent, present = ((answer - table) / sigma for table in self._exact())
+        """Draw a Gaussian result and weigh it."""
+        result = self._noise.gaussian(exact, sigma)
+        absent, present = ((result - table) / sigma for table in self._exact())
         self.log_ratio += float(np.sum(absent**2 - present**2)) / 2
-        return answer
+        return result
 
     def laplace(self, exact: IntArray, scale: float) -> IntArray:
-        """Draw a Laplace answer and weigh it."""
-        answer = self._noise.laplace(exact, scale)
-        absent, present = (np.abs(answer - table) / scale for table in self._exact())
+        """Draw a Laplace result and weigh it."""
+        result = self._noise.laplace(exact, scale)
+        absent, present = (np.abs(result - table) / scale for table in self._exact())
         self.log_ratio += float(np.sum(absent - present))
-        return answer
+        return result
 
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
         """Draw a choice and weigh it."""
@@ -101,24 +99,24 @@ class Witness:
         return choice
 
     def _exact(self) -> tuple[IntArray, IntArray]:
-        if self._asked is None:
-            raise AssertionError("noise was drawn without a question to the engine")
-        asked, self._asked = self._asked, None
-        return asked
+        if self._exact_pair is None:
+            raise AssertionError("noise was drawn without a query to the engine")
+        pair, self._exact_pair = self._exact_pair, None
+        return pair
 
 
-class Heard:
-    """Engines over both tables, whose answers pass through the witness."""
+class PairedEngine:
+    """Engines over both tables, whose sums pass through the attack."""
 
-    def __init__(self, witness: Witness, absent: Engine, present: Engine) -> None:
+    def __init__(self, attack: LikelihoodRatioAttack, absent: Engine, present: Engine) -> None:
         self.n_columns = absent.n_columns
         self.unit = absent.unit
-        self._witness = witness
+        self._attack = attack
         self._tables = (absent, present)
 
     def aggregate(self, query: Query) -> list[int]:
-        """Ask both and answer from one."""
-        return self._witness.listen(*self._tables, query)
+        """Measure both, and return the sum of one."""
+        return self._attack.record(*self._tables, query)
 
     def expect_sample(self, key: bytes) -> None:
         """Tell both."""
@@ -126,9 +124,9 @@ class Heard:
             table.expect_sample(key)
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return a sample of both by the same coins."""
+        """Return a sample of both by the same inclusion bits."""
         absent, present = (table.sample(halvings, key) for table in self._tables)
-        return self._witness.hears(absent, present)
+        return self._attack.paired(absent, present)
 
     def close(self) -> None:
         """Nothing to end: these tables are made up."""

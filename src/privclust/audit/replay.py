@@ -1,10 +1,9 @@
 """Record and replay: catch an algorithm that depends on rows by any way but its Releases.
 
-An algorithm is run on one table and its noisy answers are written down. It is then run on a
-neighbouring table, but handed the same noisy answers. Whatever it asks the second time must be
-what it asked the first time, since all it may depend on is equal; and each pair of exact answers
-must lie within the declared sensitivity. Answers declared to be monotone all move one way: a row
-that comes takes nothing away.
+An algorithm is run on one table and its noisy results are recorded. It is then run on a
+neighbouring table, but given the same noisy results. Its queries must be the same both times, since
+all it may depend on is equal; and each pair of exact results must lie within the declared
+sensitivity. Results declared to be monotone all move one way: a row that comes takes nothing away.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from privclust.testing import noise_from
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One question as the engine saw it, with its exact answer and the noise asked for."""
+    """One query as the engine saw it, with its exact result and the noise that was drawn."""
 
     query: Query
     digest: str
@@ -44,7 +43,7 @@ class Question:
         )
 
     def within_bounds(self, other: Question) -> bool:
-        """Tell whether the exact answers differ by no more than one row may contribute."""
+        """Tell whether the exact results differ by no more than one row may contribute."""
         moved = [abs(a - b) for a, b in zip(self.exact, other.exact, strict=True)]
         return (
             sum(moved) <= self.sensitivity.l1
@@ -54,31 +53,31 @@ class Question:
         )
 
     def directions(self, other: Question) -> set[int]:
-        """Return how coordinates of the exact answer moved: 1 up, -1 down."""
+        """Return how coordinates of the exact result moved: 1 up, -1 down."""
         pairs = zip(self.exact, other.exact, strict=True)
         return {1 if after > before else -1 for before, after in pairs if after != before}
 
 
 class Transcript:
-    """An engine and a noise source in one, which writes down everything that passes.
+    """An engine and a noise source in one, which records everything that passes.
 
     Parameters
     ----------
     engine : Engine
-        The engine to listen to.
+        The engine to record.
     noise : NoiseSource
         Where noise comes from while recording.
     replay : list of int arrays, optional
-        Noisy answers to give instead, as far as they go.
+        Noisy results to give instead, as far as they go.
 
     Attributes
     ----------
     questions : list of Question
-        What was asked and answered with noise.
+        Queries whose results got noise.
     answers : list of int arrays
-        The noisy answers.
+        The noisy results.
     reads : int
-        How often exact answers were read; more often than noise was drawn is a leak.
+        How often exact results were read; more often than noise was drawn is a leak.
     """
 
     name = "testing: transcript"
@@ -97,18 +96,18 @@ class Transcript:
         self._asked: tuple[Query, tuple[int, ...]] | None = None
 
     def aggregate(self, query: Query) -> list[int]:
-        """Ask the engine, and remember the question and the exact answer."""
-        return self.listen(self._engine, query)
+        """Make the query, and record it with its exact result."""
+        return self.record(self._engine, query)
 
-    def listen(self, engine: Engine, query: Query) -> list[int]:
-        """Ask an engine, the one behind or a sample of it, and remember."""
+    def record(self, engine: Engine, query: Query) -> list[int]:
+        """Make a query of the engine behind or of a sample of it, and record it."""
         exact = engine.aggregate(query)
         self.reads += 1
         self._asked = (query, tuple(exact))
         return exact
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return a sample of the engine behind, listened to as well."""
+        """Return a sample of the engine behind, recorded as well."""
         return _Sample(self, self._engine.sample(halvings, key))
 
     def expect_sample(self, key: bytes) -> None:
@@ -116,15 +115,15 @@ class Transcript:
         self._engine.expect_sample(key)
 
     def key(self) -> bytes:
-        """Return the same key for both tables: the rows they share toss the same coins."""
+        """Return the same key for both tables: rows they share get the same inclusion bits."""
         return bytes(32)
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
-        """Draw, or replay, a Gaussian answer."""
+        """Draw, or replay, a Gaussian result."""
         return self._answer("gaussian", sigma, lambda: self._noise.gaussian(exact, sigma))
 
     def laplace(self, exact: IntArray, scale: float) -> IntArray:
-        """Draw, or replay, a Laplace answer."""
+        """Draw, or replay, a Laplace result."""
         return self._answer("laplace", scale, lambda: self._noise.laplace(exact, scale))
 
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
@@ -137,7 +136,7 @@ class Transcript:
 
     def _answer(self, mechanism: str, scale: float, draw: Callable[[], IntArray]) -> IntArray:
         if self._asked is None:
-            raise AssertionError("noise was drawn without a question to the engine")
+            raise AssertionError("noise was drawn without a query to the engine")
         query, exact = self._asked
         self._asked = None
         bounds = self.unit.sensitivity(query)
@@ -149,7 +148,7 @@ class Transcript:
 
 
 class _Sample:
-    """A sample whose answers pass through the transcript of all rows."""
+    """A sample whose results pass through the transcript of all rows."""
 
     def __init__(self, transcript: Transcript, engine: Engine) -> None:
         self.n_columns = engine.n_columns
@@ -158,15 +157,15 @@ class _Sample:
         self._engine = engine
 
     def aggregate(self, query: Query) -> list[int]:
-        """Ask the sample, and remember the question and the exact answer."""
-        return self._transcript.listen(self._engine, query)
+        """Make the query of the sample, and record it with its exact result."""
+        return self._transcript.record(self._engine, query)
 
     def expect_sample(self, key: bytes) -> None:
         """Tell the sample."""
         self._engine.expect_sample(key)
 
     def sample(self, halvings: int, key: bytes) -> Engine:
-        """Return a sample of the sample, listened to as well."""
+        """Return a sample of the sample, recorded as well."""
         return _Sample(self._transcript, self._engine.sample(halvings, key))
 
 
@@ -176,7 +175,7 @@ def replay_on_neighbour(
     neighbour: Engine,
     noise: NoiseSource,
 ) -> list[str]:
-    """Return what is wrong with an algorithm on two neighbouring tables; nothing, one hopes.
+    """Return what is wrong with an algorithm on two neighbouring tables; nothing, if it is sound.
 
     Parameters
     ----------
@@ -197,17 +196,17 @@ def replay_on_neighbour(
     went: set[int] = set()
     if len(first.questions) != len(second.questions):
         findings.append(
-            f"asked {len(first.questions)} questions of one table, "
+            f"made {len(first.questions)} queries of one table, "
             f"{len(second.questions)} of the other"
         )
     for number, (a, b) in enumerate(zip(first.questions, second.questions, strict=False), 1):
         if not a.same_as(b):
-            findings.append(f"question {number} differs between neighbouring tables")
+            findings.append(f"query {number} differs between neighbouring tables")
         elif not a.within_bounds(b):
-            findings.append(f"question {number} moved by more than it declared")
+            findings.append(f"query {number} moved by more than it declared")
         if a.sensitivity.monotone and len(a.exact) == len(b.exact):
             went |= a.directions(b)
             if len(went) > 1:
-                findings.append(f"question {number} is declared monotone, and a row took from it")
+                findings.append(f"query {number} is declared monotone, and a row took from it")
                 went = set()
     return findings

@@ -9,11 +9,14 @@ import typer
 from privclust._version import __version__
 from privclust.cli.audit import audit
 from privclust.cli.bounds import bounds_app
+from privclust.cli.export import export
 from privclust.cli.fit import fit
 from privclust.cli.ledger import ledger_app
-from privclust.cli.models import export, predict, report
-from privclust.cli.plan import plan, simulate
+from privclust.cli.plan import plan
+from privclust.cli.predict import predict
 from privclust.cli.profile import profile
+from privclust.cli.report import report
+from privclust.cli.simulate import simulate
 
 app = typer.Typer(
     add_completion=False,
@@ -22,7 +25,7 @@ app = typer.Typer(
 )
 
 
-def _tell_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(__version__)
         raise typer.Exit
@@ -32,7 +35,9 @@ def _tell_version(asked: bool) -> None:
 def _privclust(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Clustering of sensitive data under differential privacy."""

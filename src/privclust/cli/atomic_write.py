@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 
 from privclust._files import holds_something
-from privclust.cli.messages import CANNOT_WRITE, complain, writing
+from privclust.cli.messages import CANNOT_WRITE, print_error, writing
 from privclust.errors import ParameterError
 
 ROOM = 2**20
@@ -45,7 +45,7 @@ def replacing(
         if not may_stream and streams:
             raise OSError(errno.EINVAL, "it is not a regular file")
         if not may_replace and holds_something(target):
-            complain(
+            print_error(
                 f"{target.name} exists already and may have cost budget. Name another file, or "
                 "overwrite it with --force."
             )

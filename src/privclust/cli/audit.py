@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privclust.cli.messages import clean, told
+from privclust.cli.messages import clean, reporting_errors
 from privclust.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 def audit(
     algorithm: Annotated[
-        str, typer.Argument(help="A module such as package.module, or the path of a Python file.")
+        str,
+        typer.Argument(
+            help="A module such as package.module, or the path of a Python file; for an "
+            "estimator, with :Class at the end."
+        ),
     ],
     epsilon: Annotated[
         float,
@@ -34,13 +38,14 @@ def audit(
     """Attack an algorithm that you wrote; on made-up tables, there is no way to give it data.
 
     The module has plan(n_clusters, n_columns, budget, n_rows) and run(curator, plan, rng), as those
-    of privclust.algorithms have. It is run, so trust it.
+    of privclust.algorithms have; an estimator's class has methods plan(task) and run(curator, plan,
+    rng), as subclasses of privclust.PrivateClusterer have. It is run, so trust it.
     """
     from privclust.audit.checks import verdicts
     from privclust.estimators._parameters import whole_number
     from privclust.privacy.accounting import Budget
 
-    with told():
+    with reporting_errors():
         budget, fits = Budget(epsilon, delta), whole_number("fits", fits)
         failed = 0
         for verdict in verdicts(_algorithm(algorithm), budget, fits):
@@ -57,15 +62,23 @@ def audit(
 
 
 def _algorithm(name: str) -> Algorithm:
-    """Import a module, by its name or from its file, and take its two functions."""
+    """Import a module, by its name or from its file, and take its functions or its estimator."""
     from privclust.audit.canaries import Algorithm
+    from privclust.audit.estimators import algorithm_of
 
+    place, _, kind = name.rpartition(":")
+    if place and kind.isidentifier():
+        found = getattr(_imported(place), kind, None)
+        if not isinstance(found, type):
+            raise ParameterError(f"{place} has no class {kind}. Name one that it defines.")
+        return algorithm_of(found)
     module = _imported(name)
     missing = [part for part in ("plan", "run") if not callable(getattr(module, part, None))]
     if missing:
         raise ParameterError(
             f"{name} has no {' and no '.join(missing)}. An algorithm is a module with functions "
-            "plan(n_clusters, n_columns, budget, n_rows) and run(curator, plan, rng)."
+            "plan(n_clusters, n_columns, budget, n_rows) and run(curator, plan, rng). Of an "
+            "estimator, name its class: MODULE:CLASS."
         )
     return Algorithm(module.plan, module.run)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli.messages import told, writing
+from privclust.cli.messages import reporting_errors, writing
 from privclust.domains.bounds import ORIGINS
 from privclust.errors import UnreadableFileError
 from privclust.sources.cells import NUMBERS, Kind
@@ -32,7 +32,7 @@ def init(
     ),
 ) -> None:
     """Write a bounds file with blanks to fill in; no value of the table is looked at."""
-    with told():
+    with reporting_errors():
         schema, _ = open_files(table)
         names = schema.names or ()
         if not names:

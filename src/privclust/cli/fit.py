@@ -11,7 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import show, tell_if_weak, told, warnings_told, writing
+from privclust.cli.messages import (
+    print_table,
+    reporting_errors,
+    reporting_warnings,
+    warn_if_weak,
+    writing,
+)
 from privclust.cli.progress import progress
 from privclust.errors import BoundsError, ParameterError
 from privclust.models._center_text import uses_of, written
@@ -73,7 +79,7 @@ def fit(
     from privclust import PrivateKMeans
     from privclust.estimators.model_file import load, to_json
 
-    with told():
+    with reporting_errors():
         if epsilon == float("inf"):
             raise ParameterError(
                 "epsilon = inf adds no noise, and the command line writes no model that protects "
@@ -112,10 +118,10 @@ def fit(
         )
         reads = [bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
         with _kept(out, reads, force) as file:
-            with progress(silent=quiet or as_json), warnings_told():
+            with progress(silent=quiet or as_json), reporting_warnings():
                 model.fit(table, resume=resume)
             text = to_json(model)
-            tell_if_weak(model.privacy_statement_.composed)
+            warn_if_weak(model.privacy_statement_.composed)
             if file is not None:
                 with writing(out or file):
                     file.write_text(text, encoding="utf-8")
@@ -149,7 +155,7 @@ def _show(model: Any) -> None:
     for name, use, values, errors in columns:
         cells = [written(use, *cell) for cell in zip(values, errors, strict=True)]
         rows.append([str(name), *cells[:shown]])
-    show(["", *(f"cluster {number}" for number in range(shown))], rows)
+    print_table(["", *(f"cluster {number}" for number in range(shown))], rows)
     if shown < len(model.cluster_sizes_):
         typer.echo(f"and {len(model.cluster_sizes_) - shown} smaller clusters, in the model file")
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from privclust.cli._ledger_check import contradictions, head_of, read_statement
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import complain, needing, show, told, writing
-from privclust.errors import ModelFileError
+from privclust.cli.messages import needing, print_error, print_table, reporting_errors, writing
 from privclust.models.composition import WEAK, best_power, describe_strength
-from privclust.models.private_run import PrivateRun
-from privclust.models.statement import Statement
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger._sql_schema import grant
-from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.privacy.ledger.records import Answer, Dataset, Run
+from privclust.privacy.ledger.records import Run
 from privclust.queries.unit import ROW
 
 ROUNDING = 1e-6
@@ -44,7 +40,7 @@ def create(
     periods: Annotated[int, typer.Option(help="Such as 52 weeks, which share the budget.")] = 1,
 ) -> None:
     """Give a data set its budget, in a new ledger or one that exists."""
-    with told():
+    with reporting_errors():
         given = {"epsilon": epsilon, "delta": delta, "unit": unit, "source": source}
         ledger = Ledger.create(place, label, **given, periods=periods)  # type: ignore[arg-type]
         text = f"{label}: epsilon {epsilon:g}, delta {delta:g}, for each {unit}."
@@ -56,7 +52,7 @@ def create(
             )
         typer.echo(text)
         if epsilon > WEAK:
-            complain(describe_strength(epsilon, best_power(ledger.remaining(label)), unit))
+            print_error(describe_strength(epsilon, best_power(ledger.remaining(label)), unit))
 
 
 @ledger_app.command()
@@ -64,7 +60,7 @@ def remaining(
     place: Place, label: Annotated[str | None, typer.Argument(help="Only this data set.")] = None
 ) -> None:
     """Show what data sets have left."""
-    with told():
+    with reporting_errors():
         ledger = Ledger.open(place)
         datasets = ledger.datasets() if label is None else (ledger.dataset(label),)
         rows = [
@@ -79,13 +75,15 @@ def remaining(
             )
             for found in datasets
         ]
-        show(("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source"), rows)
+        print_table(
+            ("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source"), rows
+        )
 
 
 @ledger_app.command()
 def runs(place: Place, label: Label) -> None:
     """List the fits on a data set, oldest first."""
-    with told():
+    with reporting_errors():
         ledger = Ledger.open(place)
         capacity = ledger.dataset(label).budget.capacity
         found = ledger.runs(label)
@@ -103,13 +101,13 @@ def runs(place: Place, label: Label) -> None:
             for run in found
         ]
         header = ("fit", "state", "answers", "spent", "set aside besides")
-        show(("run", *(["role"] if on_server else []), *header), rows, whole="run")
+        print_table(("run", *(["role"] if on_server else []), *header), rows, whole="run")
 
 
 @ledger_app.command()
 def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
     """End a run: what it set aside and never asked becomes free; what was asked stays spent."""
-    with told():
+    with reporting_errors():
         Ledger.open(place).close(run)
         typer.echo(f"run {run} is {Ledger.open(place).run(run).state}.")
 
@@ -122,7 +120,7 @@ def grant_role(
 
     Such as: privclust ledger grant analyst | psql -v ON_ERROR_STOP=1 -d budgets
     """
-    with told():
+    with reporting_errors():
         typer.echo(grant(role))
 
 
@@ -134,13 +132,13 @@ def verify(
         typer.Option(help="A model file, or the JSON of a statement: its fit must be in here."),
     ] = None,
 ) -> None:
-    """Check every entry: the chain of hashes, the sums, the questions; and a file's mode."""
-    with told():
-        content = None if model is None else _content(model)
+    """Check every entry: the chain of hashes, the sums, the queries; and a file's mode."""
+    with reporting_errors():
+        content = None if model is None else read_statement(model)
         ledger = Ledger.open(place)
-        found = ledger.verify(None if content is None else _run(content)["record"]["head"])
+        found = ledger.verify(None if content is None else head_of(content))
         if content is not None and not found:
-            found = _contradictions(ledger, content)
+            found = contradictions(ledger, content)
         for problem in found:
             typer.echo(problem, err=True)
         if found:
@@ -158,7 +156,7 @@ def export(
     place: Place, output: Annotated[Path | None, typer.Option(help="Instead of printing.")] = None
 ) -> None:
     """Write all entries as JSON, one a line."""
-    with told():
+    with reporting_errors():
         text = "".join(f"{json.dumps(entry)}\n" for entry in Ledger.open(place).export())
         if output is None:
             typer.echo(text, nl=False)
@@ -172,111 +170,12 @@ def draw(
     place: Place, label: Label, picture: Annotated[Path, typer.Argument(help="A PNG to write.")]
 ) -> None:
     """Draw where a data set's budget went."""
-    with told():
+    with reporting_errors():
         with needing("report"):
-            from privclust.planning.plots import draw_budget
+            from privclust.privacy.ledger.plots import draw_budget
         with replacing(picture, ".png", [Path(place)]) as file, writing(picture):
             draw_budget(Ledger.open(place), label, file)
         typer.echo(f"wrote {picture.name}.")
-
-
-def _content(model: Path) -> dict[str, Any]:
-    """Return a model file's content, or a statement's as if it were in one."""
-    content: dict[str, Any]
-    try:
-        content = json.loads(model.read_text(encoding="utf-8"))
-        content = content if "statement" in content else {"statement": content}
-        head = _run(content)["record"]["head"]
-    except OSError as error:
-        raise ModelFileError(f"{model.name} cannot be read: {error.strerror}.") from None
-    except (ValueError, LookupError, TypeError, RecursionError):
-        head = None
-    if not isinstance(head, str):
-        raise ModelFileError(
-            f"{model.name} is no model file and no statement of a fit that a ledger recorded. "
-            "Write one with 'privclust fit --ledger ... --out' or privclust.save."
-        )
-    return content
-
-
-def _run(content: dict[str, Any]) -> dict[str, Any]:
-    run: dict[str, Any] = content["statement"]["run"]
-    return run
-
-
-def _contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
-    """Return what a model says of itself that the ledger does not."""
-    try:
-        said = Statement.from_dict(content["statement"], ())
-    except (LookupError, TypeError, ValueError):
-        return ["the model was changed after its fit: its statement does not add up"]
-    try:
-        run = ledger.run(said.run.name)
-        found = _misstated(ledger, said)
-        answers = content.get("releases")  # a statement alone has none
-        given = {
-            answer["slot"]: (
-                Spend(**answer["charge"]),
-                Answer(tuple(answer["answer"]), answer["scale"], answer["noise"]),
-            )
-            for answer in answers or ()
-        }
-        if answers is not None and given != _answers(ledger, run):
-            found.append("its answers")
-    except (LedgerError, LookupError, TypeError, ValueError):
-        found = ["its run"]
-    return [
-        f"the model was changed after its fit: {what} is not what is recorded" for what in found
-    ]
-
-
-def _misstated(ledger: Ledger, said: Statement) -> list[str]:
-    """Return what a statement says of its runs, and of what they follow from, that is not so."""
-    found = []
-    facts = ledger.run(said.run.name).facts
-    if facts.get("bounds_origin") != said.bounds_origin:
-        found.append("the origin of its bounds")
-    if "init" in facts and "follows_from" not in facts and not said.public_points:
-        found.append("what it follows from")
-    chain = [said.run, *(one.run for one in said.dependencies)]
-    for one, earlier in zip_longest(chain, chain[1:]):
-        try:
-            run = ledger.run(one.name)
-        except LedgerError:
-            if one is said.run:
-                raise
-            continue  # of another ledger, or of none
-        wrong = _misstated_of(one, run, ledger.dataset(run.label))
-        started = run.facts.get("follows_from")
-        if started != (None if earlier is None else earlier.name):
-            wrong.append("what it follows from")
-        found += wrong if one is said.run else [f"{what} (run {one.name})" for what in wrong]
-    return found
-
-
-def _misstated_of(said: PrivateRun, run: Run, account: Dataset) -> list[str]:
-    """Return what is said of one run that its ledger does not say."""
-    record, budget = said.record, account.budget
-    total = None if record is None else (record.dataset, record.epsilon, record.delta)
-    found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
-    facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
-    if (said.epsilon, said.delta) != facts or said.reserved != run.reserved:
-        found.append("its guarantee")
-    if (said.unit.ledger_name, str(said.unit.rows)) != (account.unit, run.facts.get("unit_rows")):
-        found.append("whom it protects")
-    if str(said.n_rows) != run.facts.get("n_rows", "None"):
-        found.append("its number of rows")
-    return found
-
-
-def _answers(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, Answer | None]]:
-    """Return what each slot of a run cost and what was answered."""
-    stored = {
-        entry["slot"]: Answer(tuple(entry["values"]), entry["scale"], entry["noise"])
-        for entry in ledger.export()
-        if (entry["kind"], entry["run"]) == ("answer", run.name)
-    }
-    return {slot: (charge, stored.get(slot)) for slot, charge in run.charges.items()}
 
 
 def _part(spend: Spend, whole: Spend) -> float:

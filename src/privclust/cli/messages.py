@@ -1,4 +1,4 @@
-"""What the command line says: tables, and one message when something is wrong."""
+"""What the command line prints: tables, and one message when something is wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from privclust.errors import (
     ColumnError,
     ColumnTypeError,
     EngineError,
+    Message,
     ModelFileError,
+    Parameter,
     ParameterError,
     TooManyClustersError,
     UnreadableFileError,
@@ -51,45 +53,45 @@ EXIT_CODES: dict[type[BaseException], int] = {
 }
 """In this order: the first that an error is, counts. docs/command-line.md lists them."""
 CANNOT_WRITE, UNEXPECTED = 10, 14
-_PYTHON_NAMES = {
-    r"fit\(X, resume='(\w+)'\)": r"--resume \1",
-    r"\bn_(clusters|rows|columns)\b": r"--\1",
-    r"\b(max|unit)_(clusters|rows)\b": r"--\1-\2",
-    r"(?<=--)([a-z-]+) ?= ?": r"\1 ",
-    r"\b(epsilon|delta) ?= ?(?=[\d.])": r"--\1 ",
+_OPTIONS = {
+    "n_clusters": "--clusters",
+    "n_rows": "--rows",
+    "n_columns": "--columns",
+    "random_state": "--seed",
 }
-"""How Python says it; at a prompt it is an option."""
+"""Of parameters whose options have other names."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """With these, the name of a column could write anywhere on a terminal."""
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Show what went wrong as one message; a traceback helps nobody at a prompt."""
+def reporting_errors() -> Iterator[None]:
+    """Print what went wrong as one message; a traceback helps nobody at a prompt."""
     try:
         yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except tuple(EXIT_CODES) as error:
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
-        notes = [note.removeprefix("privclust: ") for note in getattr(error, "__notes__", ())]
-        message = _at_a_prompt(" ".join([_said(error, code), *notes]))
+        notes = [_rendered(note) for note in getattr(error, "__notes__", ())]
+        notes = [note.removeprefix("privclust: ") for note in notes]
+        message = " ".join([_text_of(error, code), *notes])
     else:
         return
-    complain(message)
+    print_error(message)
     raise typer.Exit(code)
 
 
 @contextmanager
-def warnings_told() -> Iterator[None]:
-    """Show warnings as messages, at once, without the line of code they come from."""
+def reporting_warnings() -> Iterator[None]:
+    """Print warnings as messages, at once, without the line of code they come from."""
 
-    def tell(message: Warning | str, *details: object, **others: object) -> None:
-        complain(_at_a_prompt(str(message)))
+    def report(message: Warning | str, *details: object, **others: object) -> None:
+        print_error(_message_of(message) if isinstance(message, Warning) else message)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = tell
+        warnings.showwarning = report
         yield
 
 
@@ -111,7 +113,7 @@ def writing(path: Path) -> Iterator[None]:
             cause, remedy = f"there is no folder {str(path.parent)!r}", "Make it, or choose another"
     else:
         return
-    complain(f"{path.name} could not be written: {cause}. {remedy}.")
+    print_error(f"{path.name} could not be written: {cause}. {remedy}.")
     raise typer.Exit(CANNOT_WRITE)
 
 
@@ -128,18 +130,18 @@ def needing(extra: str) -> Iterator[None]:
         raise ImportError(f"{needs_extra(extra)}.")
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Write a message to standard error."""
     typer.echo(clean(f"privclust: {message}"), err=True)
 
 
-def tell_if_weak(composed: Composition) -> None:
+def warn_if_weak(composed: Composition) -> None:
     """Say how little a guarantee means, where it means little."""
     if composed.private and composed.weak:
-        complain(composed.strength)
+        print_error(composed.strength)
 
 
-def show(header: Sequence[str], rows: Iterable[Sequence[str]], whole: str = "") -> None:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], whole: str = "") -> None:
     """Print a table; what is in brackets stays in brackets, and the `whole` column is never cut."""
     table = Table()
     for name in header:
@@ -159,13 +161,33 @@ def at_a_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _at_a_prompt(message: str) -> str:
-    for python, option in _PYTHON_NAMES.items():
-        message = re.sub(python, option, message)
-    return message
+def option_of(parameter: Parameter) -> str:
+    """Return how a parameter is typed at a prompt.
+
+    Examples
+    --------
+    >>> option_of(Parameter("n_clusters", 8)), option_of(Parameter("unit_rows"))
+    ('--clusters 8', '--unit-rows')
+    >>> option_of(Parameter("epsilon"))
+    'epsilon'
+    """
+    name = parameter.name
+    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    if parameter.value is not None:
+        return f"{option} {parameter.value}"
+    return option if "_" in name else name  # a single word is the same in a sentence
 
 
-def _said(error: BaseException, code: int) -> str:
+def _rendered(text: str) -> str:
+    return text.render(option_of) if isinstance(text, Message) else text
+
+
+def _message_of(error: BaseException) -> str:
+    text = error.args[0] if error.args else None
+    return _rendered(text) if isinstance(text, Message) else str(error)
+
+
+def _text_of(error: BaseException, code: int) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f"{error.filename}: "
         return f"{place}{error.strerror}. Check the path and your rights to it."
@@ -174,4 +196,4 @@ def _said(error: BaseException, code: int) -> str:
     if code == UNEXPECTED:
         # Nobody knows what its text says; it may be a cell.
         return f"a {type(error).__name__} that nobody expected. Please report what you typed."
-    return str(error)
+    return _message_of(error)

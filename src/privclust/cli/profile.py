@@ -7,9 +7,15 @@ from typing import Annotated
 
 import typer
 
+from privclust.cli._options import Model
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import show, tell_if_weak, told, warnings_told, writing
-from privclust.cli.models import Model
+from privclust.cli.messages import (
+    print_table,
+    reporting_errors,
+    reporting_warnings,
+    warn_if_weak,
+    writing,
+)
 from privclust.cli.progress import progress
 from privclust.errors import ParameterError
 from privclust.models.formatting import rounded_up
@@ -51,7 +57,7 @@ def profile(
     from privclust.estimators._profile import Profile, summary
     from privclust.estimators.model_file import load, profile_to_json
 
-    with told():
+    with reporting_errors():
         fitted = load(model)
         if ledger is None and dataset is not None:
             raise ParameterError(
@@ -60,7 +66,7 @@ def profile(
             )
         reads = [model, bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
         with replacing(out, ".json", reads, may_replace=force, may_stream=False) as file:
-            with progress(silent=quiet), warnings_told():
+            with progress(silent=quiet), reporting_warnings():
                 found: Profile = fitted.profile(
                     table,
                     columns,
@@ -74,7 +80,7 @@ def profile(
             with writing(out):
                 file.write_text(profile_to_json(found), encoding="utf-8")
         together = found.privacy_statement
-        tell_if_weak(together.composed)
+        warn_if_weak(together.composed)
         if quiet:
             return
         shown = range(min(SHOWN_CLUSTERS, len(found.sizes.values)))
@@ -82,7 +88,7 @@ def profile(
             [column.column.name, *(summary(column, cluster) for cluster in shown)]
             for column in found.columns
         ]
-        show(["", *(f"cluster {cluster}" for cluster in shown)], rows)
+        print_table(["", *(f"cluster {cluster}" for cluster in shown)], rows)
         typer.echo(
             "Means, or the most frequent level, with 95 % intervals. The profile and the model it "
             f"is grouped by together: epsilon {rounded_up(together.epsilon)}, delta "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from privclust.algorithms._cost import Cost, kmeans_seconds
 from privclust.algorithms._merge import STARTS
-from privclust.estimators._cost import Cost, kmeans_seconds
 from privclust.models.k_path import STARTS as MOST_STARTS
 from privclust.models.k_path import TRIED
 from privclust.models.mixture import ROUNDS

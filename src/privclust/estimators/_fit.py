@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from privclust.algorithms._cost import cost_of
 from privclust.algorithms._merge import merge
 from privclust.algorithms._scale import variances
 from privclust.domains._places import in_ball, in_units
@@ -20,10 +21,10 @@ from privclust.domains._scaled import by_spread
 from privclust.domains.base import Box, Domain
 from privclust.domains.mixed import Mixed
 from privclust.domains.sphere import Sphere
-from privclust.errors import TooManyClustersError
-from privclust.estimators._cost import check_cost, cost_of
+from privclust.errors import Message, Parameter, TooManyClustersError
 from privclust.estimators._derived_cost import k_path_cost, refit_cost
 from privclust.estimators._input import MEASURED, OpenTable, on_each_part
+from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import (
     budget_of,
     parameters_of,
@@ -117,9 +118,13 @@ def fit(
     delta = planned.spending.budget.delta
     if not noiseless and delta * found.n_rows > 1:
         warnings.warn(
-            f"delta={delta:g} is more than one over the number of rows, "
-            f"about {found.n_rows:,}: a delta that large would allow publishing a row as it is. "
-            f"Type a value well below, such as {10.0 ** -(len(str(found.n_rows)) + 1):g}.",
+            Message(
+                Parameter("delta", f"{delta:g}"),
+                " is more than one over the number of rows, "
+                f"about {found.n_rows:,}: a delta that large would allow publishing a row as it "
+                "is. Type a value well below, such as "
+                f"{10.0 ** -(len(str(found.n_rows)) + 1):g}.",
+            ),
             stacklevel=4,
         )
 
@@ -204,9 +209,12 @@ def refit(model: Any, n_clusters: object) -> Any:
     available = int(np.count_nonzero(coreset.weights > 0))
     if wanted > available:
         raise TooManyClustersError(
-            f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). Ask "
-            f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
-            "needs rows enough for as many."
+            Message(
+                f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). "
+                "Ask for fewer, or fit again with ",
+                Parameter("max_clusters", wanted),
+                ", which spends budget again and needs rows enough for as many.",
+            )
         )
     check_cost(refit_cost(len(coreset.points), wanted, coreset.points.shape[1]), "this refit")
     statement: Statement = model.privacy_statement_

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from privclust.algorithms._split import into_ball
-from privclust.algorithms.seeded_kmeans import Start, start_from
+from privclust.algorithms.seeded_kmeans import Start, start_cost, start_from
 from privclust.domains._places import in_ball
 from privclust.errors import ParameterError, shown
-from privclust.estimators._cost import check_cost, start_cost
 from privclust.estimators._input import OpenTable
+from privclust.estimators._limits import check_cost
 from privclust.estimators._statement import check_dependency
 
 

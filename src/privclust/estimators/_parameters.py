@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from privclust.domains.bounds import Bounds
-from privclust.errors import ParameterError, TooManyClustersError, shown
+from privclust.errors import Message, Parameter, ParameterError, TooManyClustersError, shown
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import ROW, UNIT_ROWS_MAX, Unit
 
@@ -47,14 +47,19 @@ def budget_of(given: Parameters) -> Budget:
         return Budget(64.0, 1e-6)
     if given.delta is None:
         raise ParameterError(
-            "delta is missing. It is the remainder that the guarantee allows beside epsilon: type "
-            "a value well below one over the number of rows, such as delta=1e-6."
+            Message(
+                Parameter("delta"),
+                " is missing. It is the remainder that the guarantee allows beside epsilon: type a "
+                "value well below one over the number of rows, such as ",
+                Parameter("delta", "1e-6"),
+                ".",
+            )
         )
     delta = number("delta", given.delta)
     try:
         return Budget(epsilon, delta)
     except ValueError as error:
-        cause = str(error)
+        cause = error.args[0]
     raise ParameterError(cause)
 
 
@@ -64,8 +69,15 @@ def sizes_of(given: Parameters) -> tuple[int, int | None]:
     n_rows = None if given.n_rows is None else whole_number("n_rows", given.n_rows)
     if n_rows is not None and n_clusters > n_rows:
         raise TooManyClustersError(
-            f"n_clusters={n_clusters} is more than n_rows={n_rows}, the number of rows you typed. "
-            "Ask for fewer clusters, many fewer if noise should not hide them, or correct n_rows."
+            Message(
+                Parameter("n_clusters", n_clusters),
+                " is more than ",
+                Parameter("n_rows", n_rows),
+                ", the number of rows you typed. Ask for fewer clusters, many fewer if noise "
+                "should not hide them, or correct ",
+                Parameter("n_rows"),
+                ".",
+            )
         )
     return n_clusters, n_rows
 
@@ -77,9 +89,15 @@ def unit_of(given: Parameters) -> Unit:
         return ROW
     if not isinstance(given.unit, str) or given.unit == ROW.name or rows > UNIT_ROWS_MAX:
         raise ParameterError(
-            f"unit must be the name of a column of ids other than {ROW.name!r}, and unit_rows, how "
-            f"many rows of one id count, between 1 and {UNIT_ROWS_MAX}; got unit="
-            f"{shown(given.unit)} and unit_rows={rows}. Leave both out to protect single rows."
+            Message(
+                Parameter("unit"),
+                f" must be the name of a column of ids other than {ROW.name!r}, and ",
+                Parameter("unit_rows"),
+                f", how many rows of one id count, between 1 and {UNIT_ROWS_MAX}; got unit="
+                f"{shown(given.unit)} and ",
+                Parameter("unit_rows", rows),
+                ". Leave both out to protect single rows.",
+            )
         )
     return Unit(given.unit, rows)
 
@@ -89,7 +107,9 @@ def number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         kind = type(value).__name__
         remedy = "Type it without quotes." if isinstance(value, str) else "Type a number."
-        raise TypeError(f"{name} must be a number, got {shown(value)} ({kind}). {remedy}")
+        raise TypeError(
+            Message(Parameter(name), f" must be a number, got {shown(value)} ({kind}). {remedy}")
+        )
     return float(value)
 
 
@@ -97,11 +117,17 @@ def whole_number(name: str, value: object) -> int:
     """Return a parameter as an int, or say what it should be."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ParameterError(
-            f"{name} must be a whole number of at least 1, got {shown(value)}. Type one such as 8."
+            Message(
+                Parameter(name),
+                f" must be a whole number of at least 1, got {shown(value)}. Type one such as 8.",
+            )
         )
     if value > WHOLE_MAX:
         raise ParameterError(
-            f"{name} must be at most 2^53, got {shown(value)}. Type the number you mean."
+            Message(
+                Parameter(name),
+                f" must be at most 2^53, got {shown(value)}. Type the number you mean.",
+            )
         )
     return int(value)
 
@@ -111,6 +137,9 @@ def seed_of(value: object) -> int | None:
     if value is None or (isinstance(value, int | np.integer) and value >= 0):
         return None if value is None else int(value)
     raise ParameterError(
-        f"random_state must be None or a whole number from 0 up, got {shown(value)}. It seeds "
-        "public choices only; generators are refused because two fits would share their state."
+        Message(
+            Parameter("random_state"),
+            f" must be None or a whole number from 0 up, got {shown(value)}. It seeds public "
+            "choices only; generators are refused because two fits would share their state.",
+        )
     )

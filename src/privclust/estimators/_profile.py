@@ -11,14 +11,15 @@ from threadpoolctl import threadpool_limits
 
 from privclust._version import __version__
 from privclust.algorithms import profile as algorithm
+from privclust.algorithms._cost import cost_of
 from privclust.algorithms.profile import ColumnProfile, found_in
 from privclust.domains._places import in_ball
 from privclust.domains.bounds import Declarations, declared_columns
 from privclust.domains.mixed import Column
 from privclust.domains.profiled import Profiled, written
-from privclust.errors import ColumnError, ParameterError, shown
-from privclust.estimators._cost import check_cost, cost_of
+from privclust.errors import ColumnError, Message, Parameter, ParameterError, shown
 from privclust.estimators._input import OpenTable, open_profiled
+from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import budget_of, parameters_of
 from privclust.estimators._recording import fact_of_dependency, fact_of_period, ledger_of, record_in
 from privclust.estimators._statement import (
@@ -212,8 +213,14 @@ def _budget(model: Any, epsilon: float, delta: float | None) -> Budget:
     wanted = run.delta if delta is None else delta
     if wanted == 0:
         raise ParameterError(
-            "a profile has Gaussian noise and cannot promise delta=0, as this model does. Type a "
-            "delta well below one over the number of rows, such as delta=1e-6."
+            Message(
+                "a profile has Gaussian noise and cannot promise ",
+                Parameter("delta", 0),
+                ", as this model does. Type a delta well below one over the number of rows, such "
+                "as ",
+                Parameter("delta", "1e-6"),
+                ".",
+            )
         )
     return budget_of(replace(parameters_of(model), epsilon=epsilon, delta=wanted))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from privclust._version import __version__
 from privclust.domains.base import Domain
-from privclust.errors import ParameterError, shown
+from privclust.errors import Message, Parameter, ParameterError, shown
 from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import written_out
 from privclust.privacy.ledger.ledger import Ledger
@@ -59,8 +59,11 @@ class Recording:
         except BaseException as error:
             if self.ledger is not None:
                 error.add_note(
-                    f"privclust: run {run} is in the ledger; fit(X, resume={run!r}) goes on with "
-                    "it, and nothing is paid twice."
+                    Message(
+                        f"privclust: run {run} is in the ledger; ",
+                        Parameter("resume", run, f"fit(X, resume={run!r})"),
+                        " goes on with it, and nothing is paid twice.",
+                    )
                 )
             raise
 

@@ -18,10 +18,10 @@ from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
 from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER
 from privclust.domains.bounds import Bounds
 from privclust.estimators import _fit, _methods
-from privclust.estimators._cost import check_cost
 from privclust.estimators._derived_cost import hierarchy_cost, mixture_cost, sample_cost
 from privclust.estimators._init import start_of
 from privclust.estimators._input import MEASURED, open_table
+from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import seed_of, whole_number
 from privclust.models.hierarchy import Hierarchy, hierarchy
 from privclust.models.k_path import KPath

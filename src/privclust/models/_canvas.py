@@ -8,6 +8,19 @@ from contextlib import contextmanager
 
 import matplotlib as mpl
 
+PALETTE = (
+    "#4477aa",
+    "#ee6677",
+    "#228833",
+    "#ccbb44",
+    "#66ccee",
+    "#aa3377",
+    "#996633",
+    "#445566",
+    "#ee8866",
+    "#77aadd",
+)
+
 
 @contextmanager
 def plain_texts() -> Iterator[None]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privclust.domains._places import in_ball, in_units
-from privclust.errors import ParameterError, shown
+from privclust.errors import Message, Parameter, ParameterError, shown
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
 
@@ -55,8 +55,11 @@ class Hierarchy:
         k = self.n_clusters
         if not 1 <= n_clusters <= k:
             raise ParameterError(
-                f"n_clusters must lie between 1 and {k}, the clusters of the model; got "
-                f"{shown(n_clusters)}. More clusters are what refit is for."
+                Message(
+                    Parameter("n_clusters"),
+                    f" must lie between 1 and {k}, the clusters of the model; got "
+                    f"{shown(n_clusters)}. More clusters are what refit is for.",
+                )
             )
         group = np.arange(2 * k - 1)
         for made, (one, other) in enumerate(self.linkage[: k - n_clusters, :2], k):

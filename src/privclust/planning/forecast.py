@@ -12,25 +12,16 @@ from typing import Any
 import numpy as np
 
 from privclust.algorithms import private_kmeans
+from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
-from privclust.errors import ParameterError, TooManyClustersError, shown
-from privclust.estimators._cost import (
-    NUMBER_SECONDS,
-    PRODUCT_SECONDS,
-    ROW_SECONDS,
-    Cost,
-    beyond_limits,
-    check_cost,
-    cost_of,
-)
-from privclust.estimators._limits import GIB
+from privclust.errors import Message, Parameter, ParameterError, shown
+from privclust.estimators._limits import GIB, beyond_limits
 from privclust.estimators._parameters import WHOLE_MAX
-from privclust.kernels.grid import FloatArray, to_grid
+from privclust.kernels.grid import to_grid
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.formatting import spoken, spoken_memory
 from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
 from privclust.queries.clusters import ClusterMoments
-from privclust.sources.guard import clears_frames
 
 FOUND = 1.5
 """With a loss of at most so many times that of k-means, clusters count as found."""
@@ -83,7 +74,7 @@ class Forecast:
 
     Examples
     --------
-    `plan` shows one.
+    `forecast` shows one.
     """
 
     n_rows: int
@@ -138,7 +129,7 @@ class Forecast:
         return "\n".join(lines)
 
 
-def plan(
+def forecast(
     n_rows: int, n_columns: int, n_clusters: int = 8, *, epsilon: float = 1.0, delta: float
 ) -> Forecast:
     """Forecast a fit of PrivateKMeans before anything is spent.
@@ -160,11 +151,11 @@ def plan(
 
     Examples
     --------
-    >>> forecast = plan(100_000, 8, 16, epsilon=1.0, delta=1e-6)
-    >>> forecast.found, forecast.passes
+    >>> expected = forecast(100_000, 8, 16, epsilon=1.0, delta=1e-6)
+    >>> expected.found, expected.passes
     (True, 4)
     """
-    _check(n_rows=n_rows, n_columns=n_columns, n_clusters=n_clusters)
+    check_sizes(n_rows=n_rows, n_columns=n_columns, n_clusters=n_clusters)
     planned = _planned(n_columns, n_clusters, Budget(epsilon, delta))
     mu = planned.spending.reserve.mu
     signal = planned.signal(n_rows)
@@ -172,7 +163,7 @@ def plan(
     enough = epsilon_of(mu * needed / signal, delta) * (1 + SLACK)
     sampled = planned.halvings(n_rows) > 0
     passes = FULL_PASSES if sampled else SMALL_PASSES
-    cost = cost_of(planned)
+    cost = planned.cost()
     return Forecast(
         n_rows,
         n_columns,
@@ -192,23 +183,29 @@ def plan(
     )
 
 
-def _check(**numbers: Any) -> None:
+def check_sizes(**numbers: Any) -> None:
+    """Refuse what is not an integer of at least 1."""
     for name, value in numbers.items():
         if not isinstance(value, Integral) or int(value) < 1:
             raise ParameterError(
-                f"{name} must be a whole number of at least 1, got {shown(value)}."
+                Message(
+                    Parameter(name), f" must be a whole number of at least 1, got {shown(value)}."
+                )
             )
         if int(value) > WHOLE_MAX:
             raise ParameterError(
-                f"{name} must be at most 2^53, got {shown(int(value))}. Type the number you mean."
+                Message(
+                    Parameter(name),
+                    f" must be at most 2^53, got {shown(int(value))}. Type the number you mean.",
+                )
             )
 
 
-def plan_grid(forecast: Forecast) -> list[Forecast]:
+def forecast_grid(expected: Forecast) -> list[Forecast]:
     """Return the same fit with other epsilons beside it."""
-    epsilons = sorted({0.25, 0.5, 1.0, 2.0, 4.0, 8.0, forecast.epsilon})
-    given = (forecast.n_rows, forecast.n_columns, forecast.n_clusters)
-    return [plan(*given, epsilon=epsilon, delta=forecast.delta) for epsilon in epsilons]
+    epsilons = sorted({0.25, 0.5, 1.0, 2.0, 4.0, 8.0, expected.epsilon})
+    given = (expected.n_rows, expected.n_columns, expected.n_clusters)
+    return [forecast(*given, epsilon=epsilon, delta=expected.delta) for epsilon in epsilons]
 
 
 def expected_ratio(planned: PrivateKMeansPlan, signal: float) -> float:
@@ -261,127 +258,3 @@ def _rounded_up(value: float) -> float:
 
 def _spoken(seconds: float) -> str:
     return "a few seconds" if seconds < 10 else f"about {spoken(seconds)}"
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """What fits of made-up or public rows gave.
-
-    Attributes
-    ----------
-    ratios : tuple of float
-        Loss over that of k-means without privacy, for each fit.
-    seconds : float
-        How long one fit took.
-
-    Examples
-    --------
-    `simulate` shows one.
-    """
-
-    ratios: tuple[float, ...]
-    seconds: float
-
-    @property
-    def ratio(self) -> float:
-        """The median."""
-        return float(np.median(self.ratios))
-
-
-@clears_frames
-def simulate(
-    n_rows: int,
-    n_columns: int,
-    n_clusters: int = 8,
-    *,
-    epsilon: float = 1.0,
-    delta: float,
-    repeats: int = 3,
-    public: str | None = None,
-) -> Simulation:
-    """Measure what `plan` forecasts: fit made-up clusters and compare with k-means.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        How many rows and columns to make up.
-    n_clusters : int, default=8
-        How many clusters to make up and to look for; 8 as the estimators have it.
-    epsilon : float, default=1.0
-        Strength of the guarantee, smaller is stronger; 1 as the estimators have it.
-    delta : float
-        The remainder that the guarantee allows beside epsilon, such as 1e-6.
-    repeats : int, default=3
-        How many fits; three show whether they agree.
-    public : str, optional
-        Path of a file of public rows, never of private ones: those are fitted instead, within
-        bounds taken from them. The numbers of rows and columns are then theirs.
-
-    Examples
-    --------
-    >>> measured = simulate(20_000, 2, 4, delta=1e-6, repeats=1)
-    >>> measured.ratio < 2
-    True
-    """
-    from privclust.estimators import PrivateKMeans
-
-    _check(n_rows=n_rows, n_columns=n_columns, n_clusters=n_clusters, repeats=repeats)
-    if public is None:
-        made_up = 32.0 * n_rows * n_columns
-        check_cost(Cost(0.0, 0.0, made_up, 0.0, 0.0), "making up so many rows")
-    ratios, start = [], time.perf_counter()
-    for seed in range(repeats):
-        if public is None:
-            rows, centers = _made_up(n_rows, n_columns, n_clusters, seed)
-        else:
-            rows = _public_rows(public)
-            centers = rows[np.random.default_rng(seed).permutation(len(rows))[:n_clusters]]
-        if len(rows) < n_clusters:
-            raise TooManyClustersError(
-                f"{n_clusters} clusters cannot be found in {len(rows)} rows. Ask for fewer "
-                "clusters, or simulate more rows."
-            )
-        reach = np.abs(rows).max(axis=0) * 1.2 + 1e-9
-        bounds = (-reach, reach)
-        model = PrivateKMeans(n_clusters, epsilon=epsilon, delta=delta, bounds=bounds)
-        model.fit(rows)
-        ratios.append(_loss(rows, model.cluster_centers_) / _loss(rows, _best(rows, centers)))
-    return Simulation(tuple(ratios), (time.perf_counter() - start) / repeats)
-
-
-def _made_up(
-    n_rows: int, n_columns: int, n_clusters: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return Gaussian clusters of about equal size, most of them apart, and their centres."""
-    rng = np.random.default_rng(seed)
-    centers = rng.uniform(-0.8, 0.8, (n_clusters, n_columns))
-    width = 0.08 if n_columns > 2 else 0.04
-    rows = centers[rng.integers(0, n_clusters, n_rows)]
-    return rows + rng.normal(0.0, width, rows.shape), centers
-
-
-def _public_rows(path: str) -> FloatArray:
-    from privclust.sources._reading import side_by_side
-    from privclust.sources.files import open_files
-
-    schema, batches = open_files(path)
-    names = schema.features(None).names or ()
-    rows = np.concatenate([side_by_side(batch.column, names) for batch in batches(names)])
-    filled: FloatArray = np.nan_to_num(rows)
-    return filled
-
-
-def _best(rows: FloatArray, centers: FloatArray) -> FloatArray:
-    from sklearn.cluster import KMeans
-
-    found: Any = KMeans(len(centers), init=centers, n_init=1).fit(rows).cluster_centers_
-    return np.asarray(found, dtype=np.float64)
-
-
-def _loss(rows: FloatArray, centers: FloatArray) -> float:
-    total = 0.0
-    for start in range(0, len(rows), 2**16):
-        part = rows[start : start + 2**16]
-        squares = (part**2).sum(axis=1)[:, None] - 2 * part @ centers.T + (centers**2).sum(axis=1)
-        total += float(squares.min(axis=1).sum())
-    return total / len(rows)

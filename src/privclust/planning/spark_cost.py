@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from privclust.algorithms import private_kmeans
+from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.engines.spark.engine import MERGERS
-from privclust.estimators._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.models.formatting import spoken_memory, two_digits
 from privclust.planning.forecast import Forecast
 from privclust.privacy.accounting import Budget
@@ -66,8 +66,8 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
 
     Examples
     --------
-    >>> from privclust.planning.forecast import plan
-    >>> spark_cost(plan(10**10, 16, 8, delta=1e-12), "files").passes
+    >>> from privclust.planning.forecast import forecast
+    >>> spark_cost(forecast(10**10, 16, 8, delta=1e-12), "files").passes
     5
     """
     n_rows, n_columns, n_clusters = forecast.n_rows, forecast.n_columns, forecast.n_clusters

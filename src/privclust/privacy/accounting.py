@@ -13,6 +13,7 @@ from functools import cached_property
 
 from scipy.special import erfcx, log_ndtr, ndtri
 
+from privclust.errors import Message, Parameter
 from privclust.kernels.grid import UNIT
 
 QUANTA = 2**50
@@ -125,14 +126,20 @@ class Budget:
         object.__setattr__(self, "delta", float(self.delta))
         if not EPSILON_MIN <= self.epsilon <= MU_MAX:
             raise ValueError(
-                f"epsilon must lie between {EPSILON_MIN} and {MU_MAX}, got {self.epsilon!r}. "
-                "Common choices lie between 0.25 and 4; smaller is stronger."
+                Message(
+                    Parameter("epsilon"),
+                    f" must lie between {EPSILON_MIN} and {MU_MAX}, got {self.epsilon!r}. "
+                    "Common choices lie between 0.25 and 4; smaller is stronger.",
+                )
             )
         if not (self.delta == 0 or DELTA_MIN <= self.delta < 1):
             raise ValueError(
-                f"delta must be at least {DELTA_MIN} and below 1 (or 0, where an algorithm can "
-                f"promise pure epsilon), got {self.delta!r}. "
-                "Type a value well below one over the number of rows, such as 1e-6."
+                Message(
+                    Parameter("delta"),
+                    f" must be at least {DELTA_MIN} and below 1 (or 0, where an algorithm can "
+                    f"promise pure epsilon), got {self.delta!r}. "
+                    "Type a value well below one over the number of rows, such as 1e-6.",
+                )
             )
 
     @cached_property

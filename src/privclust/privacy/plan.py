@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from privclust.errors import Message, Parameter
 from privclust.privacy.accounting import (
     MU_MAX,
     QUANTA,
@@ -121,8 +122,11 @@ def make_plan(budget: Budget, slots: Iterable[Slot]) -> Plan:
         raise ValueError("the shares of a plan must sum to at most 1.")
     if budget.delta == 0 and any(slot.mechanism == "gaussian" for slot in slots):
         raise ValueError(
-            "delta=0 promises pure epsilon, which Gaussian noise cannot keep. "
-            "Give a delta above 0, such as 1e-6."
+            Message(
+                Parameter("delta", 0),
+                " promises pure epsilon, which Gaussian noise cannot keep. Give a delta above 0, "
+                "such as 1e-6.",
+            )
         )
     low, high = 0, MU_MAX**2 * QUANTA
     while low < high:

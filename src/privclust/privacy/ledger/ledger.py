@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from privclust.errors import shown
+from privclust.errors import Message, Parameter, shown
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.ledger.records import (
@@ -374,22 +374,26 @@ def _check_texts(label: object, unit: object, source: object) -> None:
 
 def _refusal(
     budget: Budget, requested: Spend, remaining: Spend, whose: str = "the data set"
-) -> str:
+) -> Message:
     if budget.delta == 0:
-        difference = requested.epsilon - remaining.epsilon
-        return (
-            f"{whose}'s budget does not cover this run; nothing was read.\n"
-            f"  Requested:  epsilon {requested.epsilon:.6g}\n"
-            f"  Remaining:  epsilon {remaining.epsilon:.6g}\n"
-            f"  Difference: epsilon {difference:.6g}\n"
-            f"Ask for at most epsilon = {remaining.epsilon:.6g}."
+        difference = f"epsilon {requested.epsilon - remaining.epsilon:.6g}"
+        wanted, left = f"epsilon {requested.epsilon:.6g}", f"epsilon {remaining.epsilon:.6g}"
+        affordable, end = f"{remaining.epsilon:.6g}", "."
+    else:
+        difference = f"mu² {requested.mu2 - remaining.mu2:.6g}"
+        wanted, left = (
+            f"mu² {spend.mu2:.6g} (epsilon {epsilon_of(spend.mu, budget.delta):.4g} at delta "
+            f"{budget.delta:g})"
+            for spend in (requested, remaining)
         )
-    left = epsilon_of(remaining.mu, budget.delta)
-    wanted = epsilon_of(requested.mu, budget.delta)
-    return (
+        whole = math.floor(epsilon_of(remaining.mu, budget.delta) * 1000) / 1000
+        affordable, end = f"{whole:g}", "; a budget never grows."
+    return Message(
         f"{whose}'s budget does not cover this run; nothing was read.\n"
-        f"  Requested:  mu² {requested.mu2:.6g} (epsilon {wanted:.4g} at delta {budget.delta:g})\n"
-        f"  Remaining:  mu² {remaining.mu2:.6g} (epsilon {left:.4g} at delta {budget.delta:g})\n"
-        f"  Difference: mu² {requested.mu2 - remaining.mu2:.6g}\n"
-        f"Ask for at most epsilon = {math.floor(left * 1000) / 1000:g}; a budget never grows."
+        f"  Requested:  {wanted}\n"
+        f"  Remaining:  {left}\n"
+        f"  Difference: {difference}\n"
+        "Ask for at most ",
+        Parameter("epsilon", affordable, f"epsilon = {affordable}"),
+        end,
     )

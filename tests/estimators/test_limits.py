@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +13,22 @@ import pytest
 from helpers.kinds import EVERY_KIND
 
 import privclust
-from privclust import FedDPKMeans, Ledger, PrivateKMeans, limits, plan, simulate
-from privclust.algorithms import balcan_kmeans, private_kmeans
+from privclust import FedDPKMeans, Ledger, PrivateKMeans, limits
+from privclust.algorithms import private_kmeans
+from privclust.algorithms._cost import Cost
+from privclust.algorithms.seeded_kmeans import start_cost
 from privclust.errors import CostError, ParameterError, TooManyClustersError
 from privclust.estimators import _derived_cost, _fit
-from privclust.estimators._cost import (
-    Cost,
+from privclust.estimators._limits import (
+    MEMORY_VARIABLE,
+    MINUTES_VARIABLE,
+    Limits,
     beyond_limits,
     check_cost,
-    cost_of,
-    start_cost,
+    current_limits,
 )
-from privclust.estimators._limits import MEMORY_VARIABLE, MINUTES_VARIABLE, Limits, current_limits
 from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import spoken, spoken_memory
-from privclust.planning.forecast import plan_grid
-from privclust.planning.spark_cost import spark_cost
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import COORDINATES_MAX
 from privclust.testing import SeededNoise, noise_from
@@ -151,7 +150,7 @@ def test_profile_beyond_the_limits_is_refused_before_the_charge(place: str) -> N
 
 
 def test_raised_limit_is_what_the_message_says() -> None:
-    cost = cost_of(private_kmeans.plan(10**5, 2, BUDGET))
+    cost = private_kmeans.plan(10**5, 2, BUDGET).cost()
     said = beyond_limits(cost)
     assert said is not None
     minutes = float(said.split("minutes=")[1].split(")")[0])
@@ -195,71 +194,7 @@ def test_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         current_limits()
 
 
-# Estimates ---------------------------------------------------------------------------------------
-
-SHAPES = [(3, 4, None), (20, 40, 2000)]
-
-
-def released(kind: Any, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Cost, Any]:
-    """Fit, and return what it was estimated to cost and what it released."""
-    costs: list[Cost] = []
-
-    def kept(planned: Any) -> Cost:
-        costs.append(cost_of(planned))
-        return costs[-1]
-
-    monkeypatch.setattr(_fit, "cost_of", kept)
-    rows = given.pop("rows")
-    with warnings.catch_warnings(), noise_from(SeededNoise(0)):
-        warnings.simplefilter("ignore")
-        model = kind(delta=DELTA, random_state=0, **given).fit(rows)
-    return costs[0], model.releases_
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("kind", EVERY_KIND, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize(("k", "d", "n_rows"), SHAPES)
-def test_no_more_numbers_are_released_than_were_estimated(
-    kind: Any, k: int, d: int, n_rows: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = {"n_clusters": k, "bounds": (-1, 1), "n_rows": n_rows, "epsilon": 2.0}
-    rows = few_rows(d, 1000)
-    cost, releases = released(kind, {**given, "rows": rows}, monkeypatch)
-    sizes = [release.answer.size for release in releases if release.mechanism != "select"]
-    # Histograms of distances, of ten numbers each, are left out of the estimate.
-    assert sum(sizes) <= cost.numbers + 10 * len(sizes)
-    assert max(sizes) <= cost.largest
-    assert cost.memory > 8 * sum(sizes)
-
-
-@pytest.mark.attack
-def test_means_of_cells_in_all_columns_are_part_of_the_estimate(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    given = {"n_clusters": 8, "bounds": (-1, 1), "epsilon": 4.0, "rows": few_rows(200, 1000)}
-    cost, releases = released(PrivateKMeans, given, monkeypatch)
-    (cells,) = [release.answer.size for release in releases if release.slot == "cells"]
-    assert 8 * 202 < cells <= cost.largest
-
-
-@pytest.mark.parametrize("d", [4, 40])
-def test_measured_scale_and_start_are_part_of_the_estimate(
-    d: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounded = {"n_clusters": 8, "bounds": (-1, 1), "rows": few_rows(d, 3000)}
-    for others in ({"scale": "private"}, {"init": few_rows(d, 8)}, {"init": few_rows(d, 30)}):
-        cost, releases = released(PrivateKMeans, {**bounded, **others}, monkeypatch)
-        sizes = [release.answer.size for release in releases]
-        assert sum(sizes) <= cost.numbers + 10 * len(sizes)
-        assert max(sizes) <= cost.largest
-
-
-def test_plan_of_an_algorithm_that_is_not_ours_is_estimated_by_its_slots() -> None:
-    class Foreign:
-        spending = private_kmeans.plan(8, 1000, BUDGET).spending
-
-    assert cost_of(Foreign()).numbers == 2 * 1002
-
+# What benchmarks fit ---------------------------------------------------------------------------
 
 BENCHMARKS = [
     ("PrivateKMeans", 256, 1000, None),
@@ -292,13 +227,6 @@ def test_what_benchmarks_fit_is_within_the_limits(
         model.fit(few_rows(d))
 
 
-def test_estimates_grow_with_every_number() -> None:
-    def seconds(k: int, d: int) -> float:
-        return cost_of(balcan_kmeans.plan(k, d, BUDGET)).seconds
-
-    assert seconds(8, 4) < seconds(16, 4) < seconds(16, 400) < seconds(1600, 400)
-
-
 def test_long_fit_is_announced_and_short_one_is_not(recwarn: pytest.WarningsRecorder) -> None:
     check_cost(Cost(30.0, 1e-6, 1e6, 1e3, 1e3))
     assert not recwarn
@@ -318,47 +246,6 @@ def test_hundred_minutes_are_hours() -> None:
 @pytest.mark.parametrize("size", [1.0, 1013.0 * 2**10, 99.6 * 2**20, 1023 * 2**20, 1e14])
 def test_memory_is_said_in_plain_numbers(size: float) -> None:
     assert re.fullmatch(r"[\d,.]+ [KMG]iB", spoken_memory(size))
-
-
-def test_plan_and_refusal_say_the_same_of_memory() -> None:
-    forecast = plan(10, 50_000, 100, delta=DELTA)
-    memory = spoken_memory(forecast.memory)
-    assert f"{memory} of memory" in str(forecast)
-    with pytest.raises(CostError, match=f"{memory} of memory"):
-        PrivateKMeans(100, delta=DELTA, radius=1.0).fit(few_rows(50_000))
-
-
-# Forecasts ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("n_columns", "n_clusters"), [(2, 10**5), (50_000, 8), (2, 10**9), (2**53, 2**53)]
-)
-def test_forecast_of_any_size_takes_less_than_a_second(n_columns: int, n_clusters: int) -> None:
-    start = time.process_time()
-    try:
-        forecast = plan(10, n_columns, n_clusters, delta=DELTA)
-        plan_grid(forecast)
-        spark_cost(forecast, "files")
-        words = str(forecast)
-    except ValueError as error:
-        words = f"whatever the number of rows: {error}"  # a budget too small for 2^53 columns
-    assert time.process_time() - start < QUICK
-    assert "whatever the number of rows: " in words
-
-
-def test_forecast_says_that_a_fit_is_refused() -> None:
-    forecast = plan(10, 2, 10**5, delta=DELTA)
-    assert forecast.refused is not None
-    assert forecast.refused.startswith("The limit is 10 minutes. If you mean it, raise it by")
-    assert f"  such a fit is refused: {forecast.refused}" in str(forecast).splitlines()
-    assert plan(10**6, 16, 8, delta=DELTA).refused is None
-    assert forecast.fixed_seconds <= forecast.seconds
-
-
-def test_simulation_of_too_many_rows_is_refused() -> None:
-    with pytest.raises(CostError, match="making up so many rows"):
-        simulate(10**10, 100, delta=DELTA)
 
 
 # What a model gives beside ----------------------------------------------------------------------

@@ -1,0 +1,117 @@
+"""Whether a model file says of its runs what the ledger recorded."""
+
+from __future__ import annotations
+
+import json
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from privclust.errors import ModelFileError
+from privclust.models.private_run import PrivateRun
+from privclust.models.statement import Statement
+from privclust.privacy.accounting import Spend
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.ledger.records import Answer, Dataset, Run
+
+
+def read_statement(model: Path) -> dict[str, Any]:
+    """Return a model file's content, or a statement's as if it were in one."""
+    content: dict[str, Any]
+    head: object = None
+    try:
+        content = json.loads(model.read_text(encoding="utf-8"))
+        content = content if "statement" in content else {"statement": content}
+        head = head_of(content)
+    except OSError as error:
+        raise ModelFileError(f"{model.name} cannot be read: {error.strerror}.") from None
+    except (ValueError, LookupError, TypeError, RecursionError):
+        head = None
+    if not isinstance(head, str):
+        raise ModelFileError(
+            f"{model.name} is no model file and no statement of a fit that a ledger recorded. "
+            "Write one with 'privclust fit --ledger ... --out' or privclust.save."
+        )
+    return content
+
+
+def head_of(content: dict[str, Any]) -> str:
+    """Return the last entry of the ledger when the fit ended."""
+    head: str = content["statement"]["run"]["record"]["head"]
+    return head
+
+
+def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
+    """Return what a model says of itself that the ledger does not."""
+    try:
+        said = Statement.from_dict(content["statement"], ())
+    except (LookupError, TypeError, ValueError):
+        return ["the model was changed after its fit: its statement does not add up"]
+    try:
+        run = ledger.run(said.run.name)
+        found = _misstated(ledger, said)
+        answers = content.get("releases")  # a statement alone has none
+        given = {
+            answer["slot"]: (
+                Spend(**answer["charge"]),
+                Answer(tuple(answer["answer"]), answer["scale"], answer["noise"]),
+            )
+            for answer in answers or ()
+        }
+        if answers is not None and given != _answers(ledger, run):
+            found.append("its answers")
+    except (LedgerError, LookupError, TypeError, ValueError):
+        found = ["its run"]
+    return [
+        f"the model was changed after its fit: {what} is not what is recorded" for what in found
+    ]
+
+
+def _misstated(ledger: Ledger, said: Statement) -> list[str]:
+    """Return what a statement says of its runs, and of what they follow from, that is not so."""
+    found = []
+    facts = ledger.run(said.run.name).facts
+    if facts.get("bounds_origin") != said.bounds_origin:
+        found.append("the origin of its bounds")
+    if "init" in facts and "follows_from" not in facts and not said.public_points:
+        found.append("what it follows from")
+    chain = [said.run, *(one.run for one in said.dependencies)]
+    for one, earlier in zip_longest(chain, chain[1:]):
+        try:
+            run = ledger.run(one.name)
+        except LedgerError:
+            if one is said.run:
+                raise
+            continue  # of another ledger, or of none
+        wrong = _misstated_of(one, run, ledger.dataset(run.label))
+        started = run.facts.get("follows_from")
+        if started != (None if earlier is None else earlier.name):
+            wrong.append("what it follows from")
+        found += wrong if one is said.run else [f"{what} (run {one.name})" for what in wrong]
+    return found
+
+
+def _misstated_of(said: PrivateRun, run: Run, account: Dataset) -> list[str]:
+    """Return what is said of one run that its ledger does not say."""
+    record, budget = said.record, account.budget
+    total = None if record is None else (record.dataset, record.epsilon, record.delta)
+    found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
+    facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
+    if (said.epsilon, said.delta) != facts or said.reserved != run.reserved:
+        found.append("its guarantee")
+    if (said.unit.ledger_name, str(said.unit.rows)) != (account.unit, run.facts.get("unit_rows")):
+        found.append("whom it protects")
+    if str(said.n_rows) != run.facts.get("n_rows", "None"):
+        found.append("its number of rows")
+    return found
+
+
+def _answers(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, Answer | None]]:
+    """Return what each slot of a run cost and what was answered."""
+    stored = {
+        entry["slot"]: Answer(tuple(entry["values"]), entry["scale"], entry["noise"])
+        for entry in ledger.export()
+        if (entry["kind"], entry["run"]) == ("answer", run.name)
+    }
+    return {slot: (charge, stored.get(slot)) for slot, charge in run.charges.items()}

@@ -1,0 +1,24 @@
+"""``privclust export``: a model as a query for a database."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from privclust.cli._options import Model
+from privclust.cli.messages import at_a_terminal, clean, reporting_errors
+
+
+def export(
+    model: Model,
+    sql: Annotated[str, typer.Option(help="duckdb, postgres or spark.")],
+    table: Annotated[str, typer.Option(help="The table to label.")] = "your_table",
+) -> None:
+    """Print a query that labels the rows of a table in a database."""
+    from privclust.estimators.model_file import load
+    from privclust.models.sql_export import to_sql
+
+    with reporting_errors():
+        text = to_sql(load(model), sql, table)  # type: ignore[arg-type]
+        typer.echo(clean(text) if at_a_terminal() else text)
