@@ -31,14 +31,14 @@ AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
     "start": (("seeded_kmeans",), (("privclust.estimators._init", "start_of"),)),
     "scale": (
         ("scaling",),
-        (("privclust.estimators._fit", "_rescaled"), ("privclust.domains._scaled", "by_spread")),
+        (("privclust.estimators._fit", "_rescaled"), ("privclust.domains.box", "Box.rescaled")),
     ),
     "profile": (
         ("profile",),
         (
             ("privclust.queries.profiles", "ProfileSums"),
             ("privclust.queries.profiles", "ProfileTallies"),
-            ("privclust.domains.profiled", "Profiled"),
+            ("privclust.domains.profiled", "ProfileDomain"),
         ),
     ),
 }

@@ -16,9 +16,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from privclust.domains.base import Ball, Box, Domain
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
+from privclust.domains.columns import CategoryColumn, DateColumn, NumberColumn
+from privclust.domains.mixed import Mixed
+from privclust.domains.profiled import ProfileDomain
 from privclust.domains.sphere import Sphere
 from privclust.engines.federated._request import NONCE_BYTES, Question
 from privclust.engines.federated.client import FAILED, Client, understood
@@ -58,7 +61,7 @@ _MIXED = Mixed(
         DateColumn("c", date(2020, 1, 1), date(2021, 1, 1)),
     )
 )
-_PROFILED = Profiled(
+_PROFILED = ProfileDomain(
     _MIXED, COLUMNS, (NumberColumn("d", 0.0, 1.0), CategoryColumn("e", ("x", "y")))
 )
 QUERIES: tuple[Query, ...] = (
@@ -110,7 +113,7 @@ def questions() -> tuple[bytes, ...]:
 
 
 def _question(query: Query, domain: Domain, **changed: Any) -> Question:
-    columns = domain.names if isinstance(domain, Profiled) else COLUMNS
+    columns = domain.names if isinstance(domain, ProfileDomain) else COLUMNS
     given = {"columns": columns, "unit": ROW, "halvings": 0, **changed}
     return Question(nonce=bytes(NONCE_BYTES), fit=bytes(16), domain=domain, query=query, **given)
 
@@ -206,9 +209,9 @@ def _table(columns: tuple[str, ...] | int, domain: Domain | None, n_rows: int) -
     if isinstance(columns, int):
         return rng.normal(1.0, 1.0, (n_rows, min(columns, 1000)))
     kinds: dict[str, Any] = {}
-    base = domain.base if isinstance(domain, Profiled) else domain
+    base = domain.base if isinstance(domain, ProfileDomain) else domain
     for part in (base, domain):
-        if isinstance(part, Mixed | Profiled):
+        if isinstance(part, Mixed | ProfileDomain):
             kinds |= {column.name: column for column in part.columns}
     cells: dict[str, Any] = {PERSON: pa.array(["p", *(["q", None] * n_rows)][:n_rows])}
     for name in (*columns, *COLUMNS):

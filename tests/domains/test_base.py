@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privclust.domains.base import Ball, Box, Domain, from_unit, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
 from privclust.kernels.grid import GRID, FloatArray
 
 BOX = Box([0.0, -10.0, 5.0], [120.0, 30.0, 5.5])
@@ -19,19 +21,19 @@ DOMAINS: list[Domain] = [BOX, BALL]
 def mapped(domain: Domain, rows: NDArray[Any]) -> FloatArray:
     """Rows on the unit ball."""
     with np.errstate(all="ignore"):
-        return to_unit_grid(domain, rows) / GRID
+        return domain.to_grid(rows) / GRID
 
 
 def inside(domain: Domain, n_rows: int) -> FloatArray:
     """Rows in the user's units that no clip should touch."""
     points = np.random.default_rng(1).uniform(-0.5, 0.5, (n_rows, 3))
-    return from_unit(domain, points)
+    return domain.from_ball(points)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_rows_go_there_and_back(domain: Domain) -> None:
     rows = inside(domain, 100)
-    gap = np.abs(from_unit(domain, mapped(domain, rows)) - rows)
+    gap = np.abs(domain.from_ball(mapped(domain, rows)) - rows)
     # Truncation loses less than one grid unit.
     assert (gap <= domain.spread * 1.001 / GRID).all()
 
@@ -40,7 +42,7 @@ def test_corners_of_a_box_reach_the_sphere_and_come_back() -> None:
     corners = np.array([BOX.lower, BOX.upper, [0.0, 30.0, 5.0]])
     unit = mapped(BOX, corners)
     assert np.linalg.norm(unit, axis=1) == pytest.approx(np.ones(3), abs=1e-7)
-    assert np.abs(from_unit(BOX, unit) - corners).max() < 1e-5
+    assert np.abs(BOX.from_ball(unit) - corners).max() < 1e-5
 
 
 def test_columns_of_a_box_count_equally() -> None:
@@ -88,7 +90,7 @@ def test_a_row_of_strange_cells_lies_on_the_grid_of_the_ball() -> None:
     rows = np.array(np.meshgrid(cells, cells, cells)).reshape(3, -1).T
     for domain in (*DOMAINS, Box([-1e150] * 3, [1e150] * 3), Ball([0.0] * 3, 1e-150)):
         with np.errstate(all="ignore"):
-            whole = to_unit_grid(domain, rows)
+            whole = domain.to_grid(rows)
         assert np.array_equal(whole, np.trunc(whole))
         assert all(sum(int(cell) ** 2 for cell in row) <= GRID**2 for row in whole)
 
@@ -174,5 +176,5 @@ def test_a_bad_radius_is_refused_with_its_value_and_a_remedy(radius: float) -> N
 @pytest.mark.parametrize("dtype", ["float64", "int64"])
 def test_masked_cells_are_missing_whatever_lies_under_the_mask(dtype: str) -> None:
     rows = np.ma.masked_array([[75, 20], [75, 20]], mask=[[True, False], [False, False]])
-    found = to_unit_grid(Ball([0.0, 0.0], 100.0), rows.astype(dtype)) / GRID
+    found = Ball([0.0, 0.0], 100.0).to_grid(rows.astype(dtype)) / GRID
     np.testing.assert_allclose(found, [[0.0, 0.2], [0.75, 0.2]], atol=1e-6)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.domains.bounds import UNSTATED, bounded_columns, read_bounds
 from privclust.errors import BoundsError
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from privclust.domains._declared import declaration, declared_column
-from privclust.domains.mixed import LEVELS_MAX, CategoryColumn, Column, DateColumn, NumberColumn
+from privclust.domains.bounds_file import declared_column
+from privclust.domains.columns import CategoryColumn, Column, DateColumn, LEVELS_MAX, NumberColumn
 from privclust.errors import BoundsError
 
 NUMBER = {"type": "number", "lower": 1, "upper": 120}
@@ -25,7 +25,7 @@ COLUMNS: list[Column] = [
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_declaration_declares_the_same_column(column: Column) -> None:
-    content = declaration(column)
+    content = column.to_dict()
     assert declared_column(content["name"], content) == column
 
 

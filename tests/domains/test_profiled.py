@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privclust.domains.mixed import CategoryColumn, DateColumn, NumberColumn
-from privclust.domains.profiled import (
-    BINS,
-    edges_of,
-    labels_of,
-    number_of,
-    place_in,
-    value_in,
-    written,
-)
+from privclust.domains.columns import CategoryColumn, DateColumn, NumberColumn
+from privclust.domains.columns import BINS
 from privclust.kernels.grid import GRID
 
 COLUMNS = (
@@ -35,7 +27,7 @@ every_column = pytest.mark.parametrize("column", COLUMNS, ids=lambda column: col
 @every_column
 def test_what_is_noted_of_a_cell_follows_from_it_alone(column: NumberColumn) -> None:
     rng = np.random.default_rng(0)
-    cells = np.concatenate([STRANGE, edges_of(column), rng.uniform(-1, 130, 500)])
+    cells = np.concatenate([STRANGE, column.edges, rng.uniform(-1, 130, 500)])
     for note in (place_in, value_in):
         with np.errstate(all="ignore"):
             alone = [note(column, cells[i : i + 1])[0] for i in range(len(cells))]
@@ -50,7 +42,7 @@ def test_any_cell_has_one_place_and_a_whole_value_within_bounds(
     column: NumberColumn, cell: float
 ) -> None:
     with np.errstate(all="ignore"):
-        place, value = place_in(column, np.array([cell]))[0], value_in(column, np.array([cell]))[0]
+        place, value = column.places(np.array([cell]))[0], column.offsets(np.array([cell]))[0]
     assert place in range(BINS + 1)
     assert (place == BINS) == np.isnan(cell)
     assert value == int(value)
@@ -60,25 +52,25 @@ def test_any_cell_has_one_place_and_a_whole_value_within_bounds(
 
 @every_column
 def test_edges_increase_from_bound_to_bound_and_open_their_ranges(column: NumberColumn) -> None:
-    edges = edges_of(column)
+    edges = column.edges
     assert (edges[0], edges[-1], len(edges)) == (column.lower, column.upper, BINS + 1)
     assert (np.diff(edges) > 0).all()
-    assert place_in(column, edges[:-1]).tolist() == list(range(BINS))
-    assert place_in(column, np.nextafter(edges[1:-1], -np.inf)).tolist() == list(range(BINS - 1))
+    assert column.places(edges[:-1]).tolist() == list(range(BINS))
+    assert column.places(np.nextafter(edges[1:-1], -np.inf)).tolist() == list(range(BINS - 1))
 
 
 def test_levels_and_days_have_their_places() -> None:
     ward = CategoryColumn("ward", ("A", "B"))
-    assert place_in(ward, np.array([0, 1, -1])).tolist() == [0, 1, 2]
-    assert labels_of(ward) == ("A", "B", "missing")
+    assert ward.places(np.array([0, 1, -1])).tolist() == [0, 1, 2]
+    assert ward.labels == ("A", "B", "missing")
     visit = DateColumn("visit", date(1970, 1, 1), date(1970, 1, 21))
-    assert place_in(visit, np.array([0.0, 2.0, 20.0, np.nan])).tolist() == [0, 1, 9, 10]
-    assert labels_of(visit)[:2] == ("1970-01-01 to 1970-01-03", "1970-01-03 to 1970-01-05")
-    assert number_of(ward) is None
+    assert visit.places(np.array([0.0, 2.0, 20.0, np.nan])).tolist() == [0, 1, 9, 10]
+    assert visit.labels[:2] == ("1970-01-01 to 1970-01-03", "1970-01-03 to 1970-01-05")
+    assert ward.number is None
 
 
 def test_numbers_are_written_to_what_is_known_of_them() -> None:
     age = NumberColumn("age", 0, 120)
-    assert written(age, 41.23456, 0.02) == "41.235"
-    assert written(age, 41.23456, 30.0) == "41"
-    assert written(age, 41.23456) == "41.2346"
+    assert age.format_value(41.23456, 0.02) == "41.235"
+    assert age.format_value(41.23456, 30.0) == "41"
+    assert age.format_value(41.23456) == "41.2346"

@@ -7,8 +7,10 @@ from datetime import date
 
 import pytest
 
-from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn, Use
+from privclust.domains.box import Box
+from privclust.domains.columns import CategoryColumn, DateColumn, NumberColumn
+from privclust.domains.mixed import Mixed
+from privclust.domains.reader import Use
 from privclust.models._center_text import all_written, uses_of, written
 
 

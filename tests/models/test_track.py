@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privclust import track
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.errors import ColumnError, ParameterError
 from privclust.models.plots import draw_series
 

@@ -108,9 +108,9 @@ WIRE = (
     ),
     Mutation(
         "marks of a logarithm that decrease",
-        "domains/mixed.py",
+        "domains/_ruler.py",
         "marks = np.clip(np.maximum.accumulate(10.0**logs - shift), lower, upper)",
         "marks = np.maximum.accumulate(10.0**logs - shift)",
-        "tests/domains/test_mixed.py::test_marks_between_close_bounds_do_not_decrease",
+        "tests/domains/test_ruler.py::test_marks_between_close_bounds_do_not_decrease",
     ),
 )

@@ -17,9 +17,9 @@ from queries.test_clusters import (
     telling_rows,
 )
 
-from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn, DateColumn, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains.box import Box
+from privclust.domains.columns import CategoryColumn, DateColumn, NumberColumn
+from privclust.domains.profiled import ProfileDomain
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray
 from privclust.queries.base import Query
@@ -38,7 +38,7 @@ COLUMNS = (
     NumberColumn("income", 1, 1e6, transform="log"),
     DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
 )
-DOMAIN = Profiled(Box([-1, -1, -1], [1, 1, 1]), ("x", "y", "z"), COLUMNS)
+DOMAIN = ProfileDomain(Box([-1, -1, -1], [1, 1, 1]), ("x", "y", "z"), COLUMNS)
 CENTERS = mirrored_points(3, 3, seed=2)
 QUERIES: list[Query] = [
     ProfileTallies(CENTERS, DOMAIN.n_places),
@@ -162,7 +162,7 @@ def test_as_many_columns_as_allowed_are_all_added_up() -> None:
     query = ProfileTallies(np.zeros((1, 3)), (2,) * COLUMNS_MAX)
     names = [f"c{i}" for i in range(COLUMNS_MAX)]
     columns = tuple(CategoryColumn(name, ("A", "B")) for name in names)
-    domain = Profiled(Box([0], [1]), ("x",), columns)
+    domain = ProfileDomain(Box([0], [1]), ("x",), columns)
     cells = pa.table({"x": [0.5, 0.5], **{name: ["A", "B"] for name in names}})
     wide = ProfileTallies(np.zeros((1, 1)), domain.n_places)
     assert sum(NumpyEngine(cells, domain).aggregate(wide)) == 2 * COLUMNS_MAX * UNIT

@@ -13,7 +13,9 @@ from helpers.conformance import source, write_parquet
 
 from privclust import PrivateKMeans
 from privclust.domains.base import Domain
-from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed, NumberColumn, Use
+from privclust.domains.columns import CategoryColumn, Column, DateColumn, NumberColumn
+from privclust.domains.mixed import Mixed
+from privclust.domains.reader import Use
 from privclust.domains.sphere import Sphere
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine

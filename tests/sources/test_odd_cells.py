@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.mixed import CategoryColumn, Mixed, NumberColumn
+from privclust.domains.columns import CategoryColumn, NumberColumn
+from privclust.domains.mixed import Mixed
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT

@@ -29,7 +29,7 @@ def check_types(table: Any, domain: Domain, unit: Unit) -> None:
 
     Examples
     --------
-    >>> from privclust.domains.base import Box
+    >>> from privclust.domains.box import Box
     >>> from privclust.queries.unit import ROW
     >>> check_types(np.zeros((3, 1)), Box([0], [1]), ROW)
     """

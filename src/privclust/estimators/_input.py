@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domains.base import Ball, Box, Domain, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
 from privclust.domains.bounds import NOT_NEEDED, SERVER_DATA, UNSTATED, bounded_columns, read_bounds
-from privclust.domains.mixed import Mixed, Use
-from privclust.domains.profiled import Profiled
+from privclust.domains.profiled import ProfileDomain
+from privclust.domains.reader import Use
 from privclust.domains.sphere import Sphere
 from privclust.engines._types import check_source_types, check_types
 from privclust.engines.base import Engine, guarded
@@ -27,7 +28,7 @@ from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.estimators._parameters import Parameters, number, parameters_of, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.unit import Unit
-from privclust.sources._reading import features_of
+from privclust.sources._reading import ColumnReader
 from privclust.sources.frames import read_rows, schema_of
 from privclust.sources.schema import Schema
 from privclust.sources.streams import Source, source_of
@@ -98,7 +99,7 @@ def open_table(
 
 
 @clears_frames
-def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTable:
+def open_profiled(model: Any, X: Any, domain: ProfileDomain, origin: str) -> OpenTable:
     """Put a table behind an engine that reads the columns of a profile by their names."""
     unit = unit_of(parameters_of(model))
     if isinstance(X, Federation):
@@ -106,7 +107,8 @@ def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTabl
         engine = federation.engine(domain, unit)
         return OpenTable(engine, federation.schema, domain, origin, engine.close)
     source = lake_of(X) or source_of(X)
-    schema = (schema_of(X) if source is None else source.schema).noted(unit.column, domain)
+    schema = schema_of(X) if source is None else source.schema
+    schema = schema.read_by(domain, unit.column, domain.names)
     _check_types(X, source, schema, domain, unit)
     if source is None:
         return OpenTable(NumpyEngine(X, domain, unit=unit), schema, domain, origin)
@@ -140,9 +142,7 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
     if schema.names is None or unit not in schema.names:
         unit = None
     only = None if source is None or names is None else set(names)
-    uses = domain.uses if isinstance(domain, Mixed) else None
-    if isinstance(domain, Sphere) and domain.vector is not None:
-        uses = _vectors(schema)
+    uses = _vectors(schema) if domain.vector_lengths else domain.uses
     schema = schema.features(unit, only, uses)
     if schema.n_columns != model.n_features_in_:
         raise ValueError(
@@ -150,7 +150,7 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
             f"{model.n_features_in_} features as input."
         )
     schema.check_lengths(domain)
-    if schema.names is None and isinstance(domain, Mixed):
+    if schema.names is None and domain.uses:
         raise TypeError("declared columns are found by their names. Give a table that has names.")
     if schema.names and names is not None and schema.names != tuple(names):
         raise ValueError(
@@ -166,14 +166,14 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
         columns = schema.names or ()
         yield np.empty((0, domain.center.size))
         for cells in source.batches(columns):
-            yield features_of(domain, cells.column, columns)
+            yield domain.read(ColumnReader(cells.column), columns)
 
     return _applied(work, domain, parts())
 
 
 @guarded
 def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[FloatArray]) -> Any:
-    return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
+    return np.concatenate([work(domain.to_grid(part)) for part in parts])
 
 
 def _check_types(
@@ -255,12 +255,5 @@ def _domain(model: Any, schema: Schema, around: Domain | None) -> tuple[Domain, 
         return Ball(np.zeros(schema.n_columns), radius), UNSTATED
     assert given.bounds is not None
     read = read_bounds(given.bounds, schema.names, schema.n_columns)
-    if given.scale != "none":
-        return read.domain, read.origin
-    if isinstance(read.domain, Mixed):
-        raise BoundsError(
-            "scale='none' keeps numbers in their own units, and the bounds file declares other "
-            "columns too. Leave scale out, and give columns weights in the file."
-        )
-    box = read.domain
-    return Box(box.lower, box.upper, weights=box.reach), read.origin
+    domain = read.domain.unscaled() if given.scale == "none" else read.domain
+    return domain, read.origin

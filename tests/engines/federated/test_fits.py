@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans, limits
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines.base import TooFewClientsError
 from privclust.queries.participation import Attendance
 from privclust.errors import ColumnError, CostError, ParameterError

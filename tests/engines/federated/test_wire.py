@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzz.hostile import altered, check, joined, parts_of, questions
-from privclust.domains.base import Ball, to_unit_grid
-from privclust.domains.mixed import CategoryColumn, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains.ball import Ball
+from privclust.domains.columns import CategoryColumn, NumberColumn
+from privclust.domains.profiled import ProfileDomain
 from privclust.engines.federated._request import Question
 from privclust.engines.federated.client import Client
 from privclust.engines.federated.wire import KNOWN, WireError, decode, encode
@@ -48,7 +48,7 @@ OTHERS: list[Query] = [
     ProfileSums(POINTS, 2, 1),
     ProfileTallies(POINTS, (3, 11)),
 ]
-NOTED = Profiled(
+NOTED = ProfileDomain(
     DOMAIN, ("z", "x", "y"), (CategoryColumn("w", ("A", "B")), NumberColumn("n", 0, 1))
 )
 
@@ -160,7 +160,7 @@ def changed(query: Query, field: str, value: Any, blobs: bytes | None = None) ->
 @pytest.mark.attack
 def test_question_that_fails_with_one_row_only_is_refused() -> None:
     """The second centre, which has no radius, is nearest to the row asked for and to no other."""
-    target = to_unit_grid(DOMAIN, np.array([[0.9, 0.9, 0.9]]))
+    target = DOMAIN.to_grid(np.array([[0.9, 0.9, 0.9]]))
     centers = np.vstack([np.zeros((1, 3)), target])
     sent = centers.tobytes() + np.ones(1).tobytes()
     honest = ClusterMoments(np.zeros((2, 3)), np.ones(2), 1.0, 1.0)

@@ -21,9 +21,6 @@ import numpy as np
 from privclust._version import __version__
 from privclust.domains.base import Domain
 from privclust.domains.bounds import Bounds, bounded_columns, read_bounds
-from privclust.domains.mixed import Mixed, Use
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere
 from privclust.engines._types import check_source_types, check_types
 from privclust.engines.base import EngineError, guarded
 from privclust.engines.federated._rehearsal import rehearse
@@ -174,11 +171,7 @@ def open_engine(table: Any, columns: Columns, domain: Domain, unit: Unit) -> Cli
     """
     source = source_of(table)
     schema = schema_of(table) if source is None else source.schema
-    if isinstance(domain, Profiled):
-        schema.noted(unit.column, domain)
-    else:
-        names = None if isinstance(columns, int) else columns
-        schema.features(unit.column, names, _uses(domain)).check_lengths(domain)
+    schema.read_by(domain, unit.column, None if isinstance(columns, int) else columns)
     if source is None:
         chosen = table
         if not isinstance(columns, int):
@@ -238,12 +231,6 @@ def _sample_name(question: Question) -> str:
     """Return a name that questions share if they mean the same sample, brought to one grid."""
     about = (question.halvings, question.columns, question.domain, question.unit)
     return blake2b(encode(about), digest_size=16).hexdigest()
-
-
-def _uses(domain: Domain) -> dict[str, Use] | None:
-    if isinstance(domain, Sphere) and domain.vector is not None:
-        return {domain.vector: "vector"}
-    return domain.uses if isinstance(domain, Mixed) else None
 
 
 def _check_format(table: Any) -> None:

@@ -17,10 +17,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from privclust.domains.base import Ball, Box, Domain
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere
+from privclust.domains.base import DOMAINS, Domain
+from privclust.domains.columns import COLUMNS
 from privclust.engines.federated._request import Question
 from privclust.kernels.grid import is_on_grid
 from privclust.kernels.projection import Projection
@@ -50,8 +48,8 @@ _DTYPES = ("<f8", "<i8")
 KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        *(Question, Unit, Box, Ball, Projection, SignCells),
-        *(Mixed, Profiled, NumberColumn, DateColumn, CategoryColumn, Sphere),
+        *(Question, Unit, Projection, SignCells),
+        *(*DOMAINS.values(), *COLUMNS),
         *(Count, NearestVotes, ClusterSums, ClusterMoments, DistanceHistogram, SecondMoment),
         *(CellCounts, CellSums, SubcubeCounts, SwapSavings, SetSavings, NearbySums),
         *(ColumnHistograms, ProfileSums, ProfileTallies),
@@ -59,7 +57,7 @@ KNOWN: dict[str, type] = {
 }
 """Every class that may travel; a new query joins this list."""
 _PROTOCOLS: dict[object, tuple[type, ...]] = {
-    Domain: (Box, Ball, Mixed, Profiled, Sphere),
+    Domain: tuple(DOMAINS.values()),
     Partition: (SignCells,),
     Query: tuple(kind for kind in KNOWN.values() if hasattr(kind, "contribute")),
 }
