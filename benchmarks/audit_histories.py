@@ -39,6 +39,8 @@ AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
             ("privclust.queries.profiles", "ProfileSums"),
             ("privclust.queries.profiles", "ProfileTallies"),
             ("privclust.domains.profiled", "ProfileDomain"),
+            ("privclust.domains._number_column", "OrderedColumn"),
+            ("privclust.domains._category_column", "CategoryColumn"),
         ),
     ),
 }

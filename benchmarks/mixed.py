@@ -29,8 +29,8 @@ from benchmarks.digest import code_digest
 from benchmarks.pieces import Piece
 from privclust import PrivateKMeans
 from privclust.domains.base import Domain
-from privclust.domains.box import Box
 from privclust.domains.bounds import read_bounds
+from privclust.domains.box import Box
 from privclust.domains.columns import CategoryColumn, NumberColumn
 from privclust.domains.mixed import Mixed
 from privclust.kernels.grid import GRID, FloatArray

@@ -17,13 +17,13 @@ from privclust.algorithms.feddp_kmeans import surviving
 from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.ball import Ball
 from privclust.engines.base import Engine, TooFewClientsError
-from privclust.queries.participation import Attendance
 from privclust.engines.memory import NumpyEngine
 from privclust.errors import ParameterError
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
 from privclust.testing import SeededNoise, noise_from
 

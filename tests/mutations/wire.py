@@ -80,9 +80,9 @@ WIRE = (
     ),
     Mutation(
         "vectors cut anew",
-        "engines/federated/client.py",
-        "schema.features(unit.column, names, _uses(domain)).check_lengths(domain)",
-        "schema.features(unit.column, names, _uses(domain))",
+        "sources/schema.py",
+        "found.check_lengths(base)",
+        "pass",
         "tests/engines/federated/test_rehearsal.py::test_vectors_of_another_length_are_not_cut_anew",
     ),
     Mutation(

@@ -110,11 +110,16 @@ class CategoryColumn:
         """Return 1: a share is a share."""
         return np.ones_like(units)
 
+    def format_value(self, value: float, step: float = 0.0) -> str:
+        """Return a share as people write it."""
+        return f"{value:.6g}"
+
     def draw(self, units: FloatArray, rng: np.random.Generator) -> NDArray[Any]:
         """Draw a level for each synthetic row, by its shares."""
         heights = units.cumsum(axis=1)
         marks = rng.random((len(units), 1)) * heights[:, -1:]
-        return np.array(self.levels)[(marks >= heights[:, :-1]).sum(axis=1)]
+        places = (marks >= heights[:, :-1]).sum(axis=1)
+        return np.asarray(np.array(self.levels)[places])
 
     def extreme_cells(self) -> list[Any]:
         """Return cells that strain whoever reads them."""

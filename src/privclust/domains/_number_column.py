@@ -197,8 +197,12 @@ class NumberColumn(OrderedColumn):
     def to_dict(self) -> dict[str, Any]:
         """Return the column for a file."""
         return {
-            **{"name": self.name, "type": self.use, "lower": self.lower, "upper": self.upper},
-            **{"weight": self.weight, "transform": self.transform},
+            "name": self.name,
+            "type": self.use,
+            "lower": self.lower,
+            "upper": self.upper,
+            "weight": self.weight,
+            "transform": self.transform,
         }
 
     @property

@@ -18,7 +18,6 @@ from privclust.domains.sphere import Sphere
 from privclust.engines._types import check_source_types, check_types
 from privclust.engines.base import Engine, guarded
 from privclust.engines.federated.federation import FederatedEngine, Federation
-from privclust.queries.participation import Attendance
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.spark.engine import SparkEngine, SparkUnitsEngine
 from privclust.engines.spark.table import Lake, lake_of
@@ -27,6 +26,7 @@ from privclust.engines.streaming import ArrowEngine
 from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.estimators._parameters import Parameters, number, parameters_of, unit_of
 from privclust.kernels.grid import FloatArray
+from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
 from privclust.sources._reading import ColumnReader
 from privclust.sources.frames import read_rows, schema_of

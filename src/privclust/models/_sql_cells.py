@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from privclust.domains.columns import CategoryColumn, Column, DateColumn, NumberColumn, OTHER
+from privclust.domains.columns import OTHER, CategoryColumn, Column, NumberColumn
 from privclust.errors import ParameterError
 
 Dialect = Literal["duckdb", "postgres", "spark"]

@@ -56,10 +56,7 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
             "that has column names, with bounds."
         )
     place = _place(table, dialect)
-    bounded = [
-        f"{feature} AS x{place}"
-        for place, feature in enumerate(features(columns, dialect))
-    ]
+    bounded = [f"{feature} AS x{place}" for place, feature in enumerate(features(columns, dialect))]
     centers = domain.to_scales(model.cluster_centers_)
     numbers = range(len(centers))
     distances = [

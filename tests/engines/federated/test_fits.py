@@ -13,12 +13,12 @@ import pytest
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans, limits
 from privclust.domains.box import Box
 from privclust.engines.base import TooFewClientsError
-from privclust.queries.participation import Attendance
 from privclust.errors import ColumnError, CostError, ParameterError
 from privclust.estimators._cost import Cost, check_cost
 from privclust.kernels.grid import UNIT
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.base import Count
+from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
 from privclust.testing import SeededNoise, noise_from
 

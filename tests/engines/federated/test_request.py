@@ -23,7 +23,9 @@ from privclust.queries.unit import ROW, Unit
 
 ASKED = Question(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
 MIXED = Mixed((NumberColumn("z", 0, 1), CategoryColumn("x", ("A", "B"))))
-NOTED = ProfileDomain(Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B"))))
+NOTED = ProfileDomain(
+    Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B")))
+)
 
 
 @pytest.mark.attack

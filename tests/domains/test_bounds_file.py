@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from privclust.domains.bounds_file import declared_column
-from privclust.domains.columns import CategoryColumn, Column, DateColumn, LEVELS_MAX, NumberColumn
+from privclust.domains.bounds_file import column_from_dict, declared_column
+from privclust.domains.columns import LEVELS_MAX, CategoryColumn, Column, DateColumn, NumberColumn
 from privclust.errors import BoundsError
 
 NUMBER = {"type": "number", "lower": 1, "upper": 120}
@@ -25,8 +25,7 @@ COLUMNS: list[Column] = [
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_declaration_declares_the_same_column(column: Column) -> None:
-    content = column.to_dict()
-    assert declared_column(content["name"], content) == column
+    assert column_from_dict(column.to_dict()) == column
 
 
 def test_levels_are_texts_whatever_is_typed() -> None:
