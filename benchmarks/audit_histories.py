@@ -31,14 +31,16 @@ AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
     "start": (("seeded_kmeans",), (("privclust.estimators._init", "start_of"),)),
     "scale": (
         ("_scale",),
-        (("privclust.estimators._fit", "_rescaled"), ("privclust.domains._scaled", "by_spread")),
+        (("privclust.estimators._fit", "_rescaled"), ("privclust.domains.box", "Box.rescaled")),
     ),
     "profile": (
         ("profile",),
         (
             ("privclust.queries.profiles", "ProfileSums"),
             ("privclust.queries.profiles", "ProfileTallies"),
-            ("privclust.domains.profiled", "Profiled"),
+            ("privclust.domains.profiled", "ProfileDomain"),
+            ("privclust.domains._number_column", "OrderedColumn"),
+            ("privclust.domains._category_column", "CategoryColumn"),
         ),
     ),
 }

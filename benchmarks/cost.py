@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import blobs
 from privclust import PEMeans
 from privclust.algorithms import pe_means
-from privclust.domains.base import Ball, to_unit_grid
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.estimators import _input
 from privclust.kernels.grid import FloatArray, to_grid
@@ -81,7 +81,7 @@ def _fit(rows: FloatArray, seed: int) -> tuple[Release, ...]:
 def _parts(
     rows: FloatArray, populations: list[FloatArray], releases: tuple[Release, ...]
 ) -> tuple[float, float, float]:
-    grid = to_unit_grid(Ball(np.zeros(16), 1.0), rows)
+    grid = Ball(np.zeros(16), 1.0).to_grid(rows)
     noise, rng = OpenDPNoise(), np.random.default_rng(0)
     kernel = draws = clustering = 0.0
     with threadpool_limits(1, "blas"):

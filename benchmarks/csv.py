@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines.streaming import ArrowEngine
 from privclust.queries import Count
 from privclust.sources.streams import source_of

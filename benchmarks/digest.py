@@ -29,7 +29,7 @@ exact samplers and stored answers, whatever their code looks like."""
 
 PACKAGE = Path(privclust.__file__).parent
 Definition = tuple[str, str]
-"""A module, and a name defined at its top level."""
+"""A module, and a name defined at its top level, or a class and a method of it."""
 
 
 @cache
@@ -44,8 +44,8 @@ def code_digest(
     seen: dict[Definition, str] = {}
     covered = (*PACKAGES, *(module for module, _ in more))
     waiting = [
-        ("privclust.domains.base", "to_unit_grid"),
-        ("privclust.domains.base", "Ball"),
+        ("privclust.domains.base", "Domain.to_grid"),
+        *(("privclust.domains.ball", f"Ball.{side}") for side in ("center", "reach", "spread")),
         *more,
     ]
     for module, name in waiting:
@@ -83,11 +83,14 @@ def _tree(package: Path, module: str) -> ast.Module:
 
 @cache
 def _definitions(package: Path, module: str) -> dict[str, ast.stmt]:
-    """Return what a module defines at its top level, by name."""
+    """Return what a module defines at its top level, and methods there, by name."""
     found: dict[str, ast.stmt] = {}
     for node in _tree(package, module).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] = node
+            for item in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(item, ast.FunctionDef):
+                    found[f"{node.name}.{item.name}"] = item
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [

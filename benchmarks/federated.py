@@ -23,7 +23,6 @@ from benchmarks.digest import code_digest
 from benchmarks.pieces import Outcome, Piece, Results, kept, run
 from benchmarks.silos import N_CLUSTERS, Silos, silos
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans
-from privclust.domains.base import from_unit, to_unit_grid
 from privclust.estimators.feddp_kmeans import ball_around
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.privacy.accounting import Budget
@@ -86,14 +85,14 @@ def _server_lloyds(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatA
     wide = data.server.shape[1] + 1
     slots = [Slot(name, 1 / LLOYD_ROUNDS, wide) for name in names]
     curator = Curator.open(engine, make_plan(Budget(epsilon, DELTA), slots))
-    points = to_unit_grid(domain, data.server) / GRID
+    points = domain.to_grid(data.server) / GRID
     centers = KMeans(N_CLUSTERS, n_init=10, random_state=seed).fit(points).cluster_centers_
     for name in names:
         query = ClusterSums(centers, centers, radius=1.0, weight=0.35)
         sums, counts = query.split(curator.measure(name, query).values)
         moved = centers + sums / np.maximum(counts, 1.0)[:, None]
         centers = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1.0)
-    return from_unit(domain, centers)
+    return domain.from_ball(centers)
 
 
 def _k_fed(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:

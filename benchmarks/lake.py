@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import loss
 from benchmarks.scale import CLUSTERS, NARROW, RADIUS, blobs
 from privclust import PrivateKMeans, forecast, on_spark
-from privclust.domains.base import Ball, to_unit_grid
+from privclust.domains.ball import Ball
 from privclust.engines._summing import total
 from privclust.engines.spark.engine import SparkEngine
 from privclust.engines.spark.table import spark_table_of
@@ -61,7 +61,7 @@ def _throughput(session: Any, folder: Path, n_rows: int) -> None:
     rng = np.random.default_rng(0)
     query = NearestVotes(rng.normal(0.0, 0.2, (CANDIDATES, WIDE)))
     domain = Ball(np.zeros(WIDE), 1.0)
-    known = split_batches(to_unit_grid(domain, rows_of(0, min(n_rows, KERNEL_ROWS))), None)
+    known = split_batches(domain.to_grid(rows_of(0, min(n_rows, KERNEL_ROWS))), None)
     with threadpool_limits(1, "blas"):
         kernel = min(_cpu(lambda: total(query, ROW, known)) for _ in range(3))
     kernel *= n_rows / min(n_rows, KERNEL_ROWS)

@@ -28,9 +28,12 @@ from benchmarks.data import CLUSTERS_WITHIN_BOUNDS, MissingDataError, loss
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Piece
 from privclust import PrivateKMeans
-from privclust.domains.base import Box, Domain, to_unit_grid
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.base import Domain
 from privclust.domains.bounds import read_bounds
-from privclust.domains.mixed import CategoryColumn, Mixed, NumberColumn
+from privclust.domains.box import Box
+from privclust.domains.mixed import Mixed
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.sources.frames import read_rows
 
@@ -145,7 +148,7 @@ def _sides(column: Any) -> tuple[float, float]:
 
 
 def _unit_rows(domain: Domain, frame: Any) -> FloatArray:
-    return to_unit_grid(domain, read_rows(frame, 0, len(frame), domain)) / GRID
+    return domain.to_grid(read_rows(frame, 0, len(frame), domain)) / GRID
 
 
 @cache

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import loss
 from privclust import PrivateKMeans
-from privclust.domains.base import Ball, to_unit_grid
+from privclust.domains.ball import Ball
 from privclust.engines._summing import total
 from privclust.engines.streaming import ArrowEngine
 from privclust.engines.units import split_batches
@@ -57,7 +57,7 @@ def _throughput(folder: Path, n_rows: int) -> None:
         NearestVotes(rng.normal(0.0, 0.2, (CANDIDATES, WIDE))),
         Ball(np.zeros(WIDE), 1.0),
     )
-    in_memory = split_batches(to_unit_grid(domain, rows), None)
+    in_memory = split_batches(domain.to_grid(rows), None)
     source = source_of(folder / "wide.parquet")
     assert source is not None
     engine = ArrowEngine(source, names, domain)

@@ -24,9 +24,13 @@ from helpers.query_examples import (
     VOTES,
 )
 
-from privclust.domains.base import Ball, Box, Domain
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
+from privclust.domains.mixed import Mixed
+from privclust.domains.profiled import ProfileDomain
 from privclust.domains.sphere import Sphere
 from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
 from privclust.engines.federated.client import FAILED, Client, read_request
@@ -67,7 +71,7 @@ def requests() -> tuple[bytes, ...]:
 
 
 def _request(query: Query, domain: Domain, **changed: Any) -> QueryRequest:
-    columns = domain.names if isinstance(domain, Profiled) else COLUMNS
+    columns = domain.names if isinstance(domain, ProfileDomain) else COLUMNS
     given = {"columns": columns, "unit": ROW, "halvings": 0, **changed}
     return QueryRequest(
         nonce=bytes(NONCE_BYTES), fit=bytes(16), domain=domain, query=query, **given
@@ -165,9 +169,9 @@ def _table(columns: tuple[str, ...] | int, domain: Domain | None, n_rows: int) -
     if isinstance(columns, int):
         return rng.normal(1.0, 1.0, (n_rows, min(columns, 1000)))
     kinds: dict[str, Any] = {}
-    base = domain.base if isinstance(domain, Profiled) else domain
+    base = domain.base if isinstance(domain, ProfileDomain) else domain
     for part in (base, domain):
-        if isinstance(part, Mixed | Profiled):
+        if isinstance(part, Mixed | ProfileDomain):
             kinds |= {column.name: column for column in part.columns}
     cells: dict[str, Any] = {PERSON: pa.array(["p", *(["q", None] * n_rows)][:n_rows])}
     for name in (*columns, *COLUMNS):

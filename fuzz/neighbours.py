@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines import spilled, streaming
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine

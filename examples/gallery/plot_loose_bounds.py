@@ -26,7 +26,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from privclust import DPLloyd, PrivateKMeans
-from privclust.domains.base import Box, from_unit
+from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
@@ -57,7 +57,7 @@ def naive(width: float) -> FloatArray:
     squares = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     counts = curator.measure("votes", NearestVotes(squares))
     kept = counts.values > 4 * counts.sigma
-    points = from_unit(box, squares[kept])
+    points = box.from_ball(squares[kept])
     clusters = min(CLUSTERS, len(points))
     centers: FloatArray = (
         KMeans(clusters, random_state=0).fit(points, None, counts.values[kept]).cluster_centers_

@@ -24,7 +24,7 @@ from sklearn.datasets import make_blobs
 
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms.pe_means import keep_leaders, next_generation
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.models._weighted_kmeans import weighted_kmeans

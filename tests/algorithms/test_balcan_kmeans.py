@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 from privclust.algorithms import balcan_kmeans
 from privclust.algorithms._cube_partition import Search, crowded_cubes
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray, IntArray

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from privclust.algorithms import balcan_kmeans
 from privclust.audit.replay import Question, Transcript
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator

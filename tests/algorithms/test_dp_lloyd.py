@@ -10,7 +10,7 @@ import pytest
 from privclust import DPLloyd
 from privclust.algorithms import dp_lloyd
 from privclust.audit.replay import Transcript
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT
 from privclust.privacy.accounting import Budget, mu_of

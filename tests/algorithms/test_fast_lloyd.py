@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from privclust import FastLloyd
 from privclust.algorithms import fast_lloyd
 from privclust.audit.replay import Transcript
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.privacy.accounting import Budget, mu_of

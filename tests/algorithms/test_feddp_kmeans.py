@@ -15,7 +15,7 @@ from privclust import FedDPKMeans, Federation, PrivateKMeans
 from privclust.algorithms import feddp_kmeans
 from privclust.algorithms.feddp_kmeans import surviving
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.errors import ParameterError, TooFewClientsError

@@ -7,7 +7,7 @@ import pytest
 
 from privclust.algorithms import hdpe_means
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray

@@ -13,7 +13,8 @@ import pytest
 from helpers.lloyd_forms import Form, every_form, fit, half_widths
 
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domains.base import Ball, Box
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.privacy.accounting import Budget

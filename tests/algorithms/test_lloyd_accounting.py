@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privclust.audit.replay import Transcript
-from privclust.domains.base import Ball, Box
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.testing import SeededNoise, noise_from
 

@@ -10,7 +10,9 @@ import pytest
 from privclust.algorithms._locate import LOOK_SHARE, LOOK_SHARE_MAX, LOOKS, locate, look
 from privclust.algorithms._refine import Centers
 from privclust.algorithms.private_kmeans import plan
-from privclust.domains.base import Ball, Box, Domain, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.privacy.accounting import Budget
@@ -53,7 +55,7 @@ def located(
 
 def compared(found: Centers, rows: FloatArray, domain: Domain) -> tuple[float, float]:
     """Return the radius found, and how far off the centre is, over the radius 80% lie within."""
-    unit = to_unit_grid(domain, rows) / GRID
+    unit = domain.to_grid(rows) / GRID
     mean = unit.mean(axis=0)
     reach = float(np.quantile(np.linalg.norm(unit - mean, axis=1), 0.8))
     return float(found.radii[0]) / reach, float(np.linalg.norm(found.points[0] - mean)) / reach

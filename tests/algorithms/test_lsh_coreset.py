@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 from privclust.algorithms import lsh_coreset
 from privclust.algorithms.lsh_coreset import DEPTH, LEVEL_NOISE, WEIGHT
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray, IntArray

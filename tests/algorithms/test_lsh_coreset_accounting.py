@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from privclust.algorithms import lsh_coreset
 from privclust.algorithms.lsh_coreset import WEIGHT
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT
 from privclust.privacy.accounting import Budget, Spend

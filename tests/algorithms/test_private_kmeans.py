@@ -14,7 +14,9 @@ from sklearn.datasets import make_blobs
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._refine import STEPS_MAX, steps_for
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domains.base import Ball, Box, Domain, from_unit
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
@@ -90,7 +92,7 @@ def test_loose_bounds_still_find_two_groups(domain: Domain) -> None:
     rows = two_groups(3) + (np.array([0.5, 0.0, 0.0]) if isinstance(domain, Box) else 0.0)
     with noise_from(SeededNoise(0)):
         found, _ = fit(NumpyEngine(rows, domain), 2)
-    centers = from_unit(domain, found.centers)
+    centers = domain.from_ball(found.centers)
     centers = centers[np.argsort(centers[:, 0])]
     means = np.array([rows[4000:].mean(axis=0), rows[:4000].mean(axis=0)])
     assert np.linalg.norm(centers - means, axis=1).max() < 0.1
@@ -153,7 +155,7 @@ def test_rows_in_a_corner_of_wide_one_sided_bounds_are_found() -> None:
     domain = Box(np.zeros(40), np.full(40, 100.0), weights=np.full(40, 50.0))
     with noise_from(SeededNoise(0)):
         found, _ = fit(NumpyEngine(np.vstack(groups), domain), 2)
-    centers = np.sort(from_unit(domain, found.centers).mean(axis=1))
+    centers = np.sort(domain.from_ball(found.centers).mean(axis=1))
     np.testing.assert_allclose(centers, [1.0, 1.5], atol=0.05)
 
 

@@ -16,7 +16,7 @@ from sklearn.datasets import make_blobs
 
 from privclust.algorithms import private_kmeans
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX, included, row_words

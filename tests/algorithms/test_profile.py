@@ -14,9 +14,10 @@ from scipy.stats import binom
 from privclust.algorithms import profile
 from privclust.algorithms.profile import found_in
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.box import Box
+from privclust.domains.profiled import ProfileDomain
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.privacy.accounting import Budget
@@ -28,7 +29,7 @@ from privclust.testing import SeededNoise, noise_from
 BUDGET = Budget(1.0, 1e-6)
 
 
-def asked(engine: Engine, domain: Profiled = DOMAIN, centers: Any = CENTERS) -> Any:
+def asked(engine: Engine, domain: ProfileDomain = DOMAIN, centers: Any = CENTERS) -> Any:
     planned = profile.plan(centers, domain, BUDGET)
     curator = Curator.open(engine, planned.spending)
     profile.run(curator, planned)
@@ -64,7 +65,7 @@ def test_each_tally_and_each_mean_has_an_equal_part_and_all_keep_the_budget() ->
 
 
 def test_categories_alone_are_tallied_only() -> None:
-    domain = Profiled(Box([0], [1]), ("x",), (CategoryColumn("ward", ("A", "B")),))
+    domain = ProfileDomain(Box([0], [1]), ("x",), (CategoryColumn("ward", ("A", "B")),))
     planned = profile.plan(np.zeros((2, 1)), domain, BUDGET)
     assert planned.sums is None
     assert [slot.name for slot in planned.spending.slots] == ["tallies"]
@@ -81,7 +82,7 @@ def small_table(n_rows: int) -> Any:
     )
 
 
-SMALL = Profiled(
+SMALL = ProfileDomain(
     Box([0], [1]), ("x",), (NumberColumn("age", 0, 120), CategoryColumn("ward", ("A", "B")))
 )
 HALVES = np.array([[-0.5], [0.5]])

@@ -12,8 +12,7 @@ from helpers.mixed_rows import mixed_model
 from privclust import Federation, Ledger, PEMeans, PrivateKMeans, load, save
 from privclust.algorithms import _scale, private_kmeans
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domains._scaled import by_spread
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
@@ -81,7 +80,7 @@ def test_a_column_that_looks_like_a_point_counts_by_what_noise_may_hide() -> Non
 def test_the_levels_of_a_category_keep_one_weight() -> None:
     domain = mixed_model(scale="private").domain_
     assert isinstance(domain, Mixed)
-    rest = by_spread(domain, np.full(domain.center.size, 0.01))
+    rest = domain.rescaled(np.full(domain.center.size, 0.01))
     assert len(rest.center) == len(domain.center)
 
 
@@ -130,7 +129,7 @@ def test_replay_on_a_neighbour_asks_the_same() -> None:
         plan = _scale.plan(2, 2, Budget(1.0, 1e-6))
         curator = Curator.open(engine, plan.spending)
         found = _scale.variances(curator, BOX.reach / BOX.spread)
-        domain = by_spread(BOX, found)
+        domain = BOX.rescaled(found)
         over = curator.over(Rescaled(engine, NumpyEngine(table, domain)))
         private_kmeans.run(over, plan, np.random.default_rng(0))
 

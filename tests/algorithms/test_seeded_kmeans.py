@@ -9,7 +9,7 @@ from helpers.referee import epsilon_spent
 from privclust.algorithms import private_kmeans, seeded_kmeans
 from privclust.algorithms.seeded_kmeans import start_from
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray

@@ -20,7 +20,7 @@ from privclust.algorithms._split import (
     shares,
     split,
 )
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privclust.audit._few_rows import FewRows
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.queries.base import Count, Query
 from privclust.queries.clusters import ClusterSums, NearestVotes

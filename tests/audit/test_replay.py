@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privclust.audit.replay import Transcript, replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import included, row_words

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privclust.domains.base import Box
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._number_column import NumberColumn
 from privclust.domains.bounds import UNSTATED, bounded_columns, read_bounds
+from privclust.domains.box import Box
+from privclust.domains.mixed import Mixed
 from privclust.errors import BoundsError
 
 NAMES = ("age", "income")
@@ -27,11 +30,24 @@ upper = 120
 """
 
 
-@pytest.mark.parametrize("read", [bounded_columns, lambda given: read_bounds(given, NAMES, 2)])
-def test_mapping_that_declares_a_category_is_told_what_can(read: Any) -> None:
+def test_mapping_declares_a_category_as_a_file_does() -> None:
     given = {"age": (0, 120), "income": {"type": "category", "levels": ["low", "high"]}}
-    with pytest.raises(BoundsError, match=r"'income'.*cannot declare categories.*a bounds file"):
-        read(given)
+    assert bounded_columns(given) == {"age": "number", "income": "category"}
+    found = read_bounds(given, NAMES, 2)
+    columns = NumberColumn("age", 0.0, 120.0), CategoryColumn("income", ("low", "high"))
+    assert (found.domain, found.origin) == (Mixed(columns), UNSTATED)
+
+
+def test_mapping_that_declares_numbers_alone_gives_a_box() -> None:
+    given = {"age": (0, 120), "income": {"type": "number", "lower": 0, "upper": 9, "weight": 2}}
+    domain = read_bounds(given, NAMES, 2).domain
+    assert isinstance(domain, Box)
+    assert (domain.upper.tolist(), domain.weights.tolist()) == ([120, 9], [1, 2])
+
+
+def test_mapping_of_an_unknown_type_is_refused_in_words() -> None:
+    with pytest.raises(BoundsError, match=r"'income' of the bounds has type 'colour'"):
+        read_bounds({"age": (0, 120), "income": {"type": "colour"}}, NAMES, 2)
 
 
 @pytest.mark.parametrize(

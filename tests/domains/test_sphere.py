@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privclust import PrivateKMeans, load, save
-from privclust.domains.base import to_unit_grid
 from privclust.domains.sphere import Sphere, directions
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
@@ -50,15 +49,15 @@ def vectors(rows: Any, numbers: Any = pa.float32()) -> Any:  # noqa: B008
 @settings(deadline=None)
 @given(arrays(np.float64, st.tuples(st.integers(2, 30), st.just(D)), elements=NUMBERS))
 def test_a_row_has_length_one_or_none_and_is_mapped_alone_in_any_layout(rows: FloatArray) -> None:
-    grid = to_unit_grid(Sphere(D), directions(rows))
+    grid = Sphere(D).to_grid(directions(rows))
     lengths = np.linalg.norm(grid / GRID, axis=1)
     nothing = (np.nan_to_num(rows) == 0).all(axis=1)
     assert (lengths <= 1).all()
     assert lengths[~nothing] == pytest.approx(1.0, abs=1e-6)
     assert not grid[nothing].any()
-    alone = np.vstack([to_unit_grid(Sphere(D), directions(row[None])) for row in rows])
+    alone = np.vstack([Sphere(D).to_grid(directions(row[None])) for row in rows])
     assert np.array_equal(grid, alone)
-    assert np.array_equal(grid, to_unit_grid(Sphere(D), directions(np.asfortranarray(rows))))
+    assert np.array_equal(grid, Sphere(D).to_grid(directions(np.asfortranarray(rows))))
 
 
 @pytest.mark.attack

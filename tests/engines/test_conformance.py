@@ -27,7 +27,7 @@ from helpers.conformance import (
     with_columns,
 )
 
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines import spilled
 from privclust.engines.base import Engine
 from privclust.kernels.grid import UNIT

@@ -12,7 +12,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import pytest
 
-from privclust.domains.base import Ball, Box, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.engines import memory as numpy_engine
 from privclust.engines import units
 from privclust.engines.memory import NumpyEngine
@@ -64,7 +65,7 @@ class Scripted:
 
 
 def exact_total(query: Query, rows: FloatArray) -> list[int]:
-    contribution = query.contribute(to_unit_grid(BALL, rows))
+    contribution = query.contribute(BALL.to_grid(rows))
     width = contribution.values.shape[2]
     total = [0] * query.size
     for block, row in zip(contribution.blocks[:, 0], contribution.values[:, 0], strict=True):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines import memory as numpy_engine
 from privclust.engines import units
 from privclust.engines.memory import NumpyEngine

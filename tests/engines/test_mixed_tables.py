@@ -14,8 +14,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from privclust.domains.base import to_unit_grid
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.mixed import Mixed
 from privclust.engines.base import Engine
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
@@ -145,7 +147,7 @@ MISSING = {
 def test_what_is_missing_counts_as_the_middle_of_its_own_column_only(
     cells: dict[str, Any], convert: Callable[[Any], Any]
 ) -> None:
-    whole, gap = to_unit_grid(MIXED, read_rows(convert(rows_of(**cells)), 0, 2, MIXED))
+    whole, gap = MIXED.to_grid(read_rows(convert(rows_of(**cells)), 0, 2, MIXED))
     (gone,) = cells
     inside = np.array([name.split("=")[0] == gone for name in MIXED.feature_names])
     assert not gap[inside].any()

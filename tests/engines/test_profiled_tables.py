@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from helpers.conformance import COLUMNS, DOMAIN, ENGINES, UNITS, answers, in_memory, people
 
-from privclust.domains.mixed import CategoryColumn, Column, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.columns import Column
+from privclust.domains.profiled import ProfileDomain
 from privclust.engines import spilled
 from privclust.queries.base import Query
 from privclust.queries.profiles import ProfileSums, ProfileTallies
@@ -30,7 +32,7 @@ def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("unit", PROFILED)
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_gives_the_same_integers(name: str, unit: str, tmp_path: Path) -> None:
-    domain = Profiled(DOMAIN, tuple(COLUMNS), PROFILED[unit])
+    domain = ProfileDomain(DOMAIN, tuple(COLUMNS), PROFILED[unit])
     centers = np.random.default_rng(1).uniform(-0.5, 0.5, (5, 3))
     queries: list[Query] = [
         ProfileTallies(centers, domain.n_places),

@@ -34,7 +34,8 @@ from helpers.processes import other_process
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball, Box
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.engines import spilled
 from privclust.engines.base import Engine
 from privclust.engines.spilled import SpilledEngine
@@ -258,7 +259,7 @@ def test_a_user_counts_as_many_rows_as_allowed_and_no_more(
 WATCH = """
 import sys
 import numpy as np, pyarrow as pa
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.queries.unit import Unit
 from privclust.sources.streams import source_of
 from privclust.engines.spilled import SpilledEngine

@@ -31,7 +31,8 @@ from helpers.conformance import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball, Box
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.engines import streaming
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import later_key

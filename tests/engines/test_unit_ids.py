@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX, included, unit_words
 from privclust.engines.spilled import SpilledEngine

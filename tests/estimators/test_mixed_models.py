@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from helpers.kinds import EVERY_KIND
-from helpers.mixed_rows import FEATURES, mixed_model, mixed_rows
+from helpers.mixed_rows import BOUNDS, FEATURES, mixed_model, mixed_rows
 
-from privclust import FedDPKMeans, load, save
+from privclust import FedDPKMeans, PrivateKMeans, load, save
 from privclust.errors import ModelFileError
 from privclust.estimators.model_file import to_json
+from privclust.testing import SeededNoise, noise_from
 
 KINDS = [kind for kind in EVERY_KIND if kind is not FedDPKMeans]
 """All that fit one table."""
@@ -50,3 +53,18 @@ def test_another_number_of_clusters_keeps_the_names() -> None:
 def test_columns_without_names_cannot_be_told_apart() -> None:
     with pytest.raises(TypeError, match="found by their names"):
         mixed_model().predict(np.zeros((5, 4)))
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_mapping_declares_columns_as_a_bounds_file_does(in_memory: bool, tmp_path: Path) -> None:
+    (tmp_path / "bounds.toml").write_text(BOUNDS)
+    table = mixed_rows(3000)
+    if not in_memory:
+        pq.write_table(table, tmp_path / "rows.parquet")
+        table = str(tmp_path / "rows.parquet")
+    centers = []
+    for bounds in (str(tmp_path / "bounds.toml"), tomllib.loads(BOUNDS)["columns"]):
+        with noise_from(SeededNoise(0)):
+            model = PrivateKMeans(3, delta=1e-6, bounds=bounds, random_state=0).fit(table)
+        centers.append(model.cluster_centers_)
+    assert np.array_equal(*centers)

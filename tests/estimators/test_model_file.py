@@ -31,7 +31,8 @@ from privclust import (
     load,
     save,
 )
-from privclust.domains.base import Ball, Box
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.estimators.model_file import to_json
 from privclust.testing import SeededNoise, noise_from
 

@@ -185,12 +185,11 @@ def test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised(
 
 def _exact(model: Any, rows: Any, slot: str) -> list[int]:
     from privclust.algorithms import profile as algorithm
-    from privclust.domains._places import in_ball
     from privclust.estimators._profile import open_profile
     from privclust.privacy.accounting import Budget
 
     table = open_profile(model, rows, OTHERS, BOUNDS)
-    centers = in_ball(model.domain_, model.cluster_centers_)
+    centers = model.domain_.to_ball(model.cluster_centers_)
     planned = algorithm.plan(centers, table.domain, Budget(1.0, 1e-6))  # type: ignore[arg-type]
     query = planned.tallies if slot == "tallies" else planned.sums
     assert query is not None

@@ -18,7 +18,7 @@ from helpers.kinds import EVERY_KIND
 
 from privclust import BalcanKMeans, FedDPKMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.private_run import PrivateRun, Record

@@ -17,9 +17,9 @@ from helpers.command_line import lay_out, privclust
 
 import privclust as package
 from privclust import DPLloyd, Federation, compose, estimators, save, save_profile, simulate
-from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains.box import Box
+from privclust.domains.profiled import ProfileDomain
 from privclust.engines.federated.client import Client
 from privclust.errors import EngineError
 from privclust.estimators._input import open_profiled, open_table
@@ -163,7 +163,7 @@ def test_refused_profile_holds_no_rows(kind: str, fitted: dict[str, Any]) -> Non
 def test_opening_a_table_holds_no_rows() -> None:
     table = ROWS.copy()
     assert_withheld(lambda: open_table(DPLloyd(1, delta=1e-6), table), table)
-    domain = Profiled(Box([0], [1]), ("nothing",), (CategoryColumn("ward", ("A", "B")),))
+    domain = ProfileDomain(Box([0], [1]), ("nothing",), (CategoryColumn("ward", ("A", "B")),))
     assert_withheld(lambda: open_profiled(DPLloyd(1), table, domain, "typed"), table)
 
 

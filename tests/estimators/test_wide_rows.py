@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privclust import PrivateKMeans
-from privclust.domains.base import Ball, Box, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.engines.base import bounded_sum, kept_rows
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
@@ -69,8 +70,8 @@ def extreme_rows(n_columns: int) -> FloatArray:
     sides = rng.choice([-1.0, 1.0], (3, n_columns))
     rim = np.eye(1, n_columns)
     rows = np.vstack([np.ones(n_columns), sides, rim, -rim, np.inf * sides, np.zeros(n_columns)])
-    box = to_unit_grid(Box(-np.ones(n_columns), np.ones(n_columns)), rows)
-    return np.vstack([box, to_unit_grid(Ball(np.zeros(n_columns), 1.0), rows)])
+    box = Box(-np.ones(n_columns), np.ones(n_columns)).to_grid(rows)
+    return np.vstack([box, Ball(np.zeros(n_columns), 1.0).to_grid(rows)])
 
 
 def assert_all_rows_count(query: Query, rows: FloatArray) -> None:

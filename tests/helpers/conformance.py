@@ -27,7 +27,8 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.spark_sessions import local
 
-from privclust.domains.base import Box, Domain
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
 from privclust.engines.base import Engine
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine

@@ -51,6 +51,19 @@ def fit_of(rows: FloatArray, k: int = 4, seed: int = 0, **given: Any) -> Any:
 
 
 @cache
+def vectors_model(seed: int) -> Any:
+    """Return a model of one column of vectors, which count by their direction."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(seed)
+    rows = rng.choice([-1.0, 1.0], (3000, 1)) * [1.0, 0.0, 0.0] + rng.normal(0, 0.1, (3000, 3))
+    words = pa.array(list(rows), pa.list_(pa.float64(), 3))
+    with noise_from(SeededNoise(seed)):
+        model = PrivateKMeans(2, metric="cosine", delta=1e-6, max_clusters=3, random_state=0)
+        return model.fit(pa.table({"words": words}))
+
+
+@cache
 def mixed_model(folder: Path) -> Any:
     import pandas as pd
 

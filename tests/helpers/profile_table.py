@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 from helpers.query_attacks import STRANGE, mirrored_points
 
-from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn, DateColumn, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.box import Box
+from privclust.domains.profiled import ProfileDomain
 from privclust.kernels.grid import FloatArray
 
 COLUMNS = (
@@ -20,7 +22,7 @@ COLUMNS = (
     NumberColumn("income", 1, 1e6, transform="log"),
     DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
 )
-DOMAIN = Profiled(Box([-1, -1, -1], [1, 1, 1]), ("x", "y", "z"), COLUMNS)
+DOMAIN = ProfileDomain(Box([-1, -1, -1], [1, 1, 1]), ("x", "y", "z"), COLUMNS)
 CENTERS = mirrored_points(3, 3, seed=2)
 WARDS = ["A", "B", "other", "C", "", None]
 DAYS = [date(2020, 1, 1), date(1850, 5, 5), date(2024, 12, 31), date(2023, 2, 28), None]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from privclust.domains.base import Ball, Domain, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
 from privclust.engines import memory as numpy_engine
 from privclust.engines import units
 from privclust.engines.memory import NumpyEngine
@@ -78,7 +79,7 @@ def telling_rows(n_columns: int) -> FloatArray:
 def contributions(example: Example, rows: FloatArray) -> list[bytes]:
     """What each row contributes, bit for bit."""
     with np.errstate(all="ignore"):
-        found = example.query.contribute(to_unit_grid(example.domain, rows))
+        found = example.query.contribute(example.domain.to_grid(rows))
     return [
         blocks.tobytes() + values.tobytes()
         for blocks, values in zip(found.blocks, found.values, strict=True)

@@ -7,8 +7,11 @@ from datetime import date
 
 import numpy as np
 
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.mixed import Mixed
+from privclust.domains.profiled import ProfileDomain
 from privclust.kernels.projection import gaussian_projection
 from privclust.queries import (
     CellCounts,
@@ -39,7 +42,9 @@ MIXED = Mixed(
         DateColumn("c", date(2020, 1, 1), date(2021, 1, 1)),
     )
 )
-PROFILED = Profiled(MIXED, COLUMNS, (NumberColumn("d", 0.0, 1.0), CategoryColumn("e", ("x", "y"))))
+PROFILED = ProfileDomain(
+    MIXED, COLUMNS, (NumberColumn("d", 0.0, 1.0), CategoryColumn("e", ("x", "y")))
+)
 _RNG = np.random.default_rng(7)
 _POINTS, _FLAT = _RNG.uniform(-0.5, 0.5, (3, 3)), _RNG.uniform(-0.5, 0.5, (3, 2))
 _PROJECTION = gaussian_projection(3, 2, _RNG)

@@ -7,8 +7,12 @@ from datetime import date
 
 import pytest
 
-from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn, Use
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.box import Box
+from privclust.domains.mixed import Mixed
+from privclust.domains.reader import Use
 from privclust.models._center_text import all_written, uses_of, written
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table
+from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table, vectors_model
 from helpers.kinds import OTHER_KINDS
 
 from privclust import PEMeans, compare
@@ -66,6 +66,14 @@ def test_models_that_do_not_know_their_errors_are_compared_without(kind: Any) ->
     assert np.isnan(found.shift_stderr).all()
     assert not found.moved.any()
     assert "nan" not in str(found)
+
+
+def test_models_of_one_column_of_vectors_are_compared_by_coordinate() -> None:
+    before, after = vectors_model(0), vectors_model(1)
+    found = compare(before, after)
+    assert found.names == ["words[0]", "words[1]", "words[2]"]
+    assert found.shifts.shape == (2, 3)
+    assert "words[0]" in str(found)
 
 
 def test_other_columns_are_refused() -> None:

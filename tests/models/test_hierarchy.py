@@ -10,7 +10,7 @@ import pytest
 from helpers.fitted_models import four_clusters
 from scipy.cluster.hierarchy import is_monotonic, is_valid_linkage, ward
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.errors import ParameterError
 from privclust.models.hierarchy import hierarchy
 from privclust.models.plots import draw_hierarchy

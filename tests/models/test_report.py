@@ -15,7 +15,7 @@ import pytest
 from helpers.kinds import OTHER_KINDS
 from helpers.mixed_rows import FEATURES, mixed_model
 
-from privclust import Ledger, PEMeans, PrivateKMeans, limits, load, save
+from privclust import FedDPKMeans, Ledger, PEMeans, PrivateKMeans, limits, load, save
 from privclust.models import _statement_text
 from privclust.models.report import SHOWN_COLUMNS, to_html
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
@@ -170,6 +170,16 @@ def test_the_promise_the_ledger_and_what_to_check_are_on_the_page(model: Any, pa
     assert record.head in page.text
     assert "Before you approve" in page.headings
     assert "uncommon" not in page.text
+
+
+def test_ball_around_public_rows_is_not_one_around_the_origin() -> None:
+    rng = np.random.default_rng(0)
+    rows, public = rng.normal(50, 1, (3000, 2)), np.array([[40.0, 50.0], [60.0, 50.0]])
+    with noise_from(SeededNoise(0)):
+        model = FedDPKMeans(2, server_data=public, delta=1e-6, random_state=0).fit(rows)
+    text = Page(to_html(model)).text
+    assert "distance from the point (50, 50)" in text
+    assert "distance from the origin" not in text
 
 
 def test_centres_sizes_and_bounds_are_in_tables(model: Any, page: Page) -> None:

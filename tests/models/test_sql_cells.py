@@ -13,8 +13,11 @@ import pytest
 from helpers.mixed_rows import mixed_model, mixed_rows
 from helpers.postgres import execute
 
-from privclust.domains.base import to_unit_grid
-from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed, NumberColumn
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.columns import Column
+from privclust.domains.mixed import Mixed
 from privclust.errors import ParameterError
 from privclust.kernels.grid import GRID
 from privclust.models._sql_cells import features
@@ -55,7 +58,7 @@ def expected(column: Column, cells: Any) -> Any:
     """Return what an engine makes of the cells, in units of the ball."""
     mixed = Mixed((column,))
     table = pa.table({"c": cells})
-    return to_unit_grid(mixed, read_rows(table, 0, len(table), mixed)) / GRID
+    return mixed.to_grid(read_rows(table, 0, len(table), mixed)) / GRID
 
 
 def in_unit(column: Column, found: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.fitted_models import vectors_model
 
 from privclust import track
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.errors import ColumnError, ParameterError
 from privclust.models.plots import draw_series
 
@@ -35,6 +36,12 @@ def test_ids_follow_centres_in_whatever_order_they_come() -> None:
     assert [ids.tolist() for ids in series.ids] == [[0, 1, 2], [2, 0, 1]]
     np.testing.assert_array_equal(series.centers[0], series.centers[1])
     assert not series.drifted.any()
+
+
+def test_models_of_one_column_of_vectors_are_followed_by_coordinate() -> None:
+    series = track([vectors_model(0), vectors_model(1)])
+    assert series.names == ["words[0]", "words[1]", "words[2]"]
+    assert series.centers.shape == (2, 2, 3)
 
 
 def test_drift_is_seen_once_it_is_larger_than_noise() -> None:

@@ -50,10 +50,10 @@ QUERIES = (
     ),
     Mutation(
         "gaps filled by neighbours",
-        "domains/profiled.py",
+        "domains/_number_column.py",
         "return np.where(np.isnan(values), 0.0, whole)",
         "return np.where(np.isnan(values), np.trunc(np.nansum(whole) / len(whole)), whole)",
-        "tests/domains/test_profiled.py::test_what_is_noted_of_a_cell_follows_from_it_alone",
+        "tests/domains/test_columns.py::test_what_is_noted_of_a_cell_follows_from_it_alone",
     ),
     Mutation(
         "one vote for all columns",

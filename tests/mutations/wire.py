@@ -87,9 +87,9 @@ WIRE = (
     ),
     Mutation(
         "vectors cut anew",
-        "engines/_types.py",
-        "schema.features(unit.column, columns, _uses(domain)).check_lengths(domain)",
-        "schema.features(unit.column, columns, _uses(domain))",
+        "sources/schema.py",
+        "found.check_lengths(base)",
+        "pass",
         "tests/engines/federated/test_rehearsal.py::test_vectors_of_another_length_are_not_cut_anew",
     ),
     Mutation(
@@ -115,9 +115,9 @@ WIRE = (
     ),
     Mutation(
         "marks of a logarithm that decrease",
-        "domains/mixed.py",
+        "domains/_ruler.py",
         "marks = np.clip(np.maximum.accumulate(10.0**logs - shift), lower, upper)",
         "marks = np.maximum.accumulate(10.0**logs - shift)",
-        "tests/domains/test_mixed.py::test_marks_between_close_bounds_do_not_decrease",
+        "tests/domains/test_ruler.py::test_marks_between_close_bounds_do_not_decrease",
     ),
 )

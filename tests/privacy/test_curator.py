@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privclust.audit.likelihood_ratio import log_chances
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT, FloatArray, IntArray

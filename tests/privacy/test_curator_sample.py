@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import HALVINGS_MAX

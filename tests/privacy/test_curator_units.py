@@ -16,7 +16,7 @@ from helpers.kinds import EVERY_KIND
 from privclust import PEMeans
 from privclust.algorithms import pe_means, private_kmeans
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball, to_unit_grid
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.privacy.fingerprint import digest
@@ -57,7 +57,7 @@ def exact_cells(rows: FloatArray, normals: FloatArray, names: tuple[str, ...]) -
 @pytest.mark.parametrize("names", [NAMES, ("",), ("1",), ("0" * 20, "1" * 20, "01")])
 def test_counts_equal_brute_force(n_columns: int, names: tuple[str, ...]) -> None:
     rows, normals = points(500, n_columns, seed=1), points(20, n_columns, seed=2)
-    cells = exact_cells(to_unit_grid(ball(rows), rows), to_grid(normals), names)
+    cells = exact_cells(ball(rows).to_grid(rows), to_grid(normals), names)
     expected = [cells.count(index) for index in range(len(names))]
     assert answer(CellCounts(SignCells(normals, names)), rows).tolist() == expected
 
@@ -66,7 +66,7 @@ def test_counts_equal_brute_force(n_columns: int, names: tuple[str, ...]) -> Non
 def test_sums_are_those_of_the_rows_of_a_cell(weight: float) -> None:
     rows, normals = points(400, 4, seed=3), points(4, 4, seed=4)
     query = CellSums(SignCells(normals, NAMES), 4, weight)
-    grid_rows = to_unit_grid(ball(rows), rows)
+    grid_rows = ball(rows).to_grid(rows)
     cells = np.array(exact_cells(grid_rows, to_grid(normals), NAMES))
     assert NOWHERE in cells
     sums, counts = query.split(answer(query, rows))

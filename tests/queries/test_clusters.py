@@ -29,7 +29,9 @@ from hypothesis import example as with_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball, Box, Domain, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.kernels.projection import gaussian_projection
@@ -139,7 +141,7 @@ def test_the_engine_adds_what_each_row_contributes_alone(
     expected = [0] * example.query.size
     for row in rows:
         with np.errstate(all="ignore"):
-            one = example.query.contribute(to_unit_grid(example.domain, row[None]))
+            one = example.query.contribute(example.domain.to_grid(row[None]))
         for block, values in zip(one.blocks[0].tolist(), one.values[0].tolist(), strict=True):
             for coordinate, value in enumerate(values, block * len(values)):
                 expected[coordinate] += value
@@ -184,7 +186,7 @@ def test_any_row_can_leave_and_moves_no_more_than_declared(
 @every_example
 def test_a_row_at_its_loudest_nearly_reaches_the_declared_bound(example: Example) -> None:
     with np.errstate(all="ignore"):
-        rows = to_unit_grid(example.domain, telling_rows(example.n_columns))
+        rows = example.domain.to_grid(telling_rows(example.n_columns))
     values = example.query.contribute(rows).values
     squares = [sum(cell * cell for cell in row) for row in values.reshape(len(rows), -1).tolist()]
     bound = example.query.sensitivity.l2_squared

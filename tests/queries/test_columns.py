@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.base import kept_rows
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, to_grid

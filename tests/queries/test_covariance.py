@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines import units
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.units import Batch, batch_sum

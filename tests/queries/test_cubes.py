@@ -22,7 +22,7 @@ from helpers.query_attacks import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball, to_unit_grid
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray, IntArray, to_grid
 from privclust.kernels.projection import gaussian_projection
@@ -124,7 +124,7 @@ def test_no_row_that_hypothesis_finds_moves_more_than_declared(
 @every_example
 def test_a_row_at_its_loudest_reaches_the_declared_bound(example: Example) -> None:
     with np.errstate(all="ignore"):
-        rows = to_unit_grid(example.domain, telling_rows(example.n_columns))
+        rows = example.domain.to_grid(telling_rows(example.n_columns))
     assert example.query.contribute(rows).values.max() == example.query.sensitivity.linf == UNIT
 
 

@@ -22,7 +22,6 @@ from helpers.query_attacks import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import to_unit_grid
 from privclust.kernels.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.kernels.projection import gaussian_projection
 from privclust.queries.base import Contribution
@@ -118,7 +117,7 @@ def test_near_rows_add_what_cluster_sums_add_and_far_ones_nothing(example: Examp
     assert isinstance(example.query, NearbySums)
     sums = example.query.sums
     rows = np.vstack([telling_rows(example.n_columns), 0.9 * sums.centers / GRID])
-    rows = to_unit_grid(example.domain, rows)
+    rows = example.domain.to_grid(rows)
     found, all_of_them = example.query.contribute(rows), sums.contribute(rows)
     assert (found.blocks == all_of_them.blocks).all()
     distances = [

@@ -16,9 +16,9 @@ from helpers.query_attacks import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Box
-from privclust.domains.mixed import CategoryColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains.box import Box
+from privclust.domains.profiled import ProfileDomain
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray
 from privclust.queries.base import Query
@@ -135,7 +135,7 @@ def test_as_many_columns_as_allowed_are_all_added_up() -> None:
     query = ProfileTallies(np.zeros((1, 3)), (2,) * COLUMNS_MAX)
     names = [f"c{i}" for i in range(COLUMNS_MAX)]
     columns = tuple(CategoryColumn(name, ("A", "B")) for name in names)
-    domain = Profiled(Box([0], [1]), ("x",), columns)
+    domain = ProfileDomain(Box([0], [1]), ("x",), columns)
     cells = pa.table({"x": [0.5, 0.5], **{name: ["A", "B"] for name in names}})
     wide = ProfileTallies(np.zeros((1, 1)), domain.n_places)
     assert sum(NumpyEngine(cells, domain).aggregate(wide)) == 2 * COLUMNS_MAX * UNIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import GRID, UNIT, FloatArray, to_grid
 from privclust.kernels.projection import Projection, gaussian_projection

@@ -14,7 +14,7 @@ import pytest
 from helpers.conformance import elsewhere, source, write_arrow, write_csv, write_parquet
 
 from privclust import PrivateKMeans
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines.streaming import ArrowEngine
 from privclust.errors import ColumnError, EngineError, UnreadableFileError
 from privclust.estimators._input import open_table

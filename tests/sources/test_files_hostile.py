@@ -17,7 +17,7 @@ from helpers.processes import output_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
 from privclust.errors import EngineError, UnreadableFileError
@@ -31,6 +31,8 @@ ONE = Box([0], [100])
 READ_BY_IDS = """
 import sys
 import pyarrow.dataset as ds
+from privclust.domains.box import Box
+from privclust.engines.base import EngineError
 from privclust.domains.base import Box
 from privclust.errors import EngineError
 from privclust.queries.unit import Unit

@@ -12,8 +12,13 @@ import pytest
 from helpers.conformance import source, write_parquet
 
 from privclust import PrivateKMeans
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
 from privclust.domains.base import Domain
-from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed, NumberColumn, Use
+from privclust.domains.columns import Column
+from privclust.domains.mixed import Mixed
+from privclust.domains.reader import Use
 from privclust.domains.sphere import Sphere
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine

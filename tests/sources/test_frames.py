@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from privclust.domains.base import Ball, Box
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.queries.clusters import ClusterSums
 from privclust.sources.frames import read_rows, schema_of

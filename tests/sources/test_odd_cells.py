@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.mixed import CategoryColumn, Mixed, NumberColumn
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.mixed import Mixed
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT

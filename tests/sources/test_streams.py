@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 import pytest
 from helpers.conformance import CANARY, elsewhere, fails_in_silence, source, write_parquet
 
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.queries.base import Count
 from privclust.sources.cells import numbers
 from privclust.sources.schema import Schema

@@ -15,8 +15,9 @@ import numpy as np
 
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._ratios import ratio_ends
-from privclust.domains.mixed import Column, NumberColumn
-from privclust.domains.profiled import Profiled, labels_of, number_of
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.base import Domain
+from privclust.domains.columns import Column
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.models.intervals import Intervals, Z
 from privclust.privacy.accounting import Budget
@@ -83,9 +84,9 @@ class Found:
     columns: tuple[ColumnProfile, ...]
 
 
-def plan(centers: FloatArray, domain: Profiled, budget: Budget) -> ProfilePlan:
+def plan(centers: FloatArray, domain: Domain, budget: Budget) -> ProfilePlan:
     """Share a budget among the questions of a profile: one part per tally, and one per sum."""
-    tallied, summed = len(domain.columns), domain.n_numbers
+    tallied, summed = len(domain.noted), domain.n_numbers
     tallies = ProfileTallies(centers, domain.n_places)
     slots = [Slot(TALLIES, tallied / (tallied + summed), l0=tallied)]
     sums = None
@@ -105,8 +106,8 @@ def run(curator: Curator, planned: ProfilePlan) -> None:
 def found_in(releases: tuple[Release, ...], columns: tuple[Column, ...], n_clusters: int) -> Found:
     """Work out what the answers to both questions say."""
     tallies, *rest = releases
-    numbers = [number for number in map(number_of, columns) if number is not None]
-    labels = [labels_of(column) for column in columns]
+    numbers = [column.number for column in columns if column.number is not None]
+    labels = [column.labels for column in columns]
     cuts = np.cumsum([len(names) for names in labels])[:-1]
     votes = np.split(tallies.values.reshape(n_clusters, -1), cuts, axis=1)
     counts = [part.sum(axis=1) for part in votes]
@@ -131,7 +132,7 @@ def found_in(releases: tuple[Release, ...], columns: tuple[Column, ...], n_clust
                 column,
                 names,
                 _shares(part, sizes, tallies.sigma**2, variance),
-                None if number_of(column) is None else next(means),
+                None if column.number is None else next(means),
             )
             for column, names, part in zip(columns, labels, votes, strict=True)
         ),

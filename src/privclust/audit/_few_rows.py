@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privclust.domains.base import Ball, to_unit_grid
+from privclust.domains.ball import Ball
 from privclust.engines._summing import total
 from privclust.engines.sampling import included, row_words
 from privclust.engines.units import split_batches
@@ -27,7 +27,7 @@ class FewRows:
 
     def __init__(self, rows: FloatArray) -> None:
         self.n_columns = rows.shape[1]
-        self._rows = to_unit_grid(Ball(np.zeros(self.n_columns), 1.0), rows).astype(np.int32)
+        self._rows = Ball(np.zeros(self.n_columns), 1.0).to_grid(rows).astype(np.int32)
 
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all rows contribute to the query."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privclust.audit.canaries import Algorithm
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.errors import ParameterError
 from privclust.estimators._task import AlgorithmPlan, Task
 from privclust.models.clustering import Clustering

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from privclust.cli.messages import reporting_errors, writing
-from privclust.domains.bounds import ORIGINS
+from privclust.domains.bounds_file import ORIGINS
 from privclust.errors import UnreadableFileError
 from privclust.sources.cells import NUMBERS, Kind
 from privclust.sources.files import open_files

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,26 +12,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privclust._files import read_regular
-from privclust.domains._declared import declared_column, pair_of
-from privclust.domains.base import Box
-from privclust.domains.mixed import Column, Mixed, NumberColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.base import Domain
+from privclust.domains.bounds_file import ORIGINS, declared_column, pair_of, read_file
+from privclust.domains.box import Box
+from privclust.domains.columns import Column
+from privclust.domains.mixed import Mixed
 from privclust.errors import BoundsError, ColumnError, shown
-
-Bounds: TypeAlias = (
-    Mapping[str, tuple[float, float]] | tuple[ArrayLike, ArrayLike] | str | os.PathLike[str]
-)
 
 Declarations: TypeAlias = (
     Mapping[str, tuple[float, float] | Mapping[str, Any]] | str | os.PathLike[str]
 )
-"""Bounds by name, for columns of any kind."""
+"""Bounds by name, for columns of any kind: in a file, or as a mapping says what it would."""
 
-PRIVATE_RELEASE = "private release"
-ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
+Bounds: TypeAlias = Declarations | tuple[ArrayLike, ArrayLike]
+
 NAMES_SHOWN = 20
-BYTES_MAX = 2**26
-"""What a bounds file may have, which is enough for hundreds of thousands of columns."""
 UNSTATED = "typed at the call; where they come from was not stated"
 SERVER_DATA = "public data of the server"
 NOT_NEEDED = "none are needed: rows count by their direction alone"
@@ -44,7 +39,7 @@ KNOWN_ORIGINS = (*ORIGINS, UNSTATED, SERVER_DATA, NOT_NEEDED)
 class GivenBounds:
     """What columns may hold, and where the user says that their bounds come from."""
 
-    domain: Box | Mixed
+    domain: Domain
     origin: str
 
 
@@ -54,7 +49,8 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     Parameters
     ----------
     bounds : mapping, pair of arrays, or path
-        ``{"age": (0, 120)}``, ``([0], [120])``, or a TOML file (docs/bounds.md).
+        ``{"age": (0, 120)}``, ``([0], [120])``, or a TOML file (docs/bounds.md). A mapping may also
+        say of a column what the file would: ``{"type": "category", "levels": ["A", "B"]}``.
     names : sequence of str or None
         The table's column names, where it has any.
     n_columns : int
@@ -66,11 +62,10 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     [60.0]
     """
     if isinstance(bounds, str | os.PathLike):
-        return _from_file(Path(bounds), names)
+        given, origin = read_file(Path(bounds))
+        return GivenBounds(_declared_domain(given, names), origin)
     if isinstance(bounds, Mapping):
-        _check_pairs(bounds)
-        pairs = [pair_of(name, bounds[name]) for name in _ordered(list(bounds), names)]
-        return GivenBounds(_box(*zip(*pairs, strict=True)), UNSTATED)
+        return GivenBounds(_declared_domain(bounds, names), UNSTATED)
     if not isinstance(bounds, tuple) or len(bounds) != 2:  # type: ignore[redundant-expr]
         raise TypeError(
             "bounds must be a mapping from column name to (lower, upper), a tuple of two arrays "
@@ -96,13 +91,15 @@ def bounded_columns(bounds: Bounds | None) -> dict[str, Any] | None:
     >>> bounded_columns({"age": (0, 120)})
     {'age': 'number'}
     """
-    if isinstance(bounds, Mapping):
-        _check_pairs(bounds)
-        return dict.fromkeys(bounds, "number")
-    if isinstance(bounds, str | os.PathLike):
-        columns = _content(Path(bounds)).get("columns", {})
-        return {name: column.get("type") for name, column in columns.items()}
-    return None
+    given: object = bounds
+    if isinstance(given, str | os.PathLike):
+        given, _ = read_file(Path(given))
+    if not isinstance(given, Mapping):
+        return None
+    return {
+        name: column.get("type") if isinstance(column, Mapping) else "number"
+        for name, column in given.items()
+    }
 
 
 def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[Column, ...], str]:
@@ -125,8 +122,7 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
     """
     given, origin = bounds, UNSTATED
     if isinstance(given, str | os.PathLike):
-        content = _content(Path(given))
-        given, origin = content.get("columns", {}), content["bounds_origin"]
+        given, origin = read_file(Path(given))
     if not isinstance(given, Mapping):
         raise TypeError(
             "bounds of columns to profile must be the path of a bounds file, or a mapping from a "
@@ -139,16 +135,6 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
             f"{_quoted(names)}, and bounds for {_quoted(given)}. Declare what is missing."
         )
     return tuple(_declared(name, given[name]) for name in names), origin
-
-
-def _check_pairs(bounds: Mapping[str, object]) -> None:
-    declared = [name for name, given in bounds.items() if isinstance(given, Mapping)]
-    if declared:
-        raise BoundsError(
-            f"bounds of {_quoted(declared)} are more than a pair (lower, upper). In a fit a "
-            "mapping cannot declare categories, dates or transforms. Declare all columns in a "
-            "bounds file, which 'privclust bounds init' begins, and give its path (docs/bounds.md)."
-        )
 
 
 def _quoted(names: Iterable[object]) -> str:
@@ -164,54 +150,13 @@ def _declared(name: str, given: object) -> Column:
     return declared_column(name, {"type": "number", "lower": lower, "upper": upper})
 
 
-def _content(file: Path) -> dict[str, Any]:
-    text = _text(file)
-    try:
-        content = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BoundsError(
-            f"the bounds file {file.name!r} is not valid TOML: {_toml_fault(error)}."
-        ) from None
-    origin = content.get("bounds_origin")
-    if origin not in ORIGINS:
-        raise BoundsError(
-            f"the bounds file {file.name!r} must say where its bounds come from: "
-            f"bounds_origin = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
-        )
-    columns = content.get("columns", {})
-    if not (isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values())):
-        raise BoundsError(
-            f"in the bounds file {file.name!r} each column needs a part of its own, such as "
-            "[columns.'age'] with type, lower and upper."
-        )
-    return content
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_regular(file, BYTES_MAX).decode("utf-8")
-    except OSError:
-        wrong = "cannot be read. Check its path and your rights to it"
-    except UnicodeDecodeError:
-        wrong = "is not written in UTF-8"
-    except ValueError as error:
-        wrong = f"cannot be read: {error}. Name a file that 'privclust bounds init' wrote"
-    raise BoundsError(f"the bounds file {file.name!r} {wrong}.")
-
-
-def _toml_fault(error: Exception) -> str:
-    if isinstance(error, tomllib.TOMLDecodeError):
-        return str(error)
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return "a number has too many digits, or a date is none"
-
-
-def _from_file(file: Path, names: Sequence[str] | None) -> GivenBounds:
-    content = _content(file)
-    given: dict[str, dict[str, Any]] = content.get("columns", {})
-    columns = [declared_column(name, given[name]) for name in _ordered(list(given), names)]
-    return GivenBounds(_plain(columns) or Mixed(tuple(columns)), content["bounds_origin"])
+def _declared_domain(given: Mapping[str, object], names: Sequence[str] | None) -> Domain:
+    ordered = _ordered(list(given), names)
+    if not any(isinstance(given[name], Mapping) for name in ordered):
+        pairs = [pair_of(name, given[name]) for name in ordered]
+        return _box(*zip(*pairs, strict=True))
+    columns = [_declared(name, given[name]) for name in ordered]
+    return _plain(columns) or Mixed(tuple(columns))
 
 
 def _plain(columns: Sequence[Column]) -> Box | None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privclust.domains._number_column import EXTREME_NUMBERS
+from privclust.domains.base import LARGEST, Domain
+from privclust.domains.reader import CellReader, Use
 from privclust.kernels.grid import FloatArray, norms
 
 DIMENSIONS_MAX = 2**20
-_LARGEST = 1e150
 
 
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(Domain, kind="sphere"):
     """Directions in so many dimensions; no bounds are needed.
 
     Attributes
@@ -27,7 +30,7 @@ class Sphere:
 
     Examples
     --------
-    >>> Sphere(2, "words").feature_names
+    >>> Sphere(2, "words").coordinate_names(["words"])
     ('words[0]', 'words[1]')
     """
 
@@ -39,11 +42,6 @@ class Sphere:
             raise ValueError(
                 f"directions have 1 to {DIMENSIONS_MAX:,} dimensions, got {self.n_columns!r}."
             )
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """What the dimensions of a column of vectors are called."""
-        return tuple(f"{self.vector}[{place}]" for place in range(self.n_columns))
 
     @property
     def center(self) -> FloatArray:
@@ -60,6 +58,56 @@ class Sphere:
         """The radius, for each column."""
         return np.ones(self.n_columns)
 
+    def describe(self, columns: Sequence[str] | None) -> list[tuple[str, list[str]]]:
+        """Return that nothing is bounded."""
+        return [("direction alone", ["none", "none"])]
+
+    @property
+    def uses(self) -> Mapping[str, Use]:
+        """The one column of vectors, if there is one."""
+        return {} if self.vector is None else {self.vector: "vector"}
+
+    @property
+    def vector_lengths(self) -> Mapping[str, int]:
+        """The one column of vectors, if there is one, and its dimensions."""
+        return {} if self.vector is None else {self.vector: self.n_columns}
+
+    def extreme_cells(self, name: str) -> tuple[Use, list[Any]]:
+        """Return numbers, or vectors of them."""
+        if self.vector is None:
+            return super().extreme_cells(name)
+        vectors = [[number] * self.n_columns for number in (*EXTREME_NUMBERS[1:-1], 0.3)]
+        return "vector", [None, *vectors]
+
+    def encode(self, rows: NDArray[Any]) -> FloatArray:
+        """Return the directions of rows."""
+        return directions(rows)
+
+    def read(self, cells: CellReader, columns: Sequence[str] | None) -> FloatArray:
+        """Return the directions of rows, or of the vectors in a column."""
+        if self.vector is None:
+            return self.encode(cells.matrix(columns))
+        return self.encode(cells.vectors(self.vector, self.n_columns))
+
+    def coordinate_names(self, columns: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the names of columns, or the places in the column of vectors."""
+        if self.vector is None:
+            return super().coordinate_names(columns)
+        return tuple(f"{self.vector}[{place}]" for place in range(self.n_columns))
+
+    def lengths(self, centers: FloatArray) -> FloatArray:
+        """Return how long centres are."""
+        return norms(centers)[:, None]
+
+    def content(self) -> dict[str, Any]:
+        """Return dimensions and the column of vectors."""
+        return {"n_columns": self.n_columns, "vector": self.vector}
+
+    @classmethod
+    def from_content(cls, content: Any) -> Sphere:
+        """Make a sphere again."""
+        return cls(**content)
+
 
 def directions(rows: NDArray[Any]) -> FloatArray:
     """Bring rows to length 1, each alone; a missing number counts as 0, and zeros stay there.
@@ -70,7 +118,7 @@ def directions(rows: NDArray[Any]) -> FloatArray:
     [[0.707107, -0.707107], [0.0, 0.0], [1.0, 0.0]]
     """
     values = np.ma.filled(rows.astype(np.float64), np.nan)
-    values = np.clip(np.where(np.isnan(values), 0.0, values), -_LARGEST, _LARGEST)
+    values = np.clip(np.where(np.isnan(values), 0.0, values), -LARGEST, LARGEST)
     # Divided by the largest first, squares neither overflow nor vanish.
     largest = np.abs(values).max(axis=1, initial=0.0)
     values = values / np.where(largest > 0, largest, 1.0)[:, None]

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 
 from privclust.domains.base import Domain
-from privclust.domains.mixed import Mixed, Use
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere
 from privclust.engines.memory import read_table
 from privclust.errors import ColumnTypeError, EngineError
 from privclust.queries.unit import Unit
@@ -32,10 +29,7 @@ def check_columns(
     schema: Schema, columns: Sequence[str] | None, domain: Domain, unit: Unit
 ) -> None:
     """Refuse columns that are missing, or that are not what the domain declares."""
-    if isinstance(domain, Profiled):
-        schema.noted(unit.column, domain)
-    else:
-        schema.features(unit.column, columns, _uses(domain)).check_lengths(domain)
+    schema.read_by(domain, unit.column, None if columns is None else tuple(columns))
 
 
 def check_types(table: Any, domain: Domain, unit: Unit) -> None:
@@ -43,7 +37,7 @@ def check_types(table: Any, domain: Domain, unit: Unit) -> None:
 
     Examples
     --------
-    >>> from privclust.domains.base import Box
+    >>> from privclust.domains.box import Box
     >>> from privclust.queries.unit import ROW
     >>> check_types(np.zeros((3, 1)), Box([0], [1]), ROW)
     """
@@ -69,12 +63,6 @@ def check_source_types(source: Source, columns: Sequence[str], domain: Domain, u
                 f"columns of types that cannot be read: {listed}. {_ALLOWED} Convert them, or "
                 "leave them out."
             )
-
-
-def _uses(domain: Domain) -> dict[str, Use] | None:
-    if isinstance(domain, Sphere) and domain.vector is not None:
-        return {domain.vector: "vector"}
-    return domain.uses if isinstance(domain, Mixed) else None
 
 
 @guarded

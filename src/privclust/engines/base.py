@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
-from privclust.domains.mixed import Use
-from privclust.domains.profiled import Profiled
+from privclust.domains.profiled import ProfileDomain
+from privclust.domains.reader import Use
 from privclust.kernels.grid import IntArray
 from privclust.queries.base import Contribution, Query
 from privclust.queries.unit import Unit
@@ -76,9 +76,9 @@ class Table(ABC):
         """Return the columns to cluster: those that bounds name, or all but that of ids."""
         return self.schema.features(unit.column, named, uses)
 
-    def profiled(self, unit: Unit, domain: Profiled) -> Schema:
+    def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
         """Return the columns that a profile reads."""
-        return self.schema.noted(unit.column, domain)
+        return self.schema.read_by(domain, unit.column, domain.names)
 
 
 def bounded_sum(query: Query, contribution: Contribution) -> IntArray:

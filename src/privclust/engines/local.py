@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domains.base import Domain, to_unit_grid
-from privclust.domains.mixed import Use
-from privclust.domains.profiled import Profiled
+from privclust.domains.base import Domain
+from privclust.domains.reader import Use
 from privclust.engines._types import check_columns, check_source_types, check_types
 from privclust.engines.base import Table
 from privclust.engines.memory import NumpyEngine
@@ -19,7 +18,7 @@ from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
 from privclust.kernels.grid import FloatArray
 from privclust.queries.unit import Unit
-from privclust.sources._reading import features_of
+from privclust.sources._reading import ColumnReader
 from privclust.sources.frames import read_rows, schema_of
 from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
@@ -84,8 +83,8 @@ class MemoryTable(LocalTable):
     def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> NumpyEngine:
         """Return an engine over these columns, or refuse them before anything is charged."""
         check_columns(self.schema, columns, domain, unit)
-        by_name = isinstance(domain, Profiled)
-        chosen = self.rows if by_name else self._chosen(columns, unit)
+        # A profile finds its columns by name.
+        chosen = self.rows if domain.noted else self._chosen(columns, unit)
         check_types(chosen, domain, unit)
         return NumpyEngine(chosen, domain, unit=unit)
 
@@ -136,9 +135,9 @@ class StreamedTable(LocalTable):
         names = columns or ()
         yield np.empty((0, domain.center.size))
         for cells in self.source.batches(names):
-            yield features_of(domain, cells.column, names)
+            yield domain.read(ColumnReader(cells.column), names)
 
 
 @guarded
 def _applied(work: Callable[[FloatArray], Any], domain: Domain, parts: Iterator[FloatArray]) -> Any:
-    return np.concatenate([work(to_unit_grid(domain, part)) for part in parts])
+    return np.concatenate([work(domain.to_grid(part)) for part in parts])

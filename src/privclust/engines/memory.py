@@ -60,7 +60,7 @@ class NumpyEngine:
 
     Examples
     --------
-    >>> from privclust.domains.base import Ball
+    >>> from privclust.domains.ball import Ball
     >>> from privclust.queries.base import Count
     >>> engine = NumpyEngine(np.zeros((5, 2)), Ball([0.0, 0.0], 1.0))
     >>> engine.aggregate(Count())[0] // 2**26

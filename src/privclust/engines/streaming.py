@@ -50,7 +50,7 @@ class ArrowEngine:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from privclust.domains.base import Ball
+    >>> from privclust.domains.ball import Ball
     >>> from privclust.sources.streams import source_of
     >>> source = source_of(lambda: pa.table({"age": [40, 50]}))
     >>> ArrowEngine(source, ["age"], Ball([60.0], 60.0)).aggregate(Count())[0] // 2**26

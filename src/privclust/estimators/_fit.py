@@ -16,11 +16,7 @@ from threadpoolctl import threadpool_limits
 from privclust.algorithms._cost import cost_of
 from privclust.algorithms._merge import merge
 from privclust.algorithms._scale import variances
-from privclust.domains._places import in_ball, in_units
-from privclust.domains._scaled import by_spread
-from privclust.domains.base import Box, Domain
-from privclust.domains.mixed import Mixed
-from privclust.domains.sphere import Sphere
+from privclust.domains.base import Domain
 from privclust.errors import Message, Parameter, TooManyClustersError
 from privclust.estimators._derived_cost import k_path_cost, refit_cost
 from privclust.estimators._input import MEASURED, OpenTable, on_each_part
@@ -34,7 +30,7 @@ from privclust.estimators._parameters import (
 )
 from privclust.estimators._recording import recording
 from privclust.estimators._statement import given_to, lines_of, participation_of, run_of
-from privclust.kernels.grid import GRID, FloatArray, norms, to_grid
+from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.models.k_path import KPath, k_path
@@ -138,34 +134,31 @@ def keep_columns(model: Any, domain: Domain, n_columns: int, names: Sequence[str
     for name in ("feature_names_in_", "center_names_"):
         vars(model).pop(name, None)
     if names is not None:
-        own = isinstance(domain, Mixed) or (isinstance(domain, Sphere) and domain.vector)
-        coordinates = domain.feature_names if own else names  # type: ignore[attr-defined]
         model.feature_names_in_ = np.array(names, dtype=object)
-        model.center_names_ = np.array(coordinates, dtype=object)
+        model.center_names_ = np.array(domain.coordinate_names(names), dtype=object)
 
 
 def keep(model: Any, found: Clustering) -> None:
     """Put a clustering of the unit ball on `model`, in the user's units, largest cluster first."""
     domain: Domain = model.domain_
     order = np.argsort(-found.sizes, kind="stable")
-    centers = in_units(domain, found.centers[order])
-    lengths = norms(centers)[:, None] if isinstance(domain, Sphere) else np.ones((len(order), 1))
-    model.cluster_centers_ = centers / np.where(lengths > 0, lengths, 1.0)
+    centers = domain.to_units(found.centers[order])
+    model.cluster_centers_ = domain.unit_length(centers)
     model.cluster_sizes_ = found.sizes[order]
     model.n_rows_ = found.n_rows
     if found.precision is not None:
-        stderr = found.precision.center_stderr[order, None] * domain.spread / lengths
-        slopes = domain.slopes(model.cluster_centers_) if isinstance(domain, Mixed) else 1.0
-        model.center_stderr_ = stderr * slopes
+        stderr = found.precision.center_stderr[order, None] * domain.spread
+        stderr = stderr / domain.lengths(centers)
+        model.center_stderr_ = stderr * domain.slopes(model.cluster_centers_)
         model.size_stderr_ = found.precision.size_stderr[order]
         model.cluster_radii_ = found.precision.radii[order]
     if found.coreset is not None:
-        model.coreset_ = replace(found.coreset, points=in_units(domain, found.coreset.points))
+        model.coreset_ = replace(found.coreset, points=domain.to_units(found.coreset.points))
 
 
 def choices(model: Any) -> KPath:
     """Return what other numbers of clusters would give, from the coreset alone."""
-    coreset = replace(model.coreset_, points=in_ball(model.domain_, model.coreset_.points))
+    coreset = replace(model.coreset_, points=model.domain_.to_ball(model.coreset_.points))
     rng = np.random.default_rng(seed_of(model.random_state) or 0)
     most = model.max_clusters or max(32, 2 * model.n_clusters)
     n_points, n_columns = coreset.points.shape
@@ -226,7 +219,7 @@ def refit(model: Any, n_clusters: object) -> Any:
         if hasattr(model, name):
             setattr(other, name, getattr(model, name))
     other.privacy_statement_ = replace(statement, kind="refit", n_clusters=wanted)
-    points = replace(coreset, points=in_ball(model.domain_, coreset.points))
+    points = replace(coreset, points=model.domain_.to_ball(coreset.points))
     rng = np.random.default_rng(seed_of(model.random_state))
     merged = merge(points, wanted, rng)
     keep(other, Clustering(merged.centers, merged.sizes, model.n_rows_, merged.precision))
@@ -241,15 +234,14 @@ def tags(given: Any) -> Any:
 
 
 def _centers(model: Any) -> FloatArray:
-    return to_grid(in_ball(model.domain_, model.cluster_centers_))
+    return to_grid(model.domain_.to_ball(model.cluster_centers_))
 
 
 def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:
     """Measure how columns are spread, and ask the same rows on that scale from then on."""
     domain = table.domain
-    assert isinstance(domain, Box | Mixed)
     assert table.reopened is not None
-    domain = by_spread(domain, variances(curator, domain.reach / domain.spread))
+    domain = domain.rescaled(variances(curator, domain.reach / domain.spread))
     return curator.over(table.reopened(domain)), domain
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from privclust.algorithms._split import into_ball
 from privclust.algorithms.seeded_kmeans import Start, start_cost, start_from
-from privclust.domains._places import in_ball
 from privclust.errors import ParameterError, shown
 from privclust.estimators._input import OpenTable
 from privclust.estimators._limits import check_cost
@@ -43,7 +42,7 @@ def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
             "the same columns in the same order."
         )
     within = domain.reach / domain.spread
-    inside = into_ball(np.clip(in_ball(domain, points), -within, within))
+    inside = into_ball(np.clip(domain.to_ball(points), -within, within))
     if not hasattr(init, "cluster_radii_") or len(points) > most:
         check_cost(start_cost(len(points), most, domain.center.size), "merging the points of init")
         return start_from(inside, most, np.random.default_rng(0))

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domains.base import Ball, Box, Domain
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
 from privclust.domains.bounds import NOT_NEEDED, SERVER_DATA, UNSTATED, bounded_columns, read_bounds
-from privclust.domains.mixed import Mixed, Use
-from privclust.domains.profiled import Profiled
+from privclust.domains.profiled import ProfileDomain
+from privclust.domains.reader import Use
 from privclust.domains.sphere import Sphere
 from privclust.engines.base import Engine, Table
 from privclust.engines.factory import local_table, remote_table, table_of
@@ -85,7 +86,7 @@ def open_table(
 
 
 @clears_frames
-def open_profiled(model: Any, X: Any, domain: Profiled, origin: str) -> OpenTable:
+def open_profiled(model: Any, X: Any, domain: ProfileDomain, origin: str) -> OpenTable:
     """Put a table behind an engine that reads the columns of a profile by their names."""
     table, unit = table_of(X), unit_of(parameters_of(model))
     return _opened(table, table.profiled(unit, domain), domain, origin, unit)
@@ -117,9 +118,7 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
     schema = table.schema
     if schema.names is None or unit not in schema.names:
         unit = None
-    uses = domain.uses if isinstance(domain, Mixed) else None
-    if isinstance(domain, Sphere) and domain.vector is not None:
-        uses = _vectors(schema)
+    uses = _vectors(schema) if domain.vector_lengths else domain.uses
     schema = table.clustered(Unit(unit), None if names is None else set(names), uses)
     if schema.n_columns != model.n_features_in_:
         raise ValueError(
@@ -127,7 +126,7 @@ def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
             f"{model.n_features_in_} features as input."
         )
     schema.check_lengths(domain)
-    if schema.names is None and isinstance(domain, Mixed):
+    if schema.names is None and domain.uses:
         raise TypeError("declared columns are found by their names. Give a table that has names.")
     if schema.names and names is not None and schema.names != tuple(names):
         raise ValueError(
@@ -198,12 +197,5 @@ def _domain(model: Any, schema: Schema, around: Domain | None) -> tuple[Domain, 
         return Ball(np.zeros(schema.n_columns), radius), UNSTATED
     assert given.bounds is not None
     read = read_bounds(given.bounds, schema.names, schema.n_columns)
-    if given.scale != "none":
-        return read.domain, read.origin
-    if isinstance(read.domain, Mixed):
-        raise BoundsError(
-            "scale='none' keeps numbers in their own units, and the bounds file declares other "
-            "columns too. Leave scale out, and give columns weights in the file."
-        )
-    box = read.domain
-    return Box(box.lower, box.upper, weights=box.reach), read.origin
+    domain = read.domain.unscaled() if given.scale == "none" else read.domain
+    return domain, read.origin

@@ -13,10 +13,10 @@ from privclust._version import __version__
 from privclust.algorithms import profile as algorithm
 from privclust.algorithms._cost import cost_of
 from privclust.algorithms.profile import ColumnProfile, found_in
-from privclust.domains._places import in_ball
+from privclust.domains.base import Domain
 from privclust.domains.bounds import Declarations, declared_columns
-from privclust.domains.mixed import Column
-from privclust.domains.profiled import Profiled, written
+from privclust.domains.columns import Column
+from privclust.domains.profiled import ProfileDomain
 from privclust.errors import ColumnError, Message, Parameter, ParameterError, shown
 from privclust.estimators._input import OpenTable, open_profiled
 from privclust.estimators._limits import check_cost
@@ -127,7 +127,7 @@ def said(column: ColumnProfile, cluster: int, place: int | None = None) -> str:
     assert means is not None
     step = float(means.upper[cluster] - means.lower[cluster]) / 4
     value, lower, upper = (
-        written(column.column, float(side[cluster]), step)
+        column.column.format_value(float(side[cluster]), step)
         for side in (means.values, means.lower, means.upper)
     )
     return f"{value} ({lower} to {upper})"
@@ -144,7 +144,7 @@ def open_profile(model: Any, X: Any, columns: Sequence[str], bounds: Declaration
     if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
         raise TypeError("columns must be a list of names, such as ['income', 'ward'].")
     declared, origin = declared_columns(bounds, columns)
-    domain = Profiled(model.domain_, tuple(map(str, names)), declared)
+    domain = ProfileDomain(model.domain_, tuple(map(str, names)), declared)
     size = len(model.cluster_centers_) * sum(domain.n_places)
     if size > COORDINATES_MAX:
         raise ParameterError(
@@ -165,12 +165,11 @@ def ask(
 ) -> Profile:
     """Ask a profile's questions, within what the data set's budget has left."""
     domain, unit = table.domain, table.engine.unit
-    assert isinstance(domain, Profiled)
     check_dependency(model, unit, epsilon, "the model to profile")
     budget = _budget(model, epsilon, delta)
     account, label = ledger_of(*_account(model, ledger, dataset), unit)
     _check_account(model.privacy_statement_.run, account, label)
-    planned = algorithm.plan(in_ball(model.domain_, model.cluster_centers_), domain, budget)
+    planned = algorithm.plan(model.domain_.to_ball(model.cluster_centers_), domain, budget)
     check_cost(cost_of(planned), "this profile", unit)
     facts = _facts(model, domain, budget, unit, table.bounds_origin)
     facts |= fact_of_period(getattr(model, "period", None) if period is None else period)
@@ -186,7 +185,7 @@ def ask(
         "profile",
         type(model).__name__,
         n_clusters,
-        tuple(column.name for column in domain.columns),
+        tuple(column.name for column in domain.noted),
         run_of(curator, "profile", unit, record_in(account, label, head)),
         lines_of(curator.releases, noiseless=False),
         table.bounds_origin,
@@ -194,12 +193,12 @@ def ask(
         model.privacy_statement_.public_points,
         participation_of(table.attendance, len(curator.releases)),
     )
-    return Profile.of(clusters_of(model), domain.columns, n_clusters, curator.releases, statement)
+    return Profile.of(clusters_of(model), domain.noted, n_clusters, curator.releases, statement)
 
 
 def clusters_of(model: Any) -> str:
     """Return a hash of a model's centres, as rows are assigned to them."""
-    centers = to_grid(in_ball(model.domain_, model.cluster_centers_))
+    centers = to_grid(model.domain_.to_ball(model.cluster_centers_))
     return sha256(centers.tobytes()).hexdigest()[:16]
 
 
@@ -254,13 +253,13 @@ def _check_account(fit: PrivateRun, account: Ledger | None, label: str) -> None:
         )
 
 
-def _facts(model: Any, domain: Profiled, budget: Budget, unit: Unit, origin: str) -> dict[str, str]:
+def _facts(model: Any, domain: Domain, budget: Budget, unit: Unit, origin: str) -> dict[str, str]:
     """Return what is public about a profile, for the ledger."""
     return {
         "estimator": "profile",
         "n_clusters": str(len(model.cluster_centers_)),
         "clusters": clusters_of(model),
-        "columns": ", ".join(column.name for column in domain.columns),
+        "columns": ", ".join(column.name for column in domain.noted),
         "epsilon": repr(budget.epsilon),
         "delta": repr(budget.delta),
         "bounds": sha256(written_out(domain)).hexdigest()[:16],

@@ -14,7 +14,8 @@ from sklearn.base import (
 )
 
 from privclust.algorithms import feddp_kmeans
-from privclust.domains.base import Ball, Domain, to_unit_grid
+from privclust.domains.ball import Ball
+from privclust.domains.base import Domain
 from privclust.domains.bounds import Bounds
 from privclust.errors import ParameterError, shown
 from privclust.estimators import _fit, _methods
@@ -202,7 +203,7 @@ def _in_ball(domain: Domain, points: FloatArray) -> FloatArray:
             f"server_data has {points.shape[1]} columns and the table {domain.center.size}. Give "
             "the same columns in the same order."
         )
-    return to_unit_grid(domain, points) / GRID
+    return domain.to_grid(points) / GRID
 
 
 def _rounds(rounds: object) -> int:

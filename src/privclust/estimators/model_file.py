@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,12 +13,8 @@ import numpy as np
 
 from privclust import estimators
 from privclust._files import read_regular, write_text
-from privclust.domains._declared import declaration, declared_column
-from privclust.domains._places import in_ball, in_units
-from privclust.domains.base import Ball, Box, Domain
-from privclust.domains.mixed import Column, DateColumn, Mixed
-from privclust.domains.profiled import labels_of, number_of
-from privclust.domains.sphere import Sphere
+from privclust.domains.base import Domain, domain_from_dict
+from privclust.domains.bounds_file import column_from_dict
 from privclust.errors import ModelFileError
 from privclust.estimators._fit import keep_columns
 from privclust.estimators._profile import Profile
@@ -165,7 +160,7 @@ def to_json(model: Any) -> str:
         "private": model.privacy_statement_.private,
         "parameters": {name: _plain(value) for name, value in given.items() if name not in _APART},
         "columns": None if names is None else [str(name) for name in names],
-        "domain": _domain_content(model.domain_),
+        "domain": model.domain_.to_dict(),
         "n_rows": int(model.n_rows_),
         "cluster_centers": model.cluster_centers_.tolist(),
         "cluster_sizes": model.cluster_sizes_.tolist(),
@@ -187,7 +182,7 @@ def profile_to_json(profile: Profile) -> str:
         "sizes": _interval_content(profile.sizes),
         "columns": [
             {
-                "declared": _column_content(column.column),
+                "declared": column.column.to_dict(),
                 "labels": list(column.labels),
                 "shares": _interval_content(column.shares),
                 "means": None if column.means is None else _interval_content(column.means),
@@ -201,12 +196,12 @@ def profile_to_json(profile: Profile) -> str:
 
 
 def _profile(content: Mapping[str, Any]) -> Profile:
-    columns = tuple(_column(column["declared"]) for column in content["columns"])
+    columns = tuple(column_from_dict(column["declared"]) for column in content["columns"])
     releases = tuple(_release(release) for release in content["releases"])
     names = tuple(column.name for column in columns)
     statement = _statement(content, "profile", content["n_clusters"], names, releases)
-    k, numbers = content["n_clusters"], sum(number_of(column) is not None for column in columns)
-    sizes = [k * sum(len(labels_of(column)) for column in columns), k * (numbers + 1)]
+    k, numbers = content["n_clusters"], sum(column.number is not None for column in columns)
+    sizes = [k * sum(len(column.labels) for column in columns), k * (numbers + 1)]
     if (
         k > POINTS_MAX
         or [len(release.answer) for release in releases] != sizes[: 1 + (numbers > 0)]
@@ -226,18 +221,12 @@ def _release_content(release: Release) -> dict[str, Any]:
 
 
 def _from_content(content: Mapping[str, Any]) -> Any:
-    domain = _domain(content["domain"])
+    domain = domain_from_dict(content["domain"])
     parameters = dict(content["parameters"])
     if parameters["epsilon"] is None:
         parameters["epsilon"] = math.inf
     model = getattr(estimators, content["estimator"])(**parameters)
-    if isinstance(domain, Ball):
-        # A radius is from the origin; a ball around public rows has another middle.
-        model.set_params(radius=None if domain.middle.any() else domain.radius)
-    elif isinstance(domain, Box) and (
-        parameters["scale"] == "none" or (domain.weights == 1).all()  # a pair has no weights
-    ):
-        model.set_params(bounds=(domain.lower, domain.upper))
+    model.set_params(**domain.parameters(parameters.get("scale")))
     centers = _array(content["cluster_centers"], (-1, domain.center.size))
     k = len(centers)
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
@@ -271,22 +260,16 @@ def _from_content(content: Mapping[str, Any]) -> Any:
 
 def _check_places(domain: Domain, points: FloatArray) -> None:
     """Refuse points that no fit could have released: from beyond the bounds none comes back."""
-    within = in_units(domain, in_ball(domain, points))
+    within = domain.to_units(domain.to_ball(points))
     if not np.allclose(within, points, rtol=ROUNDING, atol=ROUNDING * float(domain.reach.max())):
         raise ValueError("it has a centre or a point beyond its own bounds")
 
 
 def _n_columns(domain: Domain, names: list[str] | None) -> int:
     """Return how many columns the table of a model has; declared ones go by their names."""
-    if isinstance(domain, Mixed):
-        own = [column.name for column in domain.columns]
-    elif isinstance(domain, Sphere) and domain.vector is not None:
-        own = [domain.vector]
-    else:
-        return domain.center.size
-    if names != own:
+    if domain.uses and names != list(domain.uses):
         raise ValueError("its columns are not those it declares")
-    return len(own)
+    return domain.n_features
 
 
 def _statement(
@@ -314,40 +297,6 @@ def _statement(
     if not noiseless and not spent.within(run.reserved):
         raise ValueError("its answers cost more than it guarantees")
     return statement
-
-
-def _domain_content(domain: Domain) -> dict[str, Any]:
-    if isinstance(domain, Box):
-        sides = {"lower": domain.lower, "upper": domain.upper, "weights": domain.weights}
-        return {"box": {name: side.tolist() for name, side in sides.items()}}
-    if isinstance(domain, Mixed):
-        return {"columns": [_column_content(column) for column in domain.columns]}
-    if isinstance(domain, Sphere):
-        return {"sphere": {"n_columns": domain.n_columns, "vector": domain.vector}}
-    assert isinstance(domain, Ball)
-    return {"ball": {"middle": domain.middle.tolist(), "radius": domain.radius}}
-
-
-def _domain(content: Mapping[str, Any]) -> Box | Ball | Mixed | Sphere:
-    if "sphere" in content:
-        return Sphere(**content["sphere"])
-    if "columns" in content:
-        return Mixed(tuple(_column(column) for column in content["columns"]))
-    return Box(**content["box"]) if "box" in content else Ball(**content["ball"])
-
-
-def _column_content(column: Column) -> dict[str, Any]:
-    content = declaration(column)
-    if isinstance(column, DateColumn):
-        content |= {side: content[side].isoformat() for side in ("lower", "upper")}
-    return content
-
-
-def _column(content: Mapping[str, Any]) -> Column:
-    if content["type"] == "date":
-        days = {side: date.fromisoformat(content[side]) for side in ("lower", "upper")}
-        content = {**content, **days}
-    return declared_column(content["name"], content)
 
 
 def _coreset_content(coreset: Coreset | None) -> dict[str, Any] | None:

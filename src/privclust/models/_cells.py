@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domains._places import in_ball
-from privclust.domains.mixed import Mixed
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models.clustering import Coreset
@@ -40,10 +38,10 @@ def cells_of(model: Any) -> Cells:
     missing from the mean square of the clusters, which clip less, is added to every cell alike.
     """
     coreset: Coreset = model.coreset_
-    points, weights = in_ball(model.domain_, coreset.points), np.maximum(coreset.weights, 0.0)
+    points, weights = model.domain_.to_ball(coreset.points), np.maximum(coreset.weights, 0.0)
     if weights.sum() < 1:
         weights = np.ones(len(points))
-    centers = in_ball(model.domain_, model.cluster_centers_)
+    centers = model.domain_.to_ball(model.cluster_centers_)
     cluster = nearest(to_grid(points), to_grid(centers))
     apart = ((points - centers[cluster]) ** 2).sum(axis=1)
     squares = coreset.precision.radii**2
@@ -54,9 +52,4 @@ def cells_of(model: Any) -> Cells:
 
 def coordinate_names(model: Any) -> list[str]:
     """Return what a centre's coordinates are called; the levels of a category are one each."""
-    if isinstance(model.domain_, Mixed):
-        return list(model.domain_.feature_names)
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"column {place}" for place in range(model.n_features_in_)]
-    return [str(name) for name in names]
+    return list(model.domain_.coordinate_names(getattr(model, "feature_names_in_", None)))

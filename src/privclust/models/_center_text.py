@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import date
 
 from privclust.domains.base import Domain
-from privclust.domains.mixed import Mixed, Use
+from privclust.domains.reader import Use
 from privclust.models._number_text import with_error
 
 _FIRST_DAY = date(1970, 1, 1).toordinal()
@@ -17,13 +17,12 @@ def uses_of(domain: Domain) -> list[Use]:
 
     Examples
     --------
-    >>> from privclust.domains.mixed import CategoryColumn
+    >>> from privclust.domains.columns import CategoryColumn
+    >>> from privclust.domains.mixed import Mixed
     >>> uses_of(Mixed((CategoryColumn("ward", ("A", "B")),)))
     ['category', 'category']
     """
-    if isinstance(domain, Mixed):
-        return [column.use for column in domain.columns for _ in column.feature_names]
-    return ["number"] * domain.center.size
+    return domain.coordinate_uses
 
 
 def written(use: Use, value: float, error: float) -> str:

@@ -6,10 +6,12 @@ days counted from 1970, logarithms computed where a fit reads them off a ruler.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
-from privclust.domains.base import Box
-from privclust.domains.mixed import OTHER, CategoryColumn, Column, DateColumn, Mixed, NumberColumn
+from privclust.domains._category_column import OTHER, CategoryColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.columns import Column
 from privclust.errors import ParameterError
 
 Dialect = Literal["duckdb", "postgres", "spark"]
@@ -29,30 +31,24 @@ _FLOATS = {
 """Types whose whole numbers end in .0 as texts; those of PostgreSQL do not."""
 
 
-def features(domain: Box | Mixed, names: list[str], dialect: Dialect) -> list[str]:
+def features(columns: Sequence[Column], dialect: Dialect) -> list[str]:
     """Return an expression for each feature of each column, in terms of the table ``given``.
 
     Examples
     --------
-    >>> features(Box([0.0], [120.0]), ["age"], "postgres")[0][:29]
+    >>> features([NumberColumn("age", 0.0, 120.0)], "postgres")[0][:29]
     'CASE WHEN given."age" IS NULL'
     """
-    if isinstance(domain, Box):
-        sides = zip(names, domain.lower, domain.upper, strict=True)
-        return [
-            _number(NumberColumn(name, float(lower), float(upper)), dialect)
-            for name, lower, upper in sides
-        ]
-    return [one for column in domain.columns for one in _features(column, dialect)]
+    return [one for column in columns for one in _features(column, dialect)]
 
 
 def _features(column: Column, dialect: Dialect) -> list[str]:
-    if isinstance(column, CategoryColumn):
+    if column.number is None:
         return _shares(column, dialect)
-    if isinstance(column, DateColumn):
+    if column.use == "date":
         days = _DAYS[dialect].format(_cell(column, dialect))
-        return [_within(column.as_number, days, f"{_cell(column, dialect)} IS NULL")]
-    return [_number(column, dialect)]
+        return [_within(column.number, days, f"{_cell(column, dialect)} IS NULL")]
+    return [_number(column.number, dialect)]
 
 
 def _number(column: NumberColumn, dialect: Dialect) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from privclust.domains.bounds import PRIVATE_RELEASE, UNSTATED
+from privclust.domains.bounds import UNSTATED
+from privclust.domains.bounds_file import PRIVATE_RELEASE
 from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.queries.unit import Unit

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import chi2
 
-from privclust.domains._places import in_ball
 from privclust.errors import ColumnError
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.models._cells import coordinate_names
@@ -116,7 +115,7 @@ def compare(before: Any, after: Any) -> Comparison:
             "the two models have different columns, so their centres cannot be compared. Compare "
             "models that were fitted to the same columns in the same order."
         )
-    start, end = (in_ball(before.domain_, model.cluster_centers_) for model in (before, after))
+    start, end = (before.domain_.to_ball(model.cluster_centers_) for model in (before, after))
     pairs = matched(start, end)
     one, other = pairs.T
     shifts = after.cluster_centers_[other] - before.cluster_centers_[one]
@@ -172,8 +171,8 @@ def moved(
 
 def _unit_lengths(model: Any, chosen: IntArray) -> FloatArray:
     """Return what a radius of the domain is worth at each centre, in the user's units."""
-    slopes = getattr(model.domain_, "slopes", np.ones_like)
-    return np.asarray(slopes(model.cluster_centers_[chosen]) * model.domain_.spread)
+    slopes = model.domain_.slopes(model.cluster_centers_[chosen])
+    return np.asarray(slopes * model.domain_.spread)
 
 
 def _without(paired: IntArray, count: int) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from privclust.domains._places import in_ball, in_units
 from privclust.errors import Message, Parameter, ParameterError, shown
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
@@ -79,7 +78,7 @@ class Hierarchy:
 
 def hierarchy(model: Any) -> Hierarchy:
     """Merge the centres of a fitted model two by two, each time those that cost least."""
-    points, k = in_ball(model.domain_, model.cluster_centers_), len(model.cluster_centers_)
+    points, k = model.domain_.to_ball(model.cluster_centers_), len(model.cluster_centers_)
     sizes = np.maximum(model.cluster_sizes_, 1.0)
     # An empty cluster would merge with any other for nothing; one of a row goes to the nearest.
     whole = float(sizes.sum())
@@ -96,7 +95,7 @@ def hierarchy(model: Any) -> Hierarchy:
         leaves[made] = leaves[one] + leaves[other]
         linkage[step] = one, other, np.sqrt(cost / whole), leaves[made]
         there = [part for part in there if part not in (one, other)] + [made]
-    return Hierarchy(linkage, sizes, in_units(model.domain_, points))
+    return Hierarchy(linkage, sizes, model.domain_.to_units(points))
 
 
 def _cheapest(points: FloatArray, sizes: FloatArray, there: list[int]) -> tuple[int, int, float]:

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from privclust.domains._places import in_ball, on_scales
 from privclust.kernels.grid import FloatArray
 from privclust.models._cells import Cells, cells_of
 
@@ -52,7 +51,7 @@ class Mixture:
 def mixture(model: Any) -> Mixture:
     """Fit Gaussians to a model's coreset, by expectation maximisation from its centres."""
     cells = cells_of(model)
-    found = _started(cells, in_ball(model.domain_, model.cluster_centers_))
+    found = _started(cells, model.domain_.to_ball(model.cluster_centers_))
     likelihood = -np.inf
     for _ in range(ROUNDS):
         logs = _log_densities(cells, found)
@@ -64,7 +63,7 @@ def mixture(model: Any) -> Mixture:
     spread = model.domain_.spread
     return Mixture(
         found.weights,
-        on_scales(model.domain_, found.means),
+        model.domain_.ball_to_scales(found.means),
         found.covariances * spread[:, None] * spread,
     )
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from privclust._version import __version__
-from privclust.domains.base import Box
-from privclust.domains.mixed import Mixed
+from privclust.domains.base import Domain
 from privclust.errors import ParameterError, shown
 from privclust.models._sql_cells import Dialect, features, quoted
 
@@ -50,19 +49,15 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
         )
     names = getattr(model, "feature_names_in_", None)
     domain = model.domain_
-    if names is None or not isinstance(domain, Box | Mixed):
+    columns = None if names is None else domain.bounded_columns(list(map(str, names)))
+    if columns is None:
         raise ParameterError(
             "only models with column names and bounds by column can be written as SQL. Fit a table "
             "that has column names, with bounds."
         )
     place = _place(table, dialect)
-    bounded = [
-        f"{feature} AS x{place}"
-        for place, feature in enumerate(features(domain, list(map(str, names)), dialect))
-    ]
-    centers = model.cluster_centers_
-    if isinstance(domain, Mixed):
-        centers = domain.features(centers)
+    bounded = [f"{feature} AS x{place}" for place, feature in enumerate(features(columns, dialect))]
+    centers = domain.to_scales(model.cluster_centers_)
     numbers = range(len(centers))
     distances = [
         f"{_distance(center, domain)} AS d{number}" for number, center in enumerate(centers)
@@ -94,7 +89,7 @@ def _place(table: object, dialect: Dialect) -> str:
     return ".".join(quoted(part, dialect) for part in parts)
 
 
-def _distance(center: Sequence[float], domain: Box | Mixed) -> str:
+def _distance(center: Sequence[float], domain: Domain) -> str:
     terms = [
         f"POWER((bounded.x{place} - {float(value)!r}) / {float(domain.spread[place])!r}, 2)"
         for place, value in enumerate(center)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from privclust.domains._places import in_units, on_scales
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed
-from privclust.kernels.grid import FloatArray, IntArray
+from privclust.domains.base import Domain
+from privclust.kernels.grid import FloatArray
 from privclust.models._cells import cells_of
-
-FIRST_DAY = date(1970, 1, 1)
 
 
 def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa.Table:
@@ -22,55 +18,10 @@ def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa
     They lie within the bounds. Tables with declared columns come back as Arrow tables, with levels
     drawn by a cell's shares and whole days.
     """
+    domain: Domain = model.domain_
     cells = cells_of(model)
     drawn = rng.choice(len(cells.points), n_rows, p=cells.weights / cells.weights.sum())
-    if isinstance(model.domain_, Mixed):
-        shares = on_scales(model.domain_, cells.points)
-        numeric = ~_is_share(model.domain_)
-        variance = cells.variance - _variance_of_levels(model.domain_, shares)
-        # A cell whose levels explain all of its noisy spread is as wide as others, not a point.
-        typical = max(0.0, float(np.average(variance, weights=cells.weights)))
-        variance = np.where(variance > 0, variance, typical)
-        width = np.sqrt(variance / max(1, int(np.count_nonzero(numeric))))
-        aside = rng.normal(size=(n_rows, len(numeric))) * numeric * width[drawn, None]
-        rows = in_units(model.domain_, cells.points[drawn] + aside)
-        return _table(model.domain_, rows, rng)
-    d = cells.points.shape[1]
-    aside = rng.normal(size=(n_rows, d)) * np.sqrt(cells.variance[drawn, None] / d)
-    return in_units(model.domain_, cells.points[drawn] + aside)
-
-
-def _is_share(domain: Mixed) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Tell which coordinates are shares of levels."""
-    return np.concatenate(
-        [np.full(len(c.feature_names), isinstance(c, CategoryColumn)) for c in domain.columns]
-    )
-
-
-def _variance_of_levels(domain: Mixed, shares: FloatArray) -> FloatArray:
-    """Return what of a cell's variance, in the unit ball, its rows' different levels make up."""
-    within = np.clip(shares, 0.0, 1.0)
-    variance = within * (1 - within) / domain.spread**2 * _is_share(domain)
-    return np.asarray(variance.sum(axis=1))
-
-
-def _table(domain: Mixed, rows: FloatArray, rng: np.random.Generator) -> pa.Table:
-    columns, place = {}, 0
-    for column in domain.columns:
-        part = rows[:, place : place + len(column.feature_names)]
-        place += part.shape[1]
-        if isinstance(column, CategoryColumn):
-            columns[column.name] = pa.array(np.array(column.levels)[_drawn_levels(part, rng)])
-        elif isinstance(column, DateColumn):
-            days = [FIRST_DAY + timedelta(days=int(day)) for day in np.rint(part[:, 0])]
-            columns[column.name] = pa.array(days, pa.date32())
-        else:
-            columns[column.name] = pa.array(part[:, 0])
-    return pa.table(columns)
-
-
-def _drawn_levels(shares: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw the place of a level for each row, by its shares."""
-    heights = shares.cumsum(axis=1)
-    marks = rng.random((len(shares), 1)) * heights[:, -1:]
-    return np.asarray((marks >= heights[:, :-1]).sum(axis=1))
+    deviations = domain.deviations(cells.points, cells.variance, cells.weights)
+    aside = rng.normal(size=(n_rows, cells.points.shape[1])) * deviations[drawn]
+    rows = domain.draw(domain.to_units(cells.points[drawn] + aside), rng)
+    return pa.table(rows) if isinstance(rows, dict) else rows

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from privclust.domains._places import in_ball
 from privclust.errors import ColumnError, ParameterError
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.models._cells import coordinate_names
@@ -116,10 +115,10 @@ def track(models: Sequence[Any]) -> Series:
 
 def _ids(models: Sequence[Any]) -> list[IntArray]:
     first = models[0]
-    known = in_ball(first.domain_, first.cluster_centers_)
+    known = first.domain_.to_ball(first.cluster_centers_)
     ids = [np.arange(len(known))]
     for model in models[1:]:
-        found = in_ball(first.domain_, model.cluster_centers_)
+        found = first.domain_.to_ball(model.cluster_centers_)
         # Beyond the limit all are equally far: who leaves must not push others off their places.
         limit = _limit(model)
         squares = ((known[:, None] - found) ** 2).sum(axis=2)

@@ -1,7 +1,7 @@
 """Queries about other columns of each cluster's rows: sums of numbers, and tallies.
 
 The same protocol as in `privclust.queries.base`, for the rows of
-`privclust.domains.profiled.Profiled`. Proof: docs/proofs/sensitivity.md, section 12.
+`privclust.domains.profiled.ProfileDomain`. Proof: docs/proofs/sensitivity.md, section 12.
 """
 
 from __future__ import annotations

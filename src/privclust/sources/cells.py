@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from privclust.domains.mixed import OTHER
+from privclust.domains._category_column import OTHER
 from privclust.kernels.grid import FloatArray, IntArray
 
 Kind = Literal["integer", "number", "text", "date", "vector", "cell", "other", "unknown"]

@@ -6,19 +6,16 @@ an engine only, whatever they hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from privclust.domains.base import Domain, to_unit_grid
-from privclust.domains.mixed import Mixed
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere, directions
+from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
-from privclust.sources._reading import encoded, side_by_side, with_notes
-from privclust.sources.cells import Kind, ids, kind_of, numbers, vectors
+from privclust.sources._reading import ColumnReader
+from privclust.sources.cells import Kind, ids, kind_of, numbers
 from privclust.sources.schema import Schema
 
 _KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
@@ -77,33 +74,31 @@ def rows_on_grid(
     table: Any, start: int, stop: int, domain: Domain, unit: str | None = None
 ) -> FloatArray:
     """Return some rows on the grid, without the column of ids; only an engine calls this."""
-    if isinstance(domain, Profiled):
-        some = _some(table, start, stop)
-        return with_notes(domain, lambda name: _column(some, name))
-    return to_unit_grid(domain, read_rows(table, start, stop, domain, unit))
+    if isinstance(table, np.ndarray):
+        return domain.to_grid(domain.encode(table[start:stop]))
+    return domain.read_to_grid(_FrameReader(table, start, stop, unit), None)
 
 
 def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | None = None) -> Any:
     """Return features of some rows, without the column of ids; only an engine calls this."""
-    if isinstance(domain, Sphere):
-        return directions(_undirected(table, start, stop, domain, unit))
     if isinstance(table, np.ndarray):
-        return table[start:stop]
-    if isinstance(domain, Mixed):
-        some = _some(table, start, stop)
-        return np.hstack([encoded(column, _column(some, column.name)) for column in domain.columns])
-    part = through_arrow(table, start, stop, unit)
-    return np.column_stack([numbers(column) for column in part.columns])
+        return domain.encode(table[start:stop])
+    return domain.read(_FrameReader(table, start, stop, unit), None)
 
 
-def _undirected(table: Any, start: int, stop: int, domain: Sphere, unit: str | None) -> Any:
-    """Return rows as they are, before they count by their direction alone."""
-    if isinstance(table, np.ndarray):
-        return table[start:stop]
-    part = through_arrow(table, start, stop, unit)
-    if domain.vector is not None:
-        return vectors(part.column(domain.vector), domain.n_columns)
-    return side_by_side(part.column, part.column_names)
+class _FrameReader(ColumnReader):
+    """Reads the cells of some rows of a frame."""
+
+    def __init__(self, table: Any, start: int, stop: int, unit: str | None) -> None:
+        self._table, self._start, self._stop, self._unit = table, start, stop, unit
+        super().__init__(lambda name: _column(_some(table, start, stop), name))
+
+    def matrix(self, columns: Sequence[str] | None) -> FloatArray:
+        """Return columns as one number each; all but the ids may have no names."""
+        if columns is not None:
+            return super().matrix(columns)
+        part = through_arrow(self._table, self._start, self._stop, self._unit)
+        return np.column_stack([numbers(column) for column in part.columns])
 
 
 def read_ids(table: Any, unit: str) -> Any:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from privclust.domains.base import Domain
-from privclust.domains.mixed import Use
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere
+from privclust.domains.reader import Use
 from privclust.errors import ColumnError, ColumnTypeError
 from privclust.sources.cells import DATES, IDS, LEVELS, NUMBERS, Kind
 
@@ -154,28 +152,35 @@ class Schema:
         names = None if self.names is None else tuple(name for name, _ in columns)
         return Schema(names, kinds, self.lengths)
 
-    def noted(self, unit: str | None, domain: Profiled) -> Schema:
-        """Return the columns that a profile reads, clustered ones and others."""
-        uses: dict[str, Use] = {column.name: column.use for column in domain.columns}
-        if unit in uses:
+    def read_by(self, domain: Domain, unit: str | None, columns: tuple[str, ...] | None) -> Schema:
+        """Return the columns that a domain reads: those it clusters, and those of a profile.
+
+        `columns` are their names; None means all but that of ids.
+        """
+        noted: dict[str, Use] = {column.name: column.use for column in domain.noted}
+        if unit in noted:
             raise ColumnError(
                 f"{unit!r} is the column of ids and tells whose row it is. Profile other columns."
             )
-        self.features(unit, domain.clustered, domain.uses).check_lengths(domain.base)
-        self.features(unit, uses, uses)
-        names = domain.names
+        clustered, base = domain.clustered_columns(columns), domain.model_domain
+        found = self.features(unit, clustered, base.uses)
+        found.check_lengths(base)
+        if not noted:
+            return found
+        self.features(unit, noted, noted)
+        names = tuple(dict.fromkeys((*(clustered or ()), *noted)))
         return Schema(names, tuple(self.kind(name) for name in names))
 
     def check_lengths(self, domain: Domain) -> None:
         """Refuse vectors of another length than those that a model was fitted to."""
-        if not isinstance(domain, Sphere) or domain.vector not in dict(self.lengths):
-            return
-        length = dict(self.lengths)[domain.vector]
-        if length != domain.n_columns:
-            raise ValueError(
-                f"vectors must have {domain.n_columns} numbers, as in the fit; those of "
-                f"{domain.vector!r} have {length}."
-            )
+        lengths = dict(self.lengths)
+        for name, wanted in domain.vector_lengths.items():
+            length = lengths.get(name, wanted)
+            if length != wanted:
+                raise ValueError(
+                    f"vectors must have {wanted} numbers, as in the fit; those of {name!r} have "
+                    f"{length}."
+                )
 
     def _columns(self) -> list[tuple[str, Kind]]:
         names = self.names or tuple(f"number {place}" for place in range(self.n_columns))

@@ -13,7 +13,7 @@ import pytest
 
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans, limits
 from privclust.algorithms._cost import Cost
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.errors import ColumnError, CostError, ParameterError, TooFewClientsError
 from privclust.estimators._limits import check_cost
 from privclust.kernels.grid import UNIT

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from helpers.conformance import COLUMNS, DOMAIN
 
-from privclust.domains.base import Ball, Box
-from privclust.domains.mixed import CategoryColumn, Mixed, NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.ball import Ball
+from privclust.domains.box import Box
+from privclust.domains.mixed import Mixed
+from privclust.domains.profiled import ProfileDomain
 from privclust.domains.sphere import Sphere
 from privclust.engines.federated._request import SIZE_MAX, QueryRequest
 from privclust.queries.base import Count, Query
@@ -22,7 +25,9 @@ from privclust.queries.unit import ROW, Unit
 
 ASKED = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
 MIXED = Mixed((NumberColumn("z", 0, 1), CategoryColumn("x", ("A", "B"))))
-NOTED = Profiled(Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B"))))
+NOTED = ProfileDomain(
+    Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B")))
+)
 
 
 @pytest.mark.attack

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privclust.audit.replay import replay_on_neighbour
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines import sampling, streaming
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine

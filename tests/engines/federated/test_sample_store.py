@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from helpers.conformance import COLUMNS, DOMAIN, TELLING, UNITS, people, write_parquet
 
-from privclust.domains.base import Box
-from privclust.domains.mixed import NumberColumn
-from privclust.domains.profiled import Profiled
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.box import Box
+from privclust.domains.profiled import ProfileDomain
 from privclust.engines.federated import client
 from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
 from privclust.engines.federated._sample_store import UNUSED_SECONDS
@@ -225,7 +225,7 @@ def test_a_whole_client_tosses_once_for_a_fit(table: Path, folder: Path, kept: b
 def test_a_sample_is_of_one_domain(table: Path, folder: Path, kept: bool) -> None:
     """Rows on the grid of one domain would leave the unit ball of another."""
     held = Client(table, folder if kept else None)
-    profiled = Profiled(Box([0], [1]), ("z",), (NumberColumn("x", -50, 50),))
+    profiled = ProfileDomain(Box([0], [1]), ("z",), (NumberColumn("x", -50, 50),))
     flat = replace(QUESTION, columns=("z", "x"), domain=profiled, query=Count())
     asked = replace(QUESTION, query=NearestVotes(np.eye(3) / 2))
     assert len(held.respond(encode(flat))) == NONCE_BYTES + 8

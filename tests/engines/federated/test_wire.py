@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzz.hostile import altered, check, joined, parts_of, requests
-from privclust.domains.base import Ball, to_unit_grid
+from privclust.domains.ball import Ball
 from privclust.engines.federated._request import QueryRequest
 from privclust.engines.federated.client import Client
 from privclust.engines.federated.wire import WireError, decode, encode
@@ -141,7 +141,7 @@ def changed(query: Query, field: str, value: Any, blobs: bytes | None = None) ->
 @pytest.mark.attack
 def test_question_that_fails_with_one_row_only_is_refused() -> None:
     """The second centre, which has no radius, is nearest to the row asked for and to no other."""
-    target = to_unit_grid(DOMAIN, np.array([[0.9, 0.9, 0.9]]))
+    target = DOMAIN.to_grid(np.array([[0.9, 0.9, 0.9]]))
     centers = np.vstack([np.zeros((1, 3)), target])
     sent = centers.tobytes() + np.ones(1).tobytes()
     honest = ClusterMoments(np.zeros((2, 3)), np.ones(2), 1.0, 1.0)

@@ -17,7 +17,7 @@ from helpers.processes import race
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.domains.base import Ball
+from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import IntArray
 from privclust.privacy.accounting import Budget, Spend, gaussian_spend, pure_spend

@@ -7,16 +7,12 @@ What is refused is refused by what the request says, and never by rows.
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from privclust.domains.base import Domain, to_unit_grid
-from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere, directions
+from privclust.domains.base import Domain
 from privclust.engines.base import kept_rows
 from privclust.engines.federated._request import QueryRequest
 from privclust.engines.units import rows_at_once
@@ -56,20 +52,19 @@ def made_up_rows(domain: Domain, columns: tuple[str, ...] | int) -> FloatArray:
 
     Examples
     --------
+    >>> from privclust.domains.columns import CategoryColumn
+    >>> from privclust.domains.mixed import Mixed
     >>> made_up_rows(Mixed((CategoryColumn("ward", ("A", "B")),)), ("ward",)).shape
     (9, 2)
     """
-    base = domain.base if isinstance(domain, Profiled) else domain
-    width = base.center.size
-    if isinstance(columns, tuple) and (
-        isinstance(domain, Mixed | Profiled) or (isinstance(domain, Sphere) and domain.vector)
-    ):
-        cells = {name: _cells(name, base, domain) for name in columns}
+    width = domain.model_domain.center.size
+    if isinstance(columns, tuple) and domain.uses:
+        cells = {name: _cells(name, domain) for name in columns}
         rows = on_grid(domain, pa.record_batch(cells), columns)
     else:
         signs = np.where(np.arange(width) % 3 == 1, -1.0, 1.0)
         values = domain.center + domain.reach * np.array(_MARKS)[:, None] * signs
-        rows = to_unit_grid(domain, directions(values) if isinstance(domain, Sphere) else values)
+        rows = domain.to_grid(domain.encode(values))
     if rows.shape[1] != domain.center.size or not is_on_grid(rows[:, :width]):
         raise ValueError("the domain does not bring made-up cells to the grid.")
     rim = np.repeat(rows[-1:], 2, axis=0)
@@ -78,20 +73,10 @@ def made_up_rows(domain: Domain, columns: tuple[str, ...] | int) -> FloatArray:
     return np.vstack([rows, rim])
 
 
-def _cells(name: str, base: Domain, domain: Domain) -> Any:
+def _cells(name: str, domain: Domain) -> Any:
     """Return made-up cells of a column, of the type that a domain declares."""
-    columns: dict[str, Column] = {}
-    for part in (base, domain):
-        if isinstance(part, Mixed | Profiled):
-            columns |= {column.name: column for column in part.columns}
-    column = columns.get(name)
-    if isinstance(base, Sphere) and base.vector == name:
-        vectors = [None, *([mark] * base.n_columns for mark in _MARKS[1:])]
-        return pa.array(vectors, pa.list_(pa.float64(), base.n_columns))
-    if isinstance(column, CategoryColumn):
-        levels = [*column.levels[:3], column.levels[-1]]
-        return pa.array([None, "", "no such level", *levels, ""][: len(_MARKS)], pa.large_string())
-    if isinstance(column, DateColumn):
-        days = [column.lower, column.upper, date.min, date.max, date(1970, 1, 1)]
-        return pa.array([None, None, *days], pa.date32())
-    return pa.array([None, *_MARKS[1:-1], 1e300], pa.float64())
+    use, cells = domain.extreme_cells(name)
+    if use == "vector":
+        return pa.array(cells, pa.list_(pa.float64(), domain.model_domain.vector_lengths[name]))
+    types = {"number": pa.float64(), "category": pa.large_string(), "date": pa.date32()}
+    return pa.array(cells, types[use])

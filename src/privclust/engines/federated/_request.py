@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from privclust._version import __version__
 from privclust.domains.base import Domain
-from privclust.domains.profiled import Profiled, fits
 from privclust.engines.sampling import HALVINGS_MAX
 from privclust.queries.base import Count, Query
 from privclust.queries.profiles import ProfileSums, ProfileTallies
@@ -62,7 +61,7 @@ class QueryRequest:
         if self.unit.silos or (self.unit.whole and self.unit.column is None):
             raise ValueError("a client counts its own silo alone, and as a whole by a name.")
         clustered = self.columns if isinstance(self.columns, tuple) else ()
-        if not fits(self.domain, self.columns) or (
+        if not self.domain.fits(self.columns) or (
             self.unit.column in clustered and not self.unit.whole
         ):
             raise ValueError("columns must be those of the domain, without the column of ids.")
@@ -76,14 +75,10 @@ class QueryRequest:
 
 def _belong_together(query: Query, domain: Domain) -> bool:
     """Tell whether a query reads rows as the domain makes them: others leave the unit ball."""
-    if not isinstance(domain, Profiled):
-        return not isinstance(query, ProfileSums | ProfileTallies)
-    if isinstance(query, Count):
-        return True
-    width = domain.base.center.size
+    width, noted = domain.model_domain.center.size, len(domain.noted)
     if isinstance(query, ProfileTallies):
-        return query.centers.shape[1] == width and query.n_places == domain.n_places
-    return isinstance(query, ProfileSums) and (
-        (query.centers.shape[1], query.skipped, query.n_values)
-        == (width, len(domain.columns), domain.n_numbers)
-    )
+        return noted > 0 and (query.centers.shape[1], query.n_places) == (width, domain.n_places)
+    if isinstance(query, ProfileSums):
+        shape = (query.centers.shape[1], query.skipped, query.n_values)
+        return noted > 0 and shape == (width, noted, domain.n_numbers)
+    return noted == 0 or isinstance(query, Count)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from privclust.domains.base import Domain
-from privclust.domains.mixed import Use
-from privclust.domains.profiled import Profiled
+from privclust.domains.profiled import ProfileDomain
+from privclust.domains.reader import Use
 from privclust.engines._types import check_columns
 from privclust.engines.base import Table
 from privclust.engines.federated.client import CLIENT, Client, Columns
@@ -154,7 +154,7 @@ class Federation(Table):
         """Return the columns to cluster, all but that of ids; `open_engine` checks their types."""
         return self.without(unit.column).schema
 
-    def profiled(self, unit: Unit, domain: Profiled) -> Schema:
+    def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
         """Return the columns that a profile reads; `open_engine` checks their types."""
         return replace(self, columns=domain.names).schema
 

@@ -18,10 +18,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from privclust.domains.base import Ball, Box, Domain
-from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn
-from privclust.domains.profiled import Profiled
-from privclust.domains.sphere import Sphere
+from privclust.domains.base import DOMAINS, Domain
+from privclust.domains.columns import COLUMNS
 from privclust.engines.federated._request import QueryRequest
 from privclust.kernels.grid import is_on_grid
 from privclust.kernels.projection import Projection
@@ -40,12 +38,12 @@ _DTYPES = ("<f8", "<i8")
 KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        *(QueryRequest, Unit, Box, Ball, Projection),
-        *(Mixed, Profiled, NumberColumn, DateColumn, CategoryColumn, Sphere),
+        *(QueryRequest, Unit, Projection),
+        *(*DOMAINS.values(), *COLUMNS),
     )
 }
 """Every class that may travel beside the registered ones."""
-_DOMAINS = (Box, Ball, Mixed, Profiled, Sphere)
+_DOMAINS = tuple(DOMAINS.values())
 _REGISTERED = {Query: "contribute", Partition: "cell_of"}
 """Protocols that a registered class follows, and the method by which it is known."""
 

@@ -10,10 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from privclust.domains.base import Box
 from privclust.domains.bounds import UNSTATED
-from privclust.domains.mixed import CategoryColumn, Column, DateColumn, Mixed
-from privclust.domains.sphere import Sphere
 from privclust.errors import CostError
 from privclust.estimators._profile import Profile
 from privclust.models import _statement_text
@@ -93,7 +90,7 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
         other_k=_other_k(path, len(table.sizes)),
         n_rows=f"{model.n_rows_:,}",
         too_large=composed.delta * model.n_rows_ > 1,
-        bounds=_bounds(model),
+        bounds=model.domain_.describe(getattr(model, "feature_names_in_", None)),
         pictures={name: _embedded(png) for name, png in shown.items() if png is not None},
     )
     return page
@@ -108,25 +105,3 @@ def _other_k(path: KPath | None, chosen: int) -> int:
 
 def _embedded(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode()
-
-
-def _bounds(model: Any) -> list[tuple[str, list[str]]]:
-    """Return each column with what the user promised about it: two bounds, or all its levels."""
-    domain = model.domain_
-    if isinstance(domain, Mixed):
-        return [_promised(column) for column in domain.columns]
-    if isinstance(domain, Sphere):
-        return [("direction alone", ["none", "none"])]
-    if isinstance(domain, Box):
-        sides = zip(pictures.names_of(model), domain.lower, domain.upper, strict=True)
-        return [(name, [f"{lower:g}", f"{upper:g}"]) for name, lower, upper in sides]
-    return [("distance from the origin", ["0", f"{domain.radius:g}"])]
-
-
-def _promised(column: Column) -> tuple[str, list[str]]:
-    if isinstance(column, CategoryColumn):
-        return column.name, [", ".join(column.levels)]
-    if isinstance(column, DateColumn):
-        return column.name, [column.lower.isoformat(), column.upper.isoformat()]
-    scale = "" if column.transform == "none" else f" ({column.transform} scale)"
-    return column.name + scale, [f"{column.lower:g}", f"{column.upper:g}"]

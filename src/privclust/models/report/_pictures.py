@@ -12,8 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from privclust.domains._places import in_ball
-from privclust.domains.mixed import Mixed, Use
+from privclust.domains.reader import Use
 from privclust.kernels.grid import FloatArray
 from privclust.models._center_text import all_written, uses_of, written
 from privclust.models._number_text import with_error
@@ -68,7 +67,7 @@ class ClusterTable:
         errors = getattr(model, "center_stderr_", np.full(centers.shape, np.nan))
         domain, uses = model.domain_, uses_of(model.domain_)
         seen = centers if hidden.all() else centers[~hidden]
-        telling = np.ptp(in_ball(model.domain_, seen), axis=0) * domain.spread / domain.reach
+        telling = np.ptp(domain.to_ball(seen), axis=0) * domain.spread / domain.reach
         chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
         some = np.where(hidden[:, None], np.nan, centers[:, chosen])
         is_share = np.array([uses[place] == "category" for place in chosen])
@@ -160,9 +159,9 @@ def map_of(model: Any, hidden: NDArray[np.bool_]) -> bytes | None:
     coreset = model.coreset_
     weights = np.maximum(coreset.weights, 0.0)
     points, centers = (
-        in_ball(model.domain_, some) for some in (coreset.points, model.cluster_centers_)
+        model.domain_.to_ball(some) for some in (coreset.points, model.cluster_centers_)
     )
-    if len(names) == 2 and not isinstance(model.domain_, Mixed):
+    if len(names) == 2 and model.domain_.is_linear:
         labels = names
         flat, flat_centers = coreset.points, model.cluster_centers_
     else:

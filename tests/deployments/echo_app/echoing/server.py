@@ -11,7 +11,7 @@ import numpy as np
 from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.serverapp import Grid, ServerApp
 
-from privclust.domains.base import Box
+from privclust.domains.box import Box
 from privclust.engines.federated.client import response_size
 from privclust.engines.federated.federation import Federation
 from privclust.engines.federated.flower import flower_federation

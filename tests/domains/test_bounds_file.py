@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from privclust.domains._declared import declaration, declared_column
-from privclust.domains.mixed import LEVELS_MAX, CategoryColumn, Column, DateColumn, NumberColumn
+from privclust.domains._category_column import LEVELS_MAX, CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.bounds_file import column_from_dict, declared_column
+from privclust.domains.columns import Column
 from privclust.errors import BoundsError
 
 NUMBER = {"type": "number", "lower": 1, "upper": 120}
@@ -25,8 +28,7 @@ COLUMNS: list[Column] = [
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_declaration_declares_the_same_column(column: Column) -> None:
-    content = declaration(column)
-    assert declared_column(content["name"], content) == column
+    assert column_from_dict(column.to_dict()) == column
 
 
 def test_levels_are_texts_whatever_is_typed() -> None:

@@ -1,27 +1,53 @@
-"""Columns as a bounds file declares them: numbers, categories and dates."""
+"""Bounds files, and columns as they declare them: numbers, categories and dates."""
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from privclust.domains.mixed import (
-    LEVELS_MAX,
-    WEIGHT_MAX,
-    WEIGHT_MIN,
-    CategoryColumn,
-    Column,
-    DateColumn,
-    NumberColumn,
-    Transform,
-)
+from privclust._files import read_regular
+from privclust.domains._category_column import LEVELS_MAX, CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import WEIGHT_MAX, WEIGHT_MIN, NumberColumn, Transform
+from privclust.domains.columns import Column
 from privclust.errors import BoundsError, shown
 
+PRIVATE_RELEASE = "private release"
+ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
+"""Where a file may say that its bounds come from."""
+BYTES_MAX = 2**26
+"""What a bounds file may have, which is enough for hundreds of thousands of columns."""
 _TRANSFORMS: tuple[Transform, ...] = ("none", "log", "log1p")
+
+
+def read_file(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return what a bounds file says of each column, and where its bounds come from."""
+    text = _text(file)
+    try:
+        content = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BoundsError(
+            f"the bounds file {file.name!r} is not valid TOML: {_toml_fault(error)}."
+        ) from None
+    origin = content.get("bounds_origin")
+    if origin not in ORIGINS:
+        raise BoundsError(
+            f"the bounds file {file.name!r} must say where its bounds come from: "
+            f"bounds_origin = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
+        )
+    columns = content.get("columns", {})
+    if not (isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values())):
+        raise BoundsError(
+            f"in the bounds file {file.name!r} each column needs a part of its own, such as "
+            "[columns.'age'] with type, lower and upper."
+        )
+    return columns, origin
 
 
 def declared_column(name: str, content: Mapping[str, Any]) -> Column:
@@ -35,8 +61,8 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
     declare = _KINDS.get(str(content.get("type")))
     if declare is None:
         raise BoundsError(
-            f"column {name!r} of the bounds file has type {shown(content.get('type'))}. Declare "
-            f"one of {', '.join(map(repr, _KINDS))}, or leave the column out of the file, and of a "
+            f"column {name!r} of the bounds has type {shown(content.get('type'))}. Declare one of "
+            f"{', '.join(map(repr, _KINDS))}, or leave the column out of the bounds, and of a "
             "table in memory."
         )
     try:
@@ -46,21 +72,21 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
     raise BoundsError(cause)
 
 
-def declaration(column: Column) -> dict[str, Any]:
-    """Return what a bounds file would say to declare a column, with its name.
+def column_from_dict(content: Mapping[str, Any]) -> Column:
+    """Return the column of which a model or profile file holds what is declared.
 
     Examples
     --------
-    >>> content = declaration(CategoryColumn("ward", ("A", "B")))
-    >>> content
+    >>> column = CategoryColumn("ward", ("A", "B"))
+    >>> column.to_dict()
     {'name': 'ward', 'type': 'category', 'levels': ['A', 'B'], 'weight': 1.0}
-    >>> declared_column(content["name"], content)
-    CategoryColumn(name='ward', levels=('A', 'B'), weight=1.0)
+    >>> column_from_dict(column.to_dict()) == column
+    True
     """
-    fields = {name: getattr(column, name) for name in column.__dataclass_fields__ if name != "use"}
-    if isinstance(column, CategoryColumn):
-        fields["levels"] = list(column.levels)
-    return {"name": fields.pop("name"), "type": column.use, **fields}
+    if content["type"] == DateColumn.use:
+        days = {side: date.fromisoformat(content[side]) for side in ("lower", "upper")}
+        content = {**content, **days}
+    return declared_column(content["name"], content)
 
 
 def pair_of(name: str, pair: object) -> tuple[float, float]:
@@ -156,3 +182,23 @@ def _number(name: str, what: str, value: object) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_regular(file, BYTES_MAX).decode("utf-8")
+    except OSError:
+        wrong = "cannot be read. Check its path and your rights to it"
+    except UnicodeDecodeError:
+        wrong = "is not written in UTF-8"
+    except ValueError as error:
+        wrong = f"cannot be read: {error}. Name a file that 'privclust bounds init' wrote"
+    raise BoundsError(f"the bounds file {file.name!r} {wrong}.")
+
+
+def _toml_fault(error: Exception) -> str:
+    if isinstance(error, tomllib.TOMLDecodeError):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return "a number has too many digits, or a date is none"

@@ -1,0 +1,106 @@
+"""Columns of dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.domains._number_column import NumberColumn, OrderedColumn, check_weight
+from privclust.domains.reader import CellReader, Use
+from privclust.kernels.grid import FloatArray
+
+_DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True)
+class DateColumn(OrderedColumn):
+    """A day between two days, counted from the first of January 1970.
+
+    Examples
+    --------
+    >>> column = DateColumn("visit", date(1970, 1, 1), date(1970, 1, 31))
+    >>> column.center.tolist(), column.format_value(15.2)
+    ([15.0], '1970-01-16')
+    """
+
+    use: ClassVar[Use] = "date"
+    name: str
+    lower: date
+    upper: date
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_weight(self.name, self.weight)
+        if not self.lower < self.upper:
+            raise ValueError(f"the first day of column {self.name!r} must lie before its last.")
+
+    @property
+    def number(self) -> NumberColumn:
+        """The same column of numbers of days."""
+        first, last = (end.toordinal() - _DAYS_BEFORE_1970 for end in (self.lower, self.upper))
+        return NumberColumn(self.name, float(first), float(last), self.weight)
+
+    @property
+    def center(self) -> FloatArray:
+        """The day in the middle."""
+        return self.number.center
+
+    @property
+    def reach(self) -> FloatArray:
+        """Half of the days."""
+        return self.number.reach
+
+    @property
+    def unit(self) -> FloatArray:
+        """How many days are worth 1."""
+        return self.number.unit
+
+    def read(self, cells: CellReader) -> FloatArray:
+        """Return the features of the column's cells."""
+        return self.features(cells.days(self.name))
+
+    def notes(self, cells: CellReader) -> tuple[FloatArray, FloatArray | None]:
+        """Return the places of the column's cells in a profile, and their values."""
+        values = cells.days(self.name)
+        return self.places(values), self.offsets(values)
+
+    def features(self, values: FloatArray) -> FloatArray:
+        """Put days between the bounds."""
+        return self.number.features(values)
+
+    def to_scale(self, units: FloatArray) -> FloatArray:
+        """Return public points as they are: in days."""
+        return units
+
+    def units(self, features: FloatArray) -> FloatArray:
+        """Return days as they are."""
+        return features
+
+    def slopes(self, units: FloatArray) -> FloatArray:
+        """Return 1: a day is a day."""
+        return np.ones_like(units)
+
+    def format_value(self, value: float, step: float = 0.0) -> str:
+        """Return the day in which a number of days lies."""
+        return str(np.datetime64(int(np.floor(value)), "D"))
+
+    def draw(self, units: FloatArray, rng: np.random.Generator) -> NDArray[Any]:
+        """Return synthetic numbers of days as days."""
+        return np.rint(units[:, 0]).astype(np.int64).astype("datetime64[D]")
+
+    def extreme_cells(self) -> list[Any]:
+        """Return cells that strain whoever reads them."""
+        return [None, None, self.lower, self.upper, date.min, date.max, date(1970, 1, 1)]
+
+    def describe(self) -> tuple[str, list[str]]:
+        """Return the column and its bounds, for a report."""
+        return self.name, [self.lower.isoformat(), self.upper.isoformat()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column for a file."""
+        sides = {"lower": self.lower.isoformat(), "upper": self.upper.isoformat()}
+        return {"name": self.name, "type": self.use, **sides, "weight": self.weight}

@@ -1,0 +1,219 @@
+"""Columns of numbers, and what they have in common with columns of dates."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.domains._ruler import read_off, ruler
+from privclust.domains.reader import CellReader, Use
+from privclust.kernels.grid import GRID, FloatArray
+
+Transform = Literal["none", "log", "log1p"]
+BINS = 10
+"""Ranges of equal width, on a column's own scale, into which a profile sorts numbers and dates."""
+EXTREME_NUMBERS = (None, math.inf, -math.inf, 0.0, 1.0, -1.0, 1e300)
+WEIGHT_MIN, WEIGHT_MAX = 1e-6, 1e6
+BOUND_MAX, WIDTH_MIN = 1e150, 1e-150
+
+
+class OrderedColumn(ABC):
+    """What numbers and dates have in common: one feature, and ranges between two bounds."""
+
+    name: str
+    weight: float
+
+    @property
+    @abstractmethod
+    def number(self) -> NumberColumn:
+        """The same column of numbers, dates in days."""
+
+    @abstractmethod
+    def format_value(self, value: float, step: float = 0.0) -> str:
+        """Return a value as people write it."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What its one feature is called."""
+        return (self.name,)
+
+    @property
+    def length(self) -> float:
+        """How far from the middle a cell can lie, in weights."""
+        return self.weight
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its places in a profile are called; the last is that of missing cells."""
+        ends = [self.format_value(edge) for edge in self.number.edges]
+        return (*(f"{a} to {b}" for a, b in pairwise(ends)), "missing")
+
+    def places(self, values: FloatArray) -> FloatArray:
+        """Return the range in which each value lies, as its place in a profile."""
+        found = np.searchsorted(self.number.edges[1:-1], values, side="right")
+        return np.where(np.isnan(values), BINS, found).astype(np.float64)
+
+    def offsets(self, values: FloatArray) -> FloatArray:
+        """Return how far each value lies from the middle, in grid units; its bounds are ±2^25."""
+        column = self.number
+        apart = (column.features(values)[:, 0] - column.center) / column.reach
+        whole = np.trunc(np.clip(apart, -1.0, 1.0) * GRID)
+        return np.where(np.isnan(values), 0.0, whole)
+
+
+@dataclass(frozen=True)
+class NumberColumn(OrderedColumn):
+    """A number between bounds, on a plain or a logarithmic scale.
+
+    Examples
+    --------
+    >>> column = NumberColumn("income", 1e3, 1e5, transform="log")
+    >>> column.features(np.array([1e4, np.nan, 1e9])).round(6).tolist()
+    [[4.0], [nan], [5.0]]
+    >>> column.units(np.array([[4.0]])).round(3).tolist()
+    [[10000.0]]
+    >>> age = NumberColumn("age", 0, 120)
+    >>> age.labels[-2:], age.places(np.array([12.0, 11.9, 999, np.nan])).tolist()
+    (('108 to 120', 'missing'), [1.0, 0.0, 9.0, 10.0])
+    >>> (age.offsets(np.array([90, 999, np.nan])) / GRID).tolist()
+    [0.5, 1.0, 0.0]
+    """
+
+    use: ClassVar[Use] = "number"
+    name: str
+    lower: float
+    upper: float
+    weight: float = 1.0
+    transform: Transform = "none"
+
+    def __post_init__(self) -> None:
+        check_weight(self.name, self.weight)
+        lowest = {"none": -BOUND_MAX, "log": 0.0, "log1p": -1.0}[self.transform]
+        inside = lowest <= self.lower and (self.transform == "none" or lowest < self.lower)
+        if not (inside and self.lower < self.upper <= BOUND_MAX and self.reach[0] >= WIDTH_MIN):
+            raise ValueError(
+                f"column {self.name!r} needs a lower bound below its upper one, apart on its "
+                f"scale, at most {BOUND_MAX:g} in size, and where it has a logarithm; got "
+                f"{self.lower:g} and {self.upper:g}."
+            )
+
+    @property
+    def number(self) -> NumberColumn:
+        """The column itself."""
+        return self
+
+    @property
+    def ends(self) -> FloatArray:
+        """The bounds on the scale."""
+        return self.features(np.array([self.lower, self.upper]))[:, 0]
+
+    @property
+    def edges(self) -> FloatArray:
+        """The ends of the ranges of a profile, in the user's units."""
+        low, high = self.ends
+        marks = low + (high - low) * np.arange(BINS + 1) / BINS
+        edges = np.maximum.accumulate(self.units(marks))
+        edges[[0, -1]] = self.lower, self.upper
+        return edges
+
+    @property
+    def center(self) -> FloatArray:
+        """The middle of the scale."""
+        return np.array([self.ends.mean()])
+
+    @property
+    def reach(self) -> FloatArray:
+        """Half of the scale's width."""
+        return np.array([np.ptp(self.ends) / 2])
+
+    @property
+    def unit(self) -> FloatArray:
+        """How much of the scale is worth 1."""
+        return self.reach / self.weight
+
+    def read(self, cells: CellReader) -> FloatArray:
+        """Return the features of the column's cells."""
+        return self.features(cells.numbers(self.name))
+
+    def notes(self, cells: CellReader) -> tuple[FloatArray, FloatArray | None]:
+        """Return the places of the column's cells in a profile, and their values."""
+        values = cells.numbers(self.name)
+        return self.places(values), self.offsets(values)
+
+    def features(self, values: FloatArray) -> FloatArray:
+        """Put numbers on the scale."""
+        within = np.clip(values, self.lower, self.upper)
+        if self.transform != "none":
+            within = read_off(within, *ruler(self.lower, self.upper, self._shift))
+        return within[:, None]
+
+    def to_scale(self, units: FloatArray) -> FloatArray:
+        """Put public points in the user's units, such as centres, on the scale."""
+        return self.features(units[:, 0])
+
+    def units(self, features: FloatArray) -> FloatArray:
+        """Return where on the scale something lies as a number of the user's."""
+        if self.transform == "none":
+            return features
+        return 10.0**features - self._shift
+
+    def slopes(self, units: FloatArray) -> FloatArray:
+        """Return how much the user's number grows there with a step on the scale."""
+        if self.transform == "none":
+            return np.ones_like(units)
+        return (units + self._shift) * float(np.log(10.0))
+
+    def format_value(self, value: float, step: float = 0.0) -> str:
+        """Return a number as people write it, to about a `step`.
+
+        Examples
+        --------
+        >>> NumberColumn("income", 0, 1e6).format_value(12345.678, 5.0)
+        '12,345.7'
+        """
+        if step > 0:
+            return f"{value:,.{max(0, min(12, 1 - math.floor(math.log10(step))))}f}"
+        return f"{value:.6g}"
+
+    def draw(self, units: FloatArray, rng: np.random.Generator) -> NDArray[Any]:
+        """Return synthetic numbers as they are."""
+        return units[:, 0]
+
+    def extreme_cells(self) -> list[Any]:
+        """Return cells that strain whoever reads them."""
+        return list(EXTREME_NUMBERS)
+
+    def describe(self) -> tuple[str, list[str]]:
+        """Return the column and its bounds, for a report."""
+        scale = "" if self.transform == "none" else f" ({self.transform} scale)"
+        return self.name + scale, [f"{self.lower:g}", f"{self.upper:g}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column for a file."""
+        return {
+            "name": self.name,
+            "type": self.use,
+            "lower": self.lower,
+            "upper": self.upper,
+            "weight": self.weight,
+            "transform": self.transform,
+        }
+
+    @property
+    def _shift(self) -> float:
+        return 1.0 if self.transform == "log1p" else 0.0
+
+
+def check_weight(name: str, weight: float) -> None:
+    """Refuse a weight that is too small or too large."""
+    if not WEIGHT_MIN <= weight <= WEIGHT_MAX:
+        raise ValueError(
+            f"the weight of column {name!r} must lie between {WEIGHT_MIN:g} and {WEIGHT_MAX:g}, "
+            f"got {weight!r}."
+        )

@@ -1,0 +1,111 @@
+"""The box: each column lies between its own bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.base import SMALLEST, Domain, public_vector, reweighed
+from privclust.domains.columns import Column
+from privclust.kernels.grid import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Box(Domain, kind="box"):
+    """Each column lies between its own bounds.
+
+    Columns count equally, or by `weights`: half a width of column j is worth ``weights[j]``.
+
+    Examples
+    --------
+    >>> box = Box([0, 0], [120, 250])
+    >>> box.from_ball(np.zeros((1, 2))).tolist()
+    [[60.0, 125.0]]
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    weights: FloatArray
+
+    def __init__(
+        self, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
+    ) -> None:
+        object.__setattr__(self, "lower", public_vector("lower bounds", lower))
+        object.__setattr__(self, "upper", public_vector("upper bounds", upper))
+        if self.lower.shape != self.upper.shape:
+            raise ValueError(
+                f"bounds need one lower and one upper value per column, got {self.lower.size} "
+                f"lower and {self.upper.size} upper values. Add the missing ones."
+            )
+        narrow = np.flatnonzero(~(self.upper - self.lower >= SMALLEST))
+        if narrow.size:
+            column = int(narrow[0])
+            raise ValueError(
+                f"each lower bound must be below its upper bound; column {column} has "
+                f"{self.lower[column]:g} and {self.upper[column]:g}. Swap them if they are "
+                "exchanged, and leave a column that never varies out of the table."
+            )
+        given = np.ones(self.lower.size) if weights is None else weights
+        object.__setattr__(self, "weights", public_vector("weights", given))
+        if self.weights.shape != self.lower.shape or not np.all(self.weights >= SMALLEST):
+            raise ValueError("weights must be one number above 0 per column.")
+
+    @property
+    def center(self) -> FloatArray:
+        """The middle of each column."""
+        return self.lower / 2 + self.upper / 2
+
+    @property
+    def reach(self) -> FloatArray:
+        """Half of each column's width."""
+        return self.upper / 2 - self.lower / 2
+
+    @property
+    def spread(self) -> FloatArray:
+        """Half widths over weights, scaled so that corners of the box touch the unit sphere."""
+        return self.reach / self.weights * float(np.linalg.norm(self.weights))
+
+    def describe(self, columns: Sequence[str] | None) -> list[tuple[str, list[str]]]:
+        """Return each column with its bounds."""
+        sides = zip(self.coordinate_names(columns), self.lower, self.upper, strict=True)
+        return [(name, [f"{lower:g}", f"{upper:g}"]) for name, lower, upper in sides]
+
+    def bounded_columns(self, names: Sequence[str]) -> tuple[Column, ...]:
+        """Return each column with its bounds, without its weight."""
+        sides = zip(names, self.lower.tolist(), self.upper.tolist(), strict=True)
+        return tuple(NumberColumn(name, lower, upper) for name, lower, upper in sides)
+
+    def rescaled(self, variances: FloatArray) -> Box:
+        """Return the box in which columns count by how rows vary.
+
+        Examples
+        --------
+        >>> Box([0, 0], [120, 120]).rescaled(np.array([0.04, 0.01])).weights.tolist()
+        [1.0, 2.0]
+        """
+        return Box(self.lower, self.upper, reweighed(self.weights, variances))
+
+    def unscaled(self) -> Box:
+        """Return the box in which columns count by their widths."""
+        return Box(self.lower, self.upper, weights=self.reach)
+
+    def parameters(self, scale: object) -> dict[str, Any]:
+        """Return two arrays of bounds, unless columns have weights, which these do not say."""
+        if scale == "none" or (self.weights == 1).all():
+            return {"bounds": (self.lower, self.upper)}
+        return {}
+
+    def content(self) -> dict[str, Any]:
+        """Return bounds and weights."""
+        sides = {"lower": self.lower, "upper": self.upper, "weights": self.weights}
+        return {name: side.tolist() for name, side in sides.items()}
+
+    @classmethod
+    def from_content(cls, content: Any) -> Box:
+        """Make a box again."""
+        return cls(**content)

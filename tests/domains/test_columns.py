@@ -1,0 +1,104 @@
+"""Declared columns: each cell alone, on its scale and in its place in a profile."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privclust.domains._category_column import CategoryColumn
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.columns import BINS
+from privclust.kernels.grid import GRID
+
+COLUMNS = (
+    NumberColumn("age", 0, 120),
+    NumberColumn("share", 0, 1),
+    NumberColumn("income", 1, 1e6, transform="log"),
+    NumberColumn("visits", 0, 1e3, transform="log1p"),
+)
+STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1e308, 5e-324, 0.3, 12.0, 1e3, 999999.9]
+every_column = pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
+
+
+@pytest.mark.attack
+@every_column
+def test_what_is_noted_of_a_cell_follows_from_it_alone(column: NumberColumn) -> None:
+    rng = np.random.default_rng(0)
+    cells = np.concatenate([STRANGE, column.edges, rng.uniform(-1, 130, 500)])
+    for note in (NumberColumn.places, NumberColumn.offsets):
+        with np.errstate(all="ignore"):
+            alone = [note(column, cells[i : i + 1])[0] for i in range(len(cells))]
+            assert note(column, cells).tolist() == alone
+            assert note(column, cells[::-1]).tolist() == alone[::-1]
+            assert note(column, np.repeat(cells, 2)[::2]).tolist() == alone
+
+
+@every_column
+@given(cell=st.floats())
+def test_any_cell_has_one_place_and_a_whole_value_within_bounds(
+    column: NumberColumn, cell: float
+) -> None:
+    with np.errstate(all="ignore"):
+        place, value = column.places(np.array([cell]))[0], column.offsets(np.array([cell]))[0]
+    assert place in range(BINS + 1)
+    assert (place == BINS) == np.isnan(cell)
+    assert value == int(value)
+    assert abs(value) <= GRID
+    assert value == 0 or not np.isnan(cell)
+
+
+@every_column
+def test_edges_increase_from_bound_to_bound_and_open_their_ranges(column: NumberColumn) -> None:
+    edges = column.edges
+    assert (edges[0], edges[-1], len(edges)) == (column.lower, column.upper, BINS + 1)
+    assert (np.diff(edges) > 0).all()
+    assert column.places(edges[:-1]).tolist() == list(range(BINS))
+    assert column.places(np.nextafter(edges[1:-1], -np.inf)).tolist() == list(range(BINS - 1))
+
+
+def test_levels_and_days_have_their_places() -> None:
+    ward = CategoryColumn("ward", ("A", "B"))
+    assert ward.places(np.array([0, 1, -1])).tolist() == [0, 1, 2]
+    assert ward.labels == ("A", "B", "missing")
+    visit = DateColumn("visit", date(1970, 1, 1), date(1970, 1, 21))
+    assert visit.places(np.array([0.0, 2.0, 20.0, np.nan])).tolist() == [0, 1, 9, 10]
+    assert visit.labels[:2] == ("1970-01-01 to 1970-01-03", "1970-01-03 to 1970-01-05")
+    assert ward.number is None
+
+
+def test_numbers_are_written_to_what_is_known_of_them() -> None:
+    age = NumberColumn("age", 0, 120)
+    assert age.format_value(41.23456, 0.02) == "41.235"
+    assert age.format_value(41.23456, 30.0) == "41"
+    assert age.format_value(41.23456) == "41.2346"
+
+
+@settings(deadline=None)
+@given(st.floats(0.001, 1e6))
+def test_logarithms_are_right_and_come_back(value: float) -> None:
+    income = NumberColumn("income", 0.001, 1e6, transform="log")
+    read = income.features(np.array([value]))
+    assert read[0, 0] == pytest.approx(np.log10(value), abs=2e-6)
+    assert income.units(read)[0, 0] == pytest.approx(value, rel=1e-5)
+
+
+@settings(deadline=None)
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_logarithms_keep_the_order(one: float, other: float) -> None:
+    first, second = NumberColumn("debt", 0, 1e6, transform="log1p").features(
+        np.array(sorted([one, other]))
+    )[:, 0]
+    assert first <= second
+
+
+def test_noisy_shares_become_shares() -> None:
+    shares = CategoryColumn("ward", ("A", "B", "other"), weight=0.5).units(
+        np.array([[0.5, -0.2, 0.7], [-1.0, -1.0, -0.5]])
+    )
+    assert shares.min() >= 0
+    assert shares.sum(axis=1) == pytest.approx([1.0, 1.0])
