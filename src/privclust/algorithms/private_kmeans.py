@@ -14,7 +14,6 @@ How the constants were found, and what else was tried: docs/design/flagship.md.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +39,7 @@ from privclust.algorithms._split import (
     schedule,
     shares,
 )
+from privclust.errors import warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.kernels.projection import Projection, gaussian_projection
@@ -201,11 +201,10 @@ def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
         would_do.append(f"epsilon={enough:.2g}")
     if fewer > 0:
         would_do.append(f"n_clusters={fewer}")
-    warnings.warn(
+    warn_user(
         f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at epsilon="
         f"{budget.epsilon:g}, because noise hides them. It would take about "
         f"{' or '.join(would_do)}.",
-        stacklevel=6,
     )
 
 

@@ -52,7 +52,7 @@ EXIT_CODES: dict[type[BaseException], int] = {
 """In this order: the first that an error is, counts. docs/command-line.md lists them."""
 CANNOT_WRITE, UNEXPECTED = 10, 14
 _PYTHON_NAMES = {
-    r"fit\(X, resume='(\w+)'\)": r"--resume \1",
+    r"(?:fit|profile)\(X, (?:\.{3}, )?resume='(\w+)'\)": r"--resume \1",
     r"\bn_(clusters|rows|columns)\b": r"--\1",
     r"\b(max|unit)_(clusters|rows)\b": r"--\1-\2",
     r"(?<=--)([a-z-]+) ?= ?": r"\1 ",

@@ -39,6 +39,7 @@ def profile(
     period: Annotated[
         str | None, typer.Option(help="Which of its periods pays; by default that of the fit.")
     ] = None,
+    resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
         "profile.json"
     ),
@@ -48,8 +49,8 @@ def profile(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
-    from privclust.estimators._profile import Profile, summary
     from privclust.estimators.model_file import load, profile_to_json
+    from privclust.models.profile import Profile, summary
 
     with told():
         fitted = load(model)
@@ -70,6 +71,7 @@ def profile(
                     ledger=ledger,
                     dataset=dataset,
                     period=period,
+                    resume=resume,
                 )
             with writing(out):
                 file.write_text(profile_to_json(found), encoding="utf-8")

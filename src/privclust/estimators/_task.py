@@ -1,0 +1,73 @@
+"""What one fit has to do, as an algorithm's plan needs it: all of it public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from privclust.domains.base import Domain
+from privclust.kernels.grid import FloatArray
+from privclust.models.clustering import Clustering
+from privclust.privacy.accounting import Budget
+from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Plan
+from privclust.queries.unit import Unit
+
+
+class AlgorithmPlan(Protocol):
+    """What any algorithm's plan has."""
+
+    @property
+    def spending(self) -> Plan:
+        """The slots."""
+
+
+class Algorithm(Protocol):
+    """A module with an algorithm, or anything else that has its two functions."""
+
+    @property
+    def plan(self) -> Callable[[int, int, Budget, int | None], AlgorithmPlan]:
+        """Take numbers of clusters and columns, a budget and the number of rows, if typed."""
+
+    @property
+    def run(self) -> Callable[[Curator, Any, np.random.Generator], Clustering]:
+        """Take a Curator, the plan and a source of public choices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What one fit has to do.
+
+    Attributes
+    ----------
+    n_clusters : int
+        Number of centres to find.
+    n_columns : int
+        Number of coordinates of a row in the unit ball.
+    budget : Budget
+        What the fit may spend.
+    n_rows : int or None
+        The number of rows, if the user typed one.
+    domain : Domain
+        Where values lie.
+    unit : Unit
+        Whose rows are protected together.
+    column_names : tuple of str or None
+        Those of the table, if it has any.
+    """
+
+    n_clusters: int
+    n_columns: int
+    budget: Budget
+    n_rows: int | None
+    domain: Domain
+    unit: Unit
+    column_names: tuple[str, ...] | None
+
+    @property
+    def half_widths(self) -> FloatArray:
+        """Half the width of each column's bounds, in the unit ball."""
+        return self.domain.reach / self.domain.spread
