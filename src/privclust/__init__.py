@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         PrivateKMeans,
     )
     from privclust.estimators._limits import limits
+    from privclust.estimators.base import PrivateClusterer
     from privclust.estimators.model_file import load, load_profile, save, save_profile
     from privclust.models.compare import compare
     from privclust.models.composition import compose
@@ -42,6 +43,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "PEMeans",
+    "PrivateClusterer",
     "PrivateKMeans",
     "__version__",
     "compare",
@@ -68,6 +70,7 @@ _PACKAGES = {
     "Ledger": "privacy.ledger.ledger",
     "LedgerError": "privacy.ledger.journal",
     "PEMeans": "estimators",
+    "PrivateClusterer": "estimators.base",
     "PrivateKMeans": "estimators",
     "compare": "models.compare",
     "compose": "models.composition",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +32,22 @@ def shown(value: object) -> str:
         text = repr(value)
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"a value of type {type(value).__name__}"
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line that called this library, however deep inside it the cause is.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warn_user("delta is large")
+    >>> str(given[0].message)
+    'delta is large'
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "privclust":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def needs_extra(extra: str) -> str:

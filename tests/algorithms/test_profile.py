@@ -12,7 +12,6 @@ from helpers.query_attacks import telling_rows
 from scipy.stats import binom
 
 from privclust.algorithms import profile
-from privclust.algorithms.profile import found_in
 from privclust.audit.replay import replay_on_neighbour
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._number_column import NumberColumn
@@ -20,6 +19,7 @@ from privclust.domains.box import Box
 from privclust.domains.profiled import ProfileDomain
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
+from privclust.models.profile import found_in
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.noise import NoNoise

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.command_line import assert_silent_about_cells, lay_out, privclust, told
+from helpers.interruptions import Interrupted
 
 from privclust import Ledger, load_profile
 
@@ -57,6 +58,17 @@ def test_profile_that_is_there_is_kept_and_nothing_is_spent_unless_forced() -> N
     assert len(Ledger.open("budget.db").runs("visits")) == 1
     assert privclust(*words, "--force").exit_code == 0
     assert load_profile("profile.json").columns
+
+
+def test_interrupted_profile_says_how_to_resume_it() -> None:
+    words = (*PROFILE, *ACCOUNT, "--columns", "who")
+    stopped = privclust(*words, noise=Interrupted(2))
+    run = Ledger.open("budget.db").runs("visits")[-1]
+    assert f"--resume {run.name}" in told(stopped, 130)
+    done = privclust(*words, "--resume", run.name)
+    assert done.exit_code == 0, done.output
+    assert load_profile("profile.json").privacy_statement.run.name == run.name
+    assert len(Ledger.open("budget.db").runs("visits")) == 2
 
 
 def test_quiet_says_nothing() -> None:

@@ -11,12 +11,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.interruptions import Interrupted
 
 from privclust import (
     BudgetExceededError,
     DPLloyd,
     Federation,
     Ledger,
+    LedgerError,
     PrivateKMeans,
     load,
     load_profile,
@@ -30,8 +32,8 @@ from privclust.errors import (
     ModelFileError,
     ParameterError,
 )
-from privclust.estimators._profile import Profile
 from privclust.models.formatting import rounded_up
+from privclust.models.profile import Profile
 from privclust.models.report import to_html
 from privclust.testing import RepeatableNoise, SeededNoise, noise_from
 
@@ -188,7 +190,7 @@ def _exact(model: Any, rows: Any, slot: str) -> list[int]:
     from privclust.estimators._profile import open_profile
     from privclust.privacy.accounting import Budget
 
-    table = open_profile(model, rows, OTHERS, BOUNDS)
+    table = open_profile(model, model.model_, rows, OTHERS, BOUNDS)
     centers = model.domain_.to_ball(model.cluster_centers_)
     planned = algorithm.plan(centers, table.domain, Budget(1.0, 1e-6))  # type: ignore[arg-type]
     query = planned.tallies if slot == "tallies" else planned.sums
@@ -253,6 +255,60 @@ def test_a_fit_without_a_ledger_gets_an_account_for_this_profile_alone(model: An
     assert statement.record is None
     assert (statement.run.epsilon, statement.run.delta) == (0.7, 1e-7)
     assert profiled(model).privacy_statement.run.delta == 1e-6
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("at", [1, 2])
+def test_interrupted_profile_is_resumed_at_no_cost(ledger: str, at: int) -> None:
+    model = fitted(ledger=ledger, dataset="people")
+    twin = profiled(fitted(), epsilon=0.5)
+    with noise_from(Interrupted(at)), pytest.raises(KeyboardInterrupt) as stopped:
+        model.profile(TABLE, OTHERS, bounds=BOUNDS, epsilon=0.5)
+    book = Ledger.open(ledger)
+    run = book.runs("people")[-1]
+    assert f"profile(X, ..., resume={run.name!r})" in stopped.value.__notes__[0]
+    left = book.remaining("people")
+    noise = Interrupted(99)
+    with noise_from(noise):
+        profile = model.profile(TABLE, OTHERS, bounds=BOUNDS, epsilon=0.5, resume=run.name)
+    assert answers(profile) == answers(twin)
+    assert noise.draws == 3 - at
+    assert profile.privacy_statement.run.name == run.name
+    assert book.run(run.name).state == "finished"
+    assert book.remaining("people").quanta >= left.quanta
+    before = book.export()
+    again = profiled(model, TABLE.slice(0, 5), epsilon=0.5, resume=run.name)
+    assert answers(again) == answers(profile)
+    assert again.privacy_statement == profile.privacy_statement
+    assert book.export() == before
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"epsilon": 0.4}, r"epsilon was 0\.5, is 0\.4"),
+        ({"delta": 1e-7}, "delta was 1e-06, is 1e-07"),
+        ({"columns": ["age"], "bounds": {"age": (0, 120)}}, "columns was age, ward, visit, is age"),
+        ({"bounds": {**BOUNDS, "age": (0, 130)}}, "bounds was [0-9a-f]+, is [0-9a-f]+"),
+    ],
+)
+def test_profile_is_not_resumed_with_something_else(
+    ledger: str, changed: dict[str, Any], message: str
+) -> None:
+    model = fitted(ledger=ledger, dataset="people")
+    run = profiled(model, epsilon=0.5).privacy_statement.run.name
+    before = Ledger.open(ledger).export()
+    with pytest.raises(LedgerError, match=message):
+        profiled(model, resume=run, **{"epsilon": 0.5, **changed})
+    with pytest.raises(LedgerError, match="estimator was PrivateKMeans, is profile"):
+        profiled(model, epsilon=0.5, resume=model.privacy_statement_.run.name)
+    assert Ledger.open(ledger).export() == before
+
+
+def test_profile_without_a_ledger_is_not_resumed(model: Any) -> None:
+    with pytest.raises(ValueError, match="resume='feed' needs a ledger"):
+        profiled(model, resume="feed")
 
 
 # Refusals -----------------------------------------------------------------------------------------

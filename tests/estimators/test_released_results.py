@@ -20,6 +20,7 @@ from privclust import BalcanKMeans, FedDPKMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.private_run import PrivateRun, Record
 from privclust.models.statement import (
@@ -49,36 +50,34 @@ PARAMETERS = {
     "unit_rows",
     "ledger",
     "dataset",
+    "period",
     "random_state",
 }
 FITTED = {
-    "cluster_centers_",
-    "cluster_sizes_",
-    "n_rows_",
-    "releases_",
-    "privacy_statement_",
-    "domain_",
-    "n_features_in_",
-    "feature_names_in_",
-    "center_names_",
+    "estimator",
+    "parameters",
+    "domain",
+    "n_features_in",
+    "feature_names_in",
+    "n_rows",
+    "cluster_centers",
+    "cluster_sizes",
+    "releases",
+    "privacy_statement",
+    "center_stderr",
+    "size_stderr",
+    "cluster_radii",
+    "coreset",
+    "participation",
 }
 MORE = {
-    PrivateKMeans: {
-        "max_clusters",
-        "metric",
-        "period",
-        "init",
-        "center_stderr_",
-        "size_stderr_",
-        "cluster_radii_",
-        "coreset_",
-    },
+    PrivateKMeans: {"max_clusters", "metric", "init"},
     BalcanKMeans: {"constants"},
     FedDPKMeans: {"rounds", "server_data"},
 }
 PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
 RECORDS = (
-    *(Box, Coreset, Precision, Release, Spend, Unit),
+    *(Box, ClusterModel, Coreset, Precision, Release, Spend, Unit),
     *(Dependency, Participation, PrivateRun, PublicPoints, Record, ReleaseLine, Statement),
 )
 
@@ -113,7 +112,8 @@ def leaves(value: Any) -> Iterator[Any]:
 
 @pytest.mark.attack
 def test_a_fitted_estimator_holds_the_list_and_nothing_else(model: Any) -> None:
-    assert set(vars(model)) == PARAMETERS | FITTED | MORE.get(type(model), set())
+    assert set(vars(model)) == PARAMETERS | {"model_"} | MORE.get(type(model), set())
+    assert set(vars(model.model_)) == FITTED
     for leaf in leaves(vars(model)):
         numbers = np.atleast_1d(leaf).tolist() if not isinstance(leaf, str) else []
         assert CANARY not in numbers

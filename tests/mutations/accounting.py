@@ -75,8 +75,8 @@ ACCOUNTING = (
     Mutation(
         "profile beside the account",
         "estimators/_profile.py",
-        "Curator.open(table.engine, planned.spending, account, label, facts)",
-        "Curator.open(table.engine, planned.spending)",
+        "Recording(ledger, label, facts, resume, ",
+        "Recording(None, label, facts, resume, ",
         "tests/estimators/test_profile.py::test_a_profile_is_charged_to_the_account_of_the_fit",
     ),
     Mutation(
@@ -151,10 +151,10 @@ ACCOUNTING = (
     ),
     Mutation(
         "an attribute beside the list",
-        "estimators/_fit.py",
-        "model.releases_ = curator.releases\n",
-        "model.releases_ = curator.releases\n"
-        '    model.memory_ = __import__("resource").getrusage(0).ru_maxrss\n',
+        "estimators/base.py",
+        "        _fit.warn_of_large_delta(self.model_)\n",
+        "        _fit.warn_of_large_delta(self.model_)\n"
+        '        self.memory_ = __import__("resource").getrusage(0).ru_maxrss\n',
         "tests/estimators/test_released_results.py::test_a_fitted_estimator_holds_the_list_and_nothing_else",
     ),
 )

@@ -30,7 +30,7 @@ REFUSALS = (
     ),
     Mutation(
         "an estimator whose frames stay",
-        "estimators/dp_lloyd.py",
+        "estimators/base.py",
         "    @clears_frames\n    def fit(",
         "    def fit(",
         _TRACEBACKS,

@@ -10,7 +10,7 @@ STATEMENTS = (
     Mutation(
         "a profile that states its own epsilon alone",
         "estimators/_profile.py",
-        'dependencies_of("clusters", model),',
+        'dependencies_of("clusters", statement),',
         "(),",
         "tests/audit/test_profile_attack.py::"
         "test_a_profile_alone_refutes_that_its_own_epsilon_is_all_and_not_what_is_stated",
@@ -18,7 +18,7 @@ STATEMENTS = (
     Mutation(
         "a start that the statement leaves out",
         "estimators/_statement.py",
-        'runs += dependencies_of("start", given)',
+        'runs += dependencies_of("start", model.privacy_statement)',
         "pass",
         f"{_COMPOSITION}::test_fit_states_the_run_it_started_from_and_what_that_started_from",
     ),

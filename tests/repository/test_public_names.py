@@ -13,7 +13,6 @@ import pytest
 from numpydoc.docscrape import NumpyDocString
 
 import privclust
-from privclust.estimators import _methods
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 RUN_ELSEWHERE = {"engines.flower.client_app", "engines.flower.flower_federation"}
@@ -87,7 +86,9 @@ def test_it_has_an_example(name: str) -> None:
     text = inspect.getdoc(found(name)) or ""
     elsewhere = re.search(r"`(\w+)` shows (both|one)", text)
     if elsewhere:
-        shower = _methods.profile if elsewhere[1] == "profile" else found(elsewhere[1])
+        shower = (
+            privclust.PrivateClusterer.profile if elsewhere[1] == "profile" else found(elsewhere[1])
+        )
         text = inspect.getdoc(shower) or ""
         assert elsewhere[2] == "one" or f"{name}(" in text
     assert ">>> " in text

@@ -11,7 +11,6 @@ that noise on a count hardly moves a mean.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, packing_seconds, total
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms._split import into_ball
-from privclust.errors import Message, Parameter
+from privclust.errors import Message, Parameter, warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.projection import Projection
 from privclust.models._weighted_kmeans import weighted_kmeans
@@ -105,14 +104,13 @@ def plan(
     ['subspace', 'weights', 'lift', 'sums 1']
     """
     if server is not None and len(server) < n_clusters:
-        warnings.warn(
+        warn_user(
             Message(
                 f"server_data has {len(server)} row(s), fewer than ",
                 Parameter("n_clusters", n_clusters),
                 ". Points drawn at random in the ball join them, and clusters may be missed. Give "
                 "more rows.",
             ),
-            stacklevel=5,
         )
     widths = {WEIGHTS: 1, LIFT: n_columns + 1}
     if n_columns > n_clusters:

@@ -14,7 +14,6 @@ How the constants were found, and what else was tried: docs/design/flagship.md.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,7 +49,7 @@ from privclust.algorithms._split import (
     schedule,
     shares,
 )
-from privclust.errors import Message, Parameter
+from privclust.errors import Message, Parameter, warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.kernels.projection import Projection, gaussian_projection
@@ -242,7 +241,7 @@ def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
         remedies += [" or ", Parameter("epsilon", f"{enough:.2g}")]
     if fewer > 0:
         remedies += [" or ", Parameter("n_clusters", fewer)]
-    warnings.warn(
+    warn_user(
         Message(
             f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at ",
             Parameter("epsilon", f"{budget.epsilon:g}"),
@@ -250,7 +249,6 @@ def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
             *remedies,
             ".",
         ),
-        stacklevel=6,
     )
 
 

@@ -20,7 +20,7 @@ from privclust.audit._few_rows import FewRows
 from privclust.audit.epsilon_bound import Scores, linear_scores
 from privclust.audit.likelihood_ratio import LikelihoodRatioAttack
 from privclust.errors import shown
-from privclust.estimators._fit import AlgorithmPlan
+from privclust.estimators._task import AlgorithmPlan
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget

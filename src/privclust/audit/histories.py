@@ -26,8 +26,8 @@ from privclust.domains.base import Domain
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
 from privclust.estimators import _input
-from privclust.estimators._profile import Profile
 from privclust.kernels.grid import FloatArray
+from privclust.models.profile import Profile
 from privclust.privacy.accounting import epsilon_of, mu_of
 from privclust.privacy.noise import OpenDPNoise
 from privclust.queries.unit import ROW, Unit

@@ -23,7 +23,7 @@ def predict(
     out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
 ) -> None:
     """Label rows by their nearest centre. Labels of protected rows are protected data."""
-    from privclust.estimators._fit import label_parts
+    from privclust.estimators._labels import label_parts
     from privclust.estimators.model_file import load
 
     with reporting_errors():

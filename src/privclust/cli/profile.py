@@ -45,6 +45,7 @@ def profile(
     period: Annotated[
         str | None, typer.Option(help="Which of its periods pays; by default that of the fit.")
     ] = None,
+    resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
         "profile.json"
     ),
@@ -54,8 +55,8 @@ def profile(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
-    from privclust.estimators._profile import Profile, summary
     from privclust.estimators.model_file import load, profile_to_json
+    from privclust.models.profile import Profile, summary
 
     with reporting_errors():
         fitted = load(model)
@@ -76,6 +77,7 @@ def profile(
                     ledger=ledger,
                     dataset=dataset,
                     period=period,
+                    resume=resume,
                 )
             with writing(out):
                 file.write_text(profile_to_json(found), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The scikit-learn face: one thin class per algorithm."""
+"""Estimators as scikit-learn has them: one thin class per algorithm."""
 
 from privclust.estimators.balcan_kmeans import BalcanKMeans
 from privclust.estimators.dp_lloyd import DPLloyd

@@ -1,240 +1,149 @@
-"""One fit, room by room: what every estimator does around its algorithm."""
+"""One fit: what every estimator does around its algorithm."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from privclust.algorithms._cost import cost_of
-from privclust.algorithms._merge import merge
 from privclust.algorithms._scale import variances
 from privclust.domains.base import Domain
-from privclust.errors import Message, Parameter, TooManyClustersError
-from privclust.estimators._derived_cost import k_path_cost, refit_cost
-from privclust.estimators._input import MEASURED, OpenTable, on_each_part
+from privclust.errors import warn_user
+from privclust.estimators._input import MEASURED, OpenTable
 from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import (
+    Parameters,
     budget_of,
-    parameters_of,
     seed_of,
     sizes_of,
-    whole_number,
 )
 from privclust.estimators._recording import recording
-from privclust.estimators._statement import given_to, lines_of, participation_of, run_of
-from privclust.kernels.grid import GRID, FloatArray, to_grid
-from privclust.kernels.nearest import nearest
+from privclust.estimators._run import run_recorded
+from privclust.estimators._statement import given_to
+from privclust.estimators._task import AlgorithmPlan, Task
+from privclust.kernels.grid import FloatArray
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering, Coreset, Precision
-from privclust.models.k_path import KPath, k_path
-from privclust.models.statement import Statement
 from privclust.privacy.curator import Curator
-from privclust.privacy.plan import Plan
 
-KEPT_BY_REFIT = (
-    "domain_",
-    "n_features_in_",
-    "feature_names_in_",
-    "center_names_",
-    "releases_",
-    "coreset_",
-)
-
-
-class AlgorithmPlan(Protocol):
-    """What any algorithm's plan has."""
-
-    @property
-    def spending(self) -> Plan:
-        """The slots."""
+_APART = ("bounds", "radius", "ledger", "dataset", "period", "server_data", "init")
+"""Parameters that the domain says better, that name places, which do not leave, or that are
+tables or models."""
+_PLAIN = (str, bool, int, float, np.generic, type(None))
 
 
 def fit(
-    model: Any,
+    estimator: Parameters,
     table: OpenTable,
-    plan: Callable[..., AlgorithmPlan],
+    plan: Callable[[Task], AlgorithmPlan],
     run: Callable[[Curator, Any, np.random.Generator], Clustering],
     resume: str | None = None,
-) -> None:
-    """Run an algorithm on a table and keep what it releases on `model`."""
-    given, schema, domain = parameters_of(model), table.schema, table.domain
-    n_clusters, n_rows = sizes_of(given)
-    seed = seed_of(given.random_state)
-    planned = plan(n_clusters, domain.center.size, budget_of(given), n_rows)
+) -> ClusterModel:
+    """Run an estimator's algorithm on a table and return what it releases."""
+    task, names = _task(estimator, table), table.schema.names
+    seed = seed_of(estimator.random_state)
+    planned = plan(task)
     check_cost(cost_of(planned), unit=table.engine.unit)
-    noiseless = given.epsilon == math.inf
-    recorded = recording(model, domain, table.bounds_origin, table.engine.unit, seed, resume)
-    curator = Curator.open(
-        table.engine,
-        planned.spending,
-        recorded.ledger,
-        recorded.label,
-        recorded.facts,
-        noiseless,
-        recorded.resume,
+    recorded = recording(
+        estimator, table.domain, table.bounds_origin, table.engine.unit, seed, resume
     )
-    # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
-    with threadpool_limits(1, "blas"), recorded.telling_how_to_resume(curator.run):
-        try:
-            if given.scale == MEASURED:
-                curator, domain = _rescaled(curator, table)
-            found = run(curator, planned, np.random.default_rng(recorded.seed))
-        finally:
-            table.close()
-        head = curator.close()
-    if noiseless:
-        found = _known_exactly(found)
-    keep_columns(model, domain, schema.n_columns, schema.names)
-    model.releases_ = curator.releases
-    vars(model).pop("attendance_", None)
-    if table.attendance is not None:
-        model.attendance_ = table.attendance
-    dependencies, public_points = given_to(model)
-    kind, record = type(model).__name__, recorded.record(head)
-    model.privacy_statement_ = Statement(
-        "fit",
-        kind,
-        n_clusters,
-        schema.n_columns if schema.names is None else tuple(map(str, schema.names)),
-        run_of(curator, kind, table.engine.unit, record, n_rows, noiseless),
-        lines_of(curator.releases, noiseless),
-        table.bounds_origin,
-        dependencies,
-        public_points,
-        participation_of(table.attendance, len(curator.releases)),
+    rng = np.random.default_rng(int(recorded.facts["seed"]))
+    noiseless = estimator.epsilon == math.inf
+
+    def work(curator: Curator) -> tuple[Clustering, Domain]:
+        domain = table.domain
+        if estimator.scale == MEASURED:
+            curator, domain = _rescaled(curator, table)
+        return run(curator, planned, rng), domain
+
+    kind = type(estimator).__name__
+    done = run_recorded(kind, table, planned.spending, recorded, work, task.n_rows, noiseless)
+    found, domain = done.result
+    parameters = estimator.get_params(deep=False)
+    columns = table.schema.n_columns if names is None else tuple(map(str, names))
+    return ClusterModel(
+        estimator=kind,
+        parameters=public_parameters(parameters),
+        domain=domain,
+        n_features_in=table.schema.n_columns,
+        feature_names_in=None if names is None else tuple(names),
+        releases=done.releases,
+        privacy_statement=done.statement(
+            "fit", kind, task.n_clusters, columns, *given_to(parameters)
+        ),
+        coreset=_coreset(domain, found.coreset, noiseless),
+        participation=done.participation,
+        **cluster_fields(domain, _known_exactly(found) if noiseless else found),
     )
-    keep(model, found)
-    delta = planned.spending.budget.delta
-    if not noiseless and delta * found.n_rows > 1:
-        warnings.warn(
-            Message(
-                Parameter("delta", f"{delta:g}"),
-                " is more than one over the number of rows, "
-                f"about {found.n_rows:,}: a delta that large would allow publishing a row as it "
-                "is. Type a value well below, such as "
-                f"{10.0 ** -(len(str(found.n_rows)) + 1):g}.",
-            ),
-            stacklevel=4,
-        )
 
 
-def keep_columns(model: Any, domain: Domain, n_columns: int, names: Sequence[str] | None) -> None:
-    """Put what is public about the columns on `model`: the domain, how many, what they are called.
+class ClusterFields(TypedDict):
+    """The fields of a `ClusterModel` that follow from a clustering."""
 
-    A category has a coordinate for each of its levels, which has a name of its own.
-    """
-    model.domain_, model.n_features_in_ = domain, n_columns
-    for name in ("feature_names_in_", "center_names_"):
-        vars(model).pop(name, None)
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
-        model.center_names_ = np.array(domain.coordinate_names(names), dtype=object)
+    n_rows: int
+    cluster_centers: FloatArray
+    cluster_sizes: FloatArray
+    center_stderr: FloatArray | None
+    size_stderr: FloatArray | None
+    cluster_radii: FloatArray | None
 
 
-def keep(model: Any, found: Clustering) -> None:
-    """Put a clustering of the unit ball on `model`, in the user's units, largest cluster first."""
-    domain: Domain = model.domain_
+def cluster_fields(domain: Domain, found: Clustering) -> ClusterFields:
+    """Return a clustering of the unit ball in the user's units, largest cluster first."""
     order = np.argsort(-found.sizes, kind="stable")
     centers = domain.to_units(found.centers[order])
-    model.cluster_centers_ = domain.unit_length(centers)
-    model.cluster_sizes_ = found.sizes[order]
-    model.n_rows_ = found.n_rows
+    lengths, centers = domain.lengths(centers), domain.unit_length(centers)
+    fields = ClusterFields(
+        n_rows=found.n_rows,
+        cluster_centers=centers,
+        cluster_sizes=found.sizes[order],
+        center_stderr=None,
+        size_stderr=None,
+        cluster_radii=None,
+    )
     if found.precision is not None:
-        stderr = found.precision.center_stderr[order, None] * domain.spread
-        stderr = stderr / domain.lengths(centers)
-        model.center_stderr_ = stderr * domain.slopes(model.cluster_centers_)
-        model.size_stderr_ = found.precision.size_stderr[order]
-        model.cluster_radii_ = found.precision.radii[order]
-    if found.coreset is not None:
-        model.coreset_ = replace(found.coreset, points=domain.to_units(found.coreset.points))
+        stderr = found.precision.center_stderr[order, None] * domain.spread / lengths
+        fields["center_stderr"] = stderr * domain.slopes(centers)
+        fields["size_stderr"] = found.precision.size_stderr[order]
+        fields["cluster_radii"] = found.precision.radii[order]
+    return fields
 
 
-def choices(model: Any) -> KPath:
-    """Return what other numbers of clusters would give, from the coreset alone."""
-    coreset = replace(model.coreset_, points=model.domain_.to_ball(model.coreset_.points))
-    rng = np.random.default_rng(seed_of(model.random_state) or 0)
-    most = model.max_clusters or max(32, 2 * model.n_clusters)
-    n_points, n_columns = coreset.points.shape
-    check_cost(k_path_cost(n_points, most, n_columns), "this k_path")
-    return k_path(coreset, most, rng)
+def public_parameters(given: Mapping[str, object]) -> dict[str, object]:
+    """Return what a model keeps of parameters: plain values, and none that names a place."""
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in _APART and isinstance(value, _PLAIN)
+    }
 
 
-def label_parts(model: Any, X: Any, keep: Callable[[NDArray[np.int64]], None]) -> None:
-    """Hand labels to `keep`, part by part, so that they need not fit in memory."""
-    centers = _centers(model)
-
-    def work(rows: FloatArray) -> FloatArray:
-        keep(nearest(rows, centers))
-        return np.empty(0)
-
-    on_each_part(work, model, X)
-
-
-def labels(model: Any, X: Any) -> NDArray[np.int64]:
-    """Return the index of the nearest centre for each row, as the fit itself would vote."""
-    centers = _centers(model)
-    return on_each_part(lambda rows: nearest(rows, centers), model, X)  # type: ignore[no-any-return]
-
-
-def distances(model: Any, X: Any) -> FloatArray:
-    """Return the distance of each row to each centre, in radii of the domain."""
-    centers = _centers(model)
-
-    def measured(rows: FloatArray) -> FloatArray:
-        return np.column_stack(
-            [np.sqrt(((rows - center) ** 2).sum(axis=1)) / GRID for center in centers]
+def warn_of_large_delta(model: ClusterModel) -> None:
+    """Warn if delta alone would allow publishing a row."""
+    run, n_rows = model.privacy_statement.run, model.n_rows
+    if run.epsilon < math.inf and run.delta * n_rows > 1:
+        warn_user(
+            f"delta={run.delta:g} is more than one over the number of rows, "
+            f"about {n_rows:,}: a delta that large would allow publishing a row as it is. "
+            f"Type a value well below, such as {10.0 ** -(len(str(n_rows)) + 1):g}."
         )
 
-    return on_each_part(measured, model, X)  # type: ignore[no-any-return]
 
-
-def refit(model: Any, n_clusters: object) -> Any:
-    """Return a new fitted estimator with another number of clusters, from the coreset alone."""
-    wanted = whole_number("n_clusters", n_clusters)
-    coreset: Coreset = model.coreset_
-    available = int(np.count_nonzero(coreset.weights > 0))
-    if wanted > available:
-        raise TooManyClustersError(
-            Message(
-                f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). "
-                "Ask for fewer, or fit again with ",
-                Parameter("max_clusters", wanted),
-                ", which spends budget again and needs rows enough for as many.",
-            )
-        )
-    check_cost(refit_cost(len(coreset.points), wanted, coreset.points.shape[1]), "this refit")
-    statement: Statement = model.privacy_statement_
-    # Parameters may have been changed since the fit; the statement says what held then.
-    other = clone(model).set_params(n_clusters=wanted, epsilon=statement.run.epsilon)
-    if statement.run.epsilon < math.inf:
-        other.set_params(delta=statement.run.delta)
-    for name in KEPT_BY_REFIT:
-        if hasattr(model, name):
-            setattr(other, name, getattr(model, name))
-    other.privacy_statement_ = replace(statement, kind="refit", n_clusters=wanted)
-    points = replace(coreset, points=model.domain_.to_ball(coreset.points))
-    rng = np.random.default_rng(seed_of(model.random_state))
-    merged = merge(points, wanted, rng)
-    keep(other, Clustering(merged.centers, merged.sizes, model.n_rows_, merged.precision))
-    return other
-
-
-def tags(given: Any) -> Any:
-    """Return scikit-learn's tags with what is true of every estimator here."""
-    given.input_tags.allow_nan = True
-    given.non_deterministic = True
-    return given
-
-
-def _centers(model: Any) -> FloatArray:
-    return to_grid(model.domain_.to_ball(model.cluster_centers_))
+def _task(estimator: Parameters, table: OpenTable) -> Task:
+    n_clusters, n_rows = sizes_of(estimator)
+    return Task(
+        n_clusters,
+        table.domain.center.size,
+        budget_of(estimator.epsilon, estimator.delta),
+        n_rows,
+        table.domain,
+        table.engine.unit,
+        table.schema.names,
+    )
 
 
 def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:
@@ -247,13 +156,17 @@ def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:
 
 def _known_exactly(found: Clustering) -> Clustering:
     """Return a clustering without noise with standard errors of zero."""
-    if found.precision is None or found.coreset is None:
+    if found.precision is None:
         return found
-    return replace(
-        found,
-        precision=_exact(found.precision),
-        coreset=replace(found.coreset, precision=_exact(found.coreset.precision)),
-    )
+    return replace(found, precision=_exact(found.precision))
+
+
+def _coreset(domain: Domain, found: Coreset | None, noiseless: bool) -> Coreset | None:
+    """Return a coreset of the unit ball in the user's units."""
+    if found is None:
+        return None
+    precision = _exact(found.precision) if noiseless else found.precision
+    return Coreset(domain.to_units(found.points), found.weights, precision)
 
 
 def _exact(precision: Precision) -> Precision:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from privclust.algorithms._split import into_ball
 from privclust.algorithms.seeded_kmeans import Start, start_cost, start_from
 from privclust.errors import ParameterError, shown
-from privclust.estimators._input import OpenTable
 from privclust.estimators._limits import check_cost
+from privclust.estimators._parameters import held_model
 from privclust.estimators._statement import check_dependency
+from privclust.estimators._task import Task
 
 
-def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
+def start_of(init: object, task: Task, most: int, epsilon: float) -> Start:
     """Return where a fit may start in the unit ball of a table, with `most` points at most."""
-    centers = init
-    if hasattr(init, "privacy_statement_"):
-        check_dependency(init, table.engine.unit, epsilon, "the model given as init")
-        centers = init.cluster_centers_
+    model, centers = held_model(init), init
+    if model is not None:
+        check_dependency(model.privacy_statement, task.unit, epsilon, "the model given as init")
+        centers = model.cluster_centers
     if not isinstance(centers, np.ndarray):
         raise ParameterError(
             "init must be a fitted model of privclust or an array of public points, one a row, got "
             f"{shown(init)}. Of a model of another library, which made no guarantee, and of one "
             "that scikit-learn's clone() copied, give the cluster_centers_, if they are public."
         )
-    domain = table.domain
+    domain = task.domain
     points = centers.astype(np.float64)
     if points.ndim != 2 or points.shape[1] != domain.center.size:
         raise ParameterError(
@@ -35,7 +34,7 @@ def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
         )
     if not np.isfinite(points).all():
         raise ParameterError("init has missing or infinite numbers; give finite ones.")
-    names, given = table.schema.names, getattr(init, "feature_names_in_", None)
+    names, given = task.column_names, None if model is None else model.feature_names_in
     if names is not None and given is not None and tuple(given) != tuple(names):
         raise ParameterError(
             "init is a model of columns with other names than those of the table. Give a model of "
@@ -43,8 +42,8 @@ def start_of(init: Any, table: OpenTable, most: int, epsilon: float) -> Start:
         )
     within = domain.reach / domain.spread
     inside = into_ball(np.clip(domain.to_ball(points), -within, within))
-    if not hasattr(init, "cluster_radii_") or len(points) > most:
+    if model is None or model.cluster_radii is None or len(points) > most:
         check_cost(start_cost(len(points), most, domain.center.size), "merging the points of init")
         return start_from(inside, most, np.random.default_rng(0))
-    rescaled = float(np.mean(init.domain_.spread / domain.spread))
-    return Start(inside, np.asarray(init.cluster_radii_ * rescaled))
+    rescaled = float(np.mean(model.domain.spread / domain.spread))
+    return Start(inside, np.asarray(model.cluster_radii * rescaled))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import field, fields
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from privclust.domains.bounds import Bounds
 from privclust.errors import Message, Parameter, ParameterError, TooManyClustersError, shown
+from privclust.estimators._declared import Declared
+from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import ROW, UNIT_ROWS_MAX, Unit
 
@@ -17,35 +19,83 @@ WHOLE_MAX = 2**53
 """No table has as many rows, and arithmetic with larger numbers may fail."""
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """What a user may set on every estimator; all of it public."""
+class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
+    """What a user may set on every estimator; all of it public.
 
-    n_clusters: int
-    epsilon: float
-    delta: float | None
-    bounds: Bounds | None
-    radius: float | None
-    scale: str | None
-    n_rows: int | None
-    unit: str | None
-    unit_rows: int
-    ledger: str | None
-    dataset: str | None
-    random_state: int | None
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of centres; 8 as scikit-learn has it.
+    epsilon : float, default=1.0
+        Strength of the guarantee; smaller is stronger. At 1, one row makes no outcome more than
+        e = 2.7 times as likely, but for `delta`. Infinity adds no noise: NOT PRIVATE, for teaching
+        on public rows.
+    delta : float
+        The remainder that the guarantee allows beside epsilon. Required: type a value well below
+        one over the number of rows, such as 1e-6.
+    bounds : mapping, pair of arrays, or path
+        Lower and upper bound of each column: ``{"age": (0, 120)}``, ``([0], [120])``, or the path
+        of a bounds file (docs/bounds.md). From knowledge of the field, not from the rows.
+    radius : float
+        Instead of `bounds`: no row lies farther than this from the origin, in your own units.
+    scale : {"bounds", "none"}, optional
+        "bounds" (the default with `bounds`): columns count equally, each by its bounds. "none"
+        (the default with `radius`): columns count in their own units.
+    n_rows : int, optional
+        A number of rows you type because it is public; without it a noisy count is measured.
+        If it is exact, the guarantee is for replacing one row instead, at up to twice mu.
+    unit : str, optional
+        Column of ids, such as "patient_id": all rows with one id are protected together, rows
+        without an id as one. With a federation, "client" protects all rows of a client together.
+        By default every row is protected alone.
+    unit_rows : int, default=1
+        How many rows of one id count; more are scaled down together. Noise grows with it, which is
+        why it is 1. Sizes and `n_rows` are counted so, too.
+    ledger : str, optional
+        Path or URL of the ledger that pays for the fit (docs/ledger.md); without one the fit is
+        unrecorded.
+    dataset : str, optional
+        The data set's name in the ledger.
+    period : str, optional
+        Which of its periods the fit belongs to, such as "2026-W07", if the data set has any
+        (docs/series.md).
+    random_state : int, optional
+        Seed of public choices such as first centres; by default a new one each time. Noise never
+        depends on it.
+    """
+
+    n_clusters: int = field(default=8, kw_only=False)
+    epsilon: float = 1.0
+    delta: float | None = None
+    bounds: Bounds | None = None
+    radius: float | None = None
+    scale: str | None = None
+    n_rows: int | None = None
+    unit: str | None = None
+    unit_rows: int = 1
+    ledger: str | None = None
+    dataset: str | None = None
+    period: str | None = None
+    random_state: int | None = None
 
 
-def parameters_of(model: Any) -> Parameters:
-    """Return an estimator's parameters as they are now."""
-    return Parameters(**{name: getattr(model, name) for name in Parameters.__dataclass_fields__})
+def parameters_of(estimator: Parameters) -> Parameters:
+    """Return what every estimator has of an estimator's parameters, as they are now."""
+    return Parameters(**{one.name: getattr(estimator, one.name) for one in fields(Parameters)})
 
 
-def budget_of(given: Parameters) -> Budget:
+def held_model(value: object) -> ClusterModel | None:
+    """Return the model that a parameter's value is or holds, if it is a fitted one of privclust."""
+    model = getattr(value, "model_", value)
+    return model if isinstance(model, ClusterModel) else None
+
+
+def budget_of(epsilon: object, delta: object) -> Budget:
     """Return the guarantee that was asked for."""
-    epsilon = number("epsilon", given.epsilon)
+    epsilon = number("epsilon", epsilon)
     if epsilon == math.inf:
         return Budget(64.0, 1e-6)
-    if given.delta is None:
+    if delta is None:
         raise ParameterError(
             Message(
                 Parameter("delta"),
@@ -55,7 +105,7 @@ def budget_of(given: Parameters) -> Budget:
                 ".",
             )
         )
-    delta = number("delta", given.delta)
+    delta = number("delta", delta)
     try:
         return Budget(epsilon, delta)
     except ValueError as error:

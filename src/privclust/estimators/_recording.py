@@ -1,21 +1,22 @@
-"""How a fit is recorded: which ledger pays for it, and what a resumed fit must have in common."""
+"""How a run is recorded: which ledger pays, and what a resumed run must have in common."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
 from privclust._version import __version__
 from privclust.domains.base import Domain
 from privclust.errors import Message, Parameter, ParameterError, shown
+from privclust.estimators._parameters import Parameters, held_model
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import written_out
 from privclust.privacy.ledger.ledger import Ledger
@@ -29,7 +30,7 @@ _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
 
 @dataclass(frozen=True)
 class Recording:
-    """Where one fit is recorded.
+    """Where one run is recorded.
 
     Attributes
     ----------
@@ -37,93 +38,105 @@ class Recording:
         None if nobody keeps the budget.
     label : str
         The data set's name in the ledger.
-    seed : int
-        Of public choices; drawn now, typed by the user, or that of the run to resume.
     facts : mapping
         Public parameters, seed and versions.
     resume : str or None
         The run to go on with.
+    call : str
+        How the run is resumed, with "RUN" for its name.
     """
 
     ledger: Ledger | None
     label: str
-    seed: int
     facts: Mapping[str, str]
     resume: str | None
+    call: str
 
     @contextmanager
     def telling_how_to_resume(self, run: str) -> Iterator[None]:
-        """Whatever ends the fit too early, add how to go on with it."""
+        """Whatever ends the run too early, add how to go on with it."""
         try:
             yield
         except BaseException as error:
             if self.ledger is not None:
+                call = self.call.replace("RUN", repr(run))
                 error.add_note(
                     Message(
                         f"privclust: run {run} is in the ledger; ",
-                        Parameter("resume", run, f"fit(X, resume={run!r})"),
+                        Parameter("resume", run, call),
                         " goes on with it, and nothing is paid twice.",
                     )
                 )
             raise
 
     def record(self, head: str) -> Record | None:
-        """Return what a statement says about where the fit is recorded."""
-        return record_in(self.ledger, self.label, head)
+        """Return where the run is recorded: data set, its total, the ledger's last hash."""
+        if self.ledger is None:
+            return None
+        budget = self.ledger.dataset(self.label).budget
+        return Record(self.label, budget.epsilon, budget.delta, head)
 
 
 def recording(
-    model: Any, domain: Domain, origin: str, unit: Unit, seed: int | None, resume: object
+    estimator: Parameters, domain: Domain, origin: str, unit: Unit, seed: int | None, resume: object
 ) -> Recording:
-    """Open the ledger that `model` names, if any, and collect what is public about the fit.
+    """Open the ledger that an estimator names, if any, and collect what is public about its fit.
 
     `origin` says where the bounds come from.
     """
-    if not type(model).__name__.isidentifier():
+    kind = type(estimator).__name__
+    if not kind.isidentifier():
         raise ParameterError(
-            f"the class of this estimator is called {shown(type(model).__name__)}, which is not a "
+            f"the class of this estimator is called {shown(kind)}, which is not a "
             "name of Python, so no statement could name it. Give the class another name."
         )
-    ledger, label = ledger_of(model.ledger, model.dataset, unit)
-    if resume is not None and (ledger is None or not isinstance(resume, str)):
-        raise ValueError(
-            f"resume={shown(resume)} needs a ledger, its dataset and the name of a run in it, as "
-            "'privclust ledger runs' lists them."
-        )
-    if seed is None and isinstance(resume, str) and ledger is not None:
-        seed = int(ledger.run(resume).facts.get("seed", 0))
+    ledger, label = ledger_of(estimator.ledger, estimator.dataset, unit)
+    run = run_to_resume(resume, ledger)
+    if seed is None and run is not None and ledger is not None:
+        seed = int(ledger.run(run).facts.get("seed", 0))
     elif seed is None:
         seed = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
-    given = model.get_params(deep=False)
+    given = estimator.get_params(deep=False)
+    starts = [model for model in map(held_model, given.values()) if model is not None]
     facts = {
-        "estimator": type(model).__name__,
+        "estimator": kind,
         **{name: _fact(value) for name, value in given.items() if name not in _APART},
         **({} if given.get("init") is None else {"init": _fact(given["init"])}),
-        **fact_of_dependency(given.get("init")),
-        **fact_of_period(given.get("period")),
-        "bounds": sha256(written_out(domain)).hexdigest()[:16],
+        **fact_of_dependencies(starts),
+        **fact_of_period(estimator.period),
+        "bounds": fingerprint_of(domain),
         "bounds_origin": origin,
         "seed": str(seed),
         "unit": unit.ledger_name,
-        "privclust": __version__,
-        "numpy": version("numpy"),
-        "scikit-learn": version("scikit-learn"),
+        **versions(),
     }
-    return Recording(ledger, label, seed, facts, resume if isinstance(resume, str) else None)
+    return Recording(ledger, label, facts, run, "fit(X, resume=RUN)")
 
 
-def fact_of_dependency(model: Any) -> dict[str, str]:
-    """Return which run a fit starts from, or a profile is grouped by, where it is a model's."""
-    statement = getattr(model, "privacy_statement_", None)
-    return {} if statement is None else {"follows_from": statement.run.name}
+def run_to_resume(resume: object, ledger: Ledger | None) -> str | None:
+    """Return the name of the run to go on with, if one is named."""
+    if resume is None or (ledger is not None and isinstance(resume, str)):
+        return resume
+    raise ValueError(
+        f"resume={shown(resume)} needs a ledger, its dataset and the name of a run in it, as "
+        "'privclust ledger runs' lists them."
+    )
 
 
-def record_in(ledger: Ledger | None, label: str, head: str) -> Record | None:
-    """Return where a run is recorded: its data set, the total of that, the ledger's last hash."""
-    if ledger is None:
-        return None
-    budget = ledger.dataset(label).budget
-    return Record(label, budget.epsilon, budget.delta, head)
+def fact_of_dependencies(models: Sequence[ClusterModel]) -> dict[str, str]:
+    """Return which runs a fit starts from, or a profile is grouped by."""
+    names = ", ".join(model.privacy_statement.run.name for model in models)
+    return {"follows_from": names} if names else {}
+
+
+def fingerprint_of(domain: Domain) -> str:
+    """Return a short hash of what was declared about values."""
+    return sha256(written_out(domain)).hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions on which results depend, bit for bit."""
+    return {"privclust": __version__} | {name: version(name) for name in ("numpy", "scikit-learn")}
 
 
 def fact_of_period(period: object) -> dict[str, str]:
@@ -139,7 +152,8 @@ def fact_of_period(period: object) -> dict[str, str]:
 
 def _fact(value: object) -> str:
     """Write a parameter so that equal numbers, and equal arrays, look equal; a model by centres."""
-    value = getattr(value, "cluster_centers_", value)
+    model = held_model(value)
+    value = value if model is None else model.cluster_centers
     if isinstance(value, np.ndarray):
         return sha256(f"{value.dtype}{value.shape}".encode() + value.tobytes()).hexdigest()[:16]
     if isinstance(value, float | np.floating) and float(value).is_integer():

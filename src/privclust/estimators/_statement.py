@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields
 
 import numpy as np
 
 from privclust.errors import ParameterError
+from privclust.estimators._parameters import Parameters, held_model
 from privclust.kernels.grid import UNIT
 from privclust.models.private_run import PrivateRun, Record
 from privclust.models.statement import (
@@ -23,6 +25,9 @@ from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
 from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
+
+_COMMON = {parameter.name for parameter in fields(Parameters)}
+"""Parameters that hold no points; bounds may be an array."""
 
 
 def run_of(
@@ -71,23 +76,24 @@ def lines_of(releases: tuple[Release, ...], noiseless: bool) -> tuple[ReleaseLin
     )
 
 
-def dependencies_of(role: Role, model: Any) -> tuple[Dependency, ...]:
+def dependencies_of(role: Role, statement: Statement) -> tuple[Dependency, ...]:
     """Return what follows from a model depends on: its run, and what that depends on itself."""
-    statement: Statement = model.privacy_statement_
     return (Dependency(role, statement.run), *statement.dependencies)
 
 
-def given_to(model: Any) -> tuple[tuple[Dependency, ...], tuple[PublicPoints, ...]]:
+def given_to(
+    parameters: Mapping[str, object],
+) -> tuple[tuple[Dependency, ...], tuple[PublicPoints, ...]]:
     """Return what a fit was given to start from: runs of models, and points called public."""
     runs: tuple[Dependency, ...] = ()
     points: tuple[PublicPoints, ...] = ()
-    for name in ("init", "server_data"):
-        given = getattr(model, name, None)
-        if isinstance(given, np.ndarray):
-            points += (PublicPoints(name, len(given)),)
-        elif given is not None:
-            runs += dependencies_of("start", given)
-            points += given.privacy_statement_.public_points
+    for name, value in parameters.items():
+        model = held_model(value)
+        if model is not None:
+            runs += dependencies_of("start", model.privacy_statement)
+            points += model.privacy_statement.public_points
+        elif isinstance(value, np.ndarray) and name not in _COMMON:
+            points += (PublicPoints(name, len(value)),)
     return runs, points
 
 
@@ -104,9 +110,8 @@ def participation_of(
     return Participation(fewest.answered, fewest.asked, earlier)
 
 
-def check_dependency(model: Any, unit: Unit, epsilon: float, role: str) -> None:
+def check_dependency(statement: Statement, unit: Unit, epsilon: float, role: str) -> None:
     """Refuse to build a guarantee on a model that had no real noise, or protects another unit."""
-    statement: Statement = model.privacy_statement_
     if not (statement.private or epsilon == math.inf or not noise_is_real()):
         raise ParameterError(
             f"{role} is NOT PRIVATE (noise: {statement.run.noise}), so what follows from it would "

@@ -16,13 +16,13 @@ from privclust._files import read_regular, write_text
 from privclust.domains.base import Domain, domain_from_dict
 from privclust.domains.bounds_file import column_from_dict
 from privclust.errors import ModelFileError
-from privclust.estimators._fit import keep_columns
-from privclust.estimators._profile import Profile
 from privclust.estimators._statement import lines_of, noise_of
 from privclust.kernels.grid import FloatArray
 from privclust.models._json_schema import check_kind, fault, schema_of
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.intervals import Intervals
+from privclust.models.profile import Profile
 from privclust.models.statement import Statement
 from privclust.privacy.accounting import Spend
 from privclust.privacy.release import Release
@@ -225,8 +225,6 @@ def _from_content(content: Mapping[str, Any]) -> Any:
     parameters = dict(content["parameters"])
     if parameters["epsilon"] is None:
         parameters["epsilon"] = math.inf
-    model = getattr(estimators, content["estimator"])(**parameters)
-    model.set_params(**domain.parameters(parameters.get("scale")))
     centers = _array(content["cluster_centers"], (-1, domain.center.size))
     k = len(centers)
     if max(k, len((content["coreset"] or {"points": ()})["points"])) > POINTS_MAX:
@@ -237,25 +235,42 @@ def _from_content(content: Mapping[str, Any]) -> Any:
         "".join(names).encode("utf-8")  # half a letter is no text
         if not len(names) == len(set(names)) == n_columns:
             raise ValueError("its columns have no names of their own, or are not those it bounds")
-    keep_columns(model, domain, n_columns, names)
     _check_places(domain, centers)
-    model.cluster_centers_ = centers
-    model.cluster_sizes_ = _array(content["cluster_sizes"], (k,))
-    model.n_rows_ = int(content["n_rows"])
-    for key, name in _ARRAYS.items():
+    arrays: dict[str, Any] = {}
+    for key in _ARRAYS:
         if content[key] is not None:
-            shape = centers.shape if key == "center_stderr" else (k,)
-            found = _array(content[key], shape)
-            if (found < 0).any():
+            arrays[key] = _array(content[key], centers.shape if key == "center_stderr" else (k,))
+            if (arrays[key] < 0).any():
                 raise ValueError(f"{key} has a negative number, which no error or radius is")
-            setattr(model, name, found)
+    coreset = None
     if content["coreset"] is not None:
-        model.coreset_ = _coreset(content["coreset"], domain.center.size)
-        _check_places(domain, model.coreset_.points)
-    model.releases_ = tuple(_release(release) for release in content["releases"])
+        coreset = _coreset(content["coreset"], domain.center.size)
+        _check_places(domain, coreset.points)
+    releases = tuple(_release(release) for release in content["releases"])
     described = n_columns if names is None else tuple(names)
-    model.privacy_statement_ = _statement(content, "fit", k, described, model.releases_)
-    return model
+    model = ClusterModel(
+        estimator=content["estimator"],
+        parameters=parameters,
+        domain=domain,
+        n_features_in=n_columns,
+        feature_names_in=None if names is None else tuple(names),
+        n_rows=int(content["n_rows"]),
+        cluster_centers=centers,
+        cluster_sizes=_array(content["cluster_sizes"], (k,)),
+        releases=releases,
+        privacy_statement=_statement(content, "fit", k, described, releases),
+        coreset=coreset,
+        **arrays,
+    )
+    fitted = getattr(estimators, content["estimator"]).from_model(model)
+    if isinstance(domain, Ball):
+        # A radius is from the origin; a ball around public rows has another middle.
+        fitted.set_params(radius=None if domain.middle.any() else domain.radius)
+    elif isinstance(domain, Box) and (
+        parameters["scale"] == "none" or (domain.weights == 1).all()  # a pair has no weights
+    ):
+        fitted.set_params(bounds=(domain.lower, domain.upper))
+    return fitted
 
 
 def _check_places(domain: Domain, points: FloatArray) -> None:

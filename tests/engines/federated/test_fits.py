@@ -156,13 +156,13 @@ def test_a_resumed_fit_counts_only_who_answered_it(tmp_path: Path) -> None:
     (run,) = Ledger.open(place).runs("d")
     model = fitted(some, run.name, **recorded)
     left = len(model.releases_) - 2
-    assert model.attendance_ == (Attendance(3, 3),) * left
+    assert model.participation_ == (Attendance(3, 3),) * left
     assert (
         "who takes part (3 of 3 clients or more answered each question, not counting 2 answered "
         "before the fit was resumed)"
     ) in model.privacy_statement_.not_covered
     again = fitted(some, run.name, **recorded)
-    assert again.attendance_ == ()
+    assert again.participation_ == ()
     said = again.privacy_statement_.not_covered
     assert "what the server of the federation sees, which are exact sums of each client" in said
     everything = f"who takes part (not counting {left + 2} answered before the fit was resumed)"

@@ -52,7 +52,7 @@ class Federation(Table):
     >>> from privclust import PEMeans
     >>> federation = Federation.in_process(tables)
     >>> model = PEMeans(1, delta=1e-6, bounds=(0, 120), random_state=0).fit(federation)
-    >>> model.attendance_[0]
+    >>> model.participation_[0]
     Attendance(answered=2, asked=2)
     """
 

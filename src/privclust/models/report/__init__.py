@@ -12,12 +12,12 @@ from jinja2 import Environment, StrictUndefined
 
 from privclust.domains.bounds import UNSTATED
 from privclust.errors import CostError
-from privclust.estimators._profile import Profile
 from privclust.models import _statement_text
 from privclust.models._canvas import plain_texts
 from privclust.models.composition import compose, describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.models.k_path import KPath
+from privclust.models.profile import Profile
 from privclust.models.report import _pictures as pictures
 from privclust.models.report import _profiles as profile_parts
 from privclust.models.statement import Statement

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.algorithms.profile import ColumnProfile
 from privclust.errors import ModelFileError
-from privclust.estimators._profile import Profile, clusters_of, said
+from privclust.models.profile import ColumnProfile, Profile, clusters_of, said
 from privclust.models.report._pictures import BLUE, ORANGE, panels, short
 from privclust.models.statement import Statement
 

@@ -1,0 +1,52 @@
+"""Other numbers of clusters from a coreset alone: no row is read and nothing is spent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from privclust.algorithms._merge import merge
+from privclust.errors import TooManyClustersError
+from privclust.estimators._derived_cost import k_path_cost, refit_cost
+from privclust.estimators._fit import cluster_fields, public_parameters
+from privclust.estimators._limits import check_cost
+from privclust.estimators._parameters import Parameters, seed_of
+from privclust.models.cluster_model import ClusterModel
+from privclust.models.clustering import Clustering, Coreset
+from privclust.models.k_path import KPath, k_path
+
+
+def refit(model: ClusterModel, other: Parameters, coreset: Coreset) -> ClusterModel:
+    """Return the model of another number of clusters, that of the estimator `other`."""
+    wanted = other.n_clusters
+    available = int(np.count_nonzero(coreset.weights > 0))
+    if wanted > available:
+        raise TooManyClustersError(
+            f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). Ask "
+            f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
+            "needs rows enough for as many."
+        )
+    check_cost(refit_cost(len(coreset.points), wanted, coreset.points.shape[1]), "this refit")
+    rng = np.random.default_rng(seed_of(other.random_state))
+    merged = merge(_in_ball(model, coreset), wanted, rng)
+    found = Clustering(merged.centers, merged.sizes, model.n_rows, merged.precision)
+    return replace(
+        model,
+        parameters=public_parameters(other.get_params(deep=False)),
+        privacy_statement=replace(model.privacy_statement, kind="refit", n_clusters=wanted),
+        participation=None,
+        **cluster_fields(model.domain, found),
+    )
+
+
+def choices(model: ClusterModel, coreset: Coreset, most: int, random_state: int | None) -> KPath:
+    """Return what other numbers of clusters would give, from the coreset alone."""
+    rng = np.random.default_rng(seed_of(random_state) or 0)
+    n_points, n_columns = coreset.points.shape
+    check_cost(k_path_cost(n_points, most, n_columns), "this k_path")
+    return k_path(_in_ball(model, coreset), most, rng)
+
+
+def _in_ball(model: ClusterModel, coreset: Coreset) -> Coreset:
+    return replace(coreset, points=model.domain.to_ball(coreset.points))
