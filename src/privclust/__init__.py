@@ -21,9 +21,11 @@ if TYPE_CHECKING:
         PrivateKMeans,
     )
     from privclust.estimators._limits import limits
-    from privclust.estimators.model_file import load, load_profile, save, save_profile
+    from privclust.estimators._load import load
     from privclust.models.compare import compare
-    from privclust.models.composition import compose
+    from privclust.models.compose import compose
+    from privclust.models.model_file import save
+    from privclust.models.profile_file import load_profile, save_profile
     from privclust.models.track import track
     from privclust.planning.forecast import plan, simulate
     from privclust.privacy.ledger.journal import LedgerError
@@ -69,14 +71,14 @@ _PACKAGES = {
     "PEMeans": "estimators",
     "PrivateKMeans": "estimators",
     "compare": "models.compare",
-    "compose": "models.composition",
+    "compose": "models.compose",
     "limits": "estimators._limits",
-    "load": "estimators.model_file",
-    "load_profile": "estimators.model_file",
+    "load": "estimators._load",
+    "load_profile": "models.profile_file",
     "on_spark": "engines.spark.table",
     "plan": "planning.forecast",
-    "save": "estimators.model_file",
-    "save_profile": "estimators.model_file",
+    "save": "models.model_file",
+    "save_profile": "models.profile_file",
     "simulate": "planning.forecast",
     "track": "models.track",
 }

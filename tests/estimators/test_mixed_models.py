@@ -13,7 +13,7 @@ from helpers.mixed_rows import FEATURES, mixed_model, mixed_rows
 
 from privclust import FedDPKMeans, load, save
 from privclust.errors import ModelFileError
-from privclust.estimators.model_file import to_json
+from privclust.models.model_file import to_json
 
 KINDS = [kind for kind in EVERY_KIND if kind is not FedDPKMeans]
 """All that fit one table."""

@@ -25,7 +25,7 @@ def predict(
 ) -> None:
     """Label rows by their nearest centre. Labels of protected rows are protected data."""
     from privclust.estimators._fit import label_parts
-    from privclust.estimators.model_file import load
+    from privclust.estimators._load import load
 
     with told():
         fitted = load(model)
@@ -59,11 +59,11 @@ def export(
     table: Annotated[str, typer.Option(help="The table to label.")] = "your_table",
 ) -> None:
     """Print a query that labels the rows of a table in a database."""
-    from privclust.estimators.model_file import load
+    from privclust.models.model_file import read_model
     from privclust.models.sql_export import to_sql
 
     with told():
-        text = to_sql(load(model), sql, table)  # type: ignore[arg-type]
+        text = to_sql(read_model(model), sql, table)  # type: ignore[arg-type]
         typer.echo(clean(text) if at_a_terminal() else text)
 
 
@@ -81,13 +81,14 @@ def report(
     ] = None,
 ) -> None:
     """Write one page about a model, for whoever has to approve or to use it."""
-    from privclust.estimators.model_file import load, load_profile
+    from privclust.models.model_file import read_model
+    from privclust.models.profile_file import load_profile
 
     with told():
         with needing("report"):
             from privclust.models.report import to_html
         profiles = profile or []
-        text = to_html(load(model), [load_profile(file) for file in profiles], min_size)
+        text = to_html(read_model(model), [load_profile(file) for file in profiles], min_size)
         with replacing(out, ".html", [model, *profiles]) as file, writing(out):
             file.write_text(text, encoding="utf-8")
         typer.echo(f"wrote {out.name}; open it in a browser.")

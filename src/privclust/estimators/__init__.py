@@ -1,5 +1,6 @@
 """The scikit-learn face: one thin class per algorithm."""
 
+from privclust.estimators import _model_adapter
 from privclust.estimators.balcan_kmeans import BalcanKMeans
 from privclust.estimators.dp_lloyd import DPLloyd
 from privclust.estimators.fast_lloyd import FastLloyd
@@ -19,3 +20,6 @@ __all__ = [
     "PEMeans",
     "PrivateKMeans",
 ]
+
+for _name in __all__:  # merge: replaced by est
+    _model_adapter.paste(globals()[_name])

@@ -32,9 +32,10 @@ from privclust.estimators._parameters import (
     whole_number,
 )
 from privclust.estimators._recording import recording
-from privclust.estimators._statement import given_to, lines_of, participation_of, run_of
+from privclust.estimators._statement import given_to, participation_of, run_of
 from privclust.kernels.grid import GRID, FloatArray, norms, to_grid
 from privclust.kernels.nearest import nearest
+from privclust.models._release_lines import lines_of
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.models.k_path import KPath, k_path
 from privclust.models.statement import Statement

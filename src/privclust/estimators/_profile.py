@@ -24,11 +24,11 @@ from privclust.estimators._recording import fact_of_dependency, fact_of_period, 
 from privclust.estimators._statement import (
     check_dependency,
     dependencies_of,
-    lines_of,
     participation_of,
     run_of,
 )
 from privclust.kernels.grid import to_grid
+from privclust.models._release_lines import lines_of
 from privclust.models.intervals import Intervals
 from privclust.models.private_run import PrivateRun
 from privclust.models.statement import Statement

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -12,6 +11,7 @@ from scipy.special import logsumexp
 from privclust.domains._places import in_ball, on_scales
 from privclust.kernels.grid import FloatArray
 from privclust.models._cells import Cells, cells_of
+from privclust.models.cluster_model import ClusterModel
 
 ROUNDS = 100
 SETTLED = 1e-7
@@ -49,10 +49,10 @@ class Mixture:
     covariances: FloatArray
 
 
-def mixture(model: Any) -> Mixture:
+def mixture(model: ClusterModel) -> Mixture:
     """Fit Gaussians to a model's coreset, by expectation maximisation from its centres."""
     cells = cells_of(model)
-    found = _started(cells, in_ball(model.domain_, model.cluster_centers_))
+    found = _started(cells, in_ball(model.domain, model.cluster_centers))
     likelihood = -np.inf
     for _ in range(ROUNDS):
         logs = _log_densities(cells, found)
@@ -61,10 +61,10 @@ def mixture(model: Any) -> Mixture:
         found = _moments(cells, np.exp(logs - together[:, None]), found)
         if likelihood - before < SETTLED:
             break
-    spread = model.domain_.spread
+    spread = model.domain.spread
     return Mixture(
         found.weights,
-        on_scales(model.domain_, found.means),
+        on_scales(model.domain, found.means),
         found.covariances * spread[:, None] * spread,
     )
 

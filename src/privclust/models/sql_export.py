@@ -10,9 +10,14 @@ from privclust.domains.base import Box
 from privclust.domains.mixed import Mixed
 from privclust.errors import ParameterError, shown
 from privclust.models._sql_cells import Dialect, features, quoted
+from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 
 
-def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_table") -> str:
+def to_sql(
+    model: ClusterModel | FittedEstimator,
+    dialect: Dialect,
+    table: str | tuple[str, ...] = "your_table",
+) -> str:
     """Return a query that adds a column ``cluster`` to the rows of `table`.
 
     It follows `predict`, up to the grid on which that compares distances and the ruler off which it
@@ -23,7 +28,7 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
 
     Parameters
     ----------
-    model : fitted estimator
+    model : fitted estimator or ClusterModel
         With names of columns, which the table must have too.
     dialect : {"duckdb", "postgres", "spark"}
         Whose SQL to write.
@@ -48,8 +53,8 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
             f"the dialect of SQL must be one of {', '.join(get_args(Dialect))}, got {dialect!r}. "
             "Choose the nearest and adapt its text."
         )
-    names = getattr(model, "feature_names_in_", None)
-    domain = model.domain_
+    model = model_of(model)
+    names, domain = model.feature_names_in, model.domain
     if names is None or not isinstance(domain, Box | Mixed):
         raise ParameterError(
             "only models with column names and bounds by column can be written as SQL. Fit a table "
@@ -58,9 +63,9 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
     place = _place(table, dialect)
     bounded = [
         f"{feature} AS x{place}"
-        for place, feature in enumerate(features(domain, list(map(str, names)), dialect))
+        for place, feature in enumerate(features(domain, list(names), dialect))
     ]
-    centers = model.cluster_centers_
+    centers = model.cluster_centers
     if isinstance(domain, Mixed):
         centers = domain.features(centers)
     numbers = range(len(centers))
@@ -70,10 +75,10 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
     all_of_them = ", ".join(f"apart.d{number}" for number in numbers)
     least = f"LEAST({all_of_them})" if len(numbers) > 1 else all_of_them
     cases = "\n".join(f"    WHEN apart.d{number} = {least} THEN {number}" for number in numbers)
-    warning = "" if model.privacy_statement_.private else "-- NOT PRIVATE: made without noise.\n"
+    warning = "" if model.privacy_statement.private else "-- NOT PRIVATE: made without noise.\n"
     # Tables of their own for what is computed on the way, so that no column's name is in the way.
     return (
-        f"-- {type(model).__name__}, {len(numbers)} clusters, by privclust "
+        f"-- {model.estimator}, {len(numbers)} clusters, by privclust "
         f"{__version__}. Labels of protected rows are protected data.\n{warning}"
         f"SELECT given.*,\n  CASE\n{cases}\n  END AS cluster\n"
         f"FROM {place} AS given,\n"

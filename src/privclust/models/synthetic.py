@@ -12,11 +12,12 @@ from privclust.domains._places import in_units, on_scales
 from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.models._cells import cells_of
+from privclust.models.cluster_model import ClusterModel
 
 FIRST_DAY = date(1970, 1, 1)
 
 
-def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa.Table:
+def sample(model: ClusterModel, n_rows: int, rng: np.random.Generator) -> FloatArray | pa.Table:
     """Draw rows from a model's coreset: a cell by its weight, a place around it by its spread.
 
     They lie within the bounds. Tables with declared columns come back as Arrow tables, with levels
@@ -24,20 +25,20 @@ def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa
     """
     cells = cells_of(model)
     drawn = rng.choice(len(cells.points), n_rows, p=cells.weights / cells.weights.sum())
-    if isinstance(model.domain_, Mixed):
-        shares = on_scales(model.domain_, cells.points)
-        numeric = ~_is_share(model.domain_)
-        variance = cells.variance - _variance_of_levels(model.domain_, shares)
+    if isinstance(model.domain, Mixed):
+        shares = on_scales(model.domain, cells.points)
+        numeric = ~_is_share(model.domain)
+        variance = cells.variance - _variance_of_levels(model.domain, shares)
         # A cell whose levels explain all of its noisy spread is as wide as others, not a point.
         typical = max(0.0, float(np.average(variance, weights=cells.weights)))
         variance = np.where(variance > 0, variance, typical)
         width = np.sqrt(variance / max(1, int(np.count_nonzero(numeric))))
         aside = rng.normal(size=(n_rows, len(numeric))) * numeric * width[drawn, None]
-        rows = in_units(model.domain_, cells.points[drawn] + aside)
-        return _table(model.domain_, rows, rng)
+        rows = in_units(model.domain, cells.points[drawn] + aside)
+        return _table(model.domain, rows, rng)
     d = cells.points.shape[1]
     aside = rng.normal(size=(n_rows, d)) * np.sqrt(cells.variance[drawn, None] / d)
-    return in_units(model.domain_, cells.points[drawn] + aside)
+    return in_units(model.domain, cells.points[drawn] + aside)
 
 
 def _is_share(domain: Mixed) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -9,7 +9,7 @@ import pytest
 
 from privclust.domains.base import Box
 from privclust.domains.mixed import CategoryColumn, DateColumn, Mixed, NumberColumn, Use
-from privclust.models._center_text import all_written, uses_of, written
+from privclust.models._coordinates import format_center, format_coordinate, uses_of
 
 
 def test_every_coordinate_has_the_use_of_its_column() -> None:
@@ -39,5 +39,5 @@ def test_every_coordinate_has_the_use_of_its_column() -> None:
 def test_a_coordinate_is_written_as_what_it_is(
     use: Use, value: float, error: float, text: str
 ) -> None:
-    assert written(use, value, error) == text
-    assert all_written([use], [value], [error]) == [text]
+    assert format_coordinate(use, value, error) == text
+    assert format_center([use], [value], [error]) == [text]
