@@ -16,8 +16,7 @@ from privclust.privacy.release import Release
 
 def release_content(release: Release) -> dict[str, Any]:
     """Return a release as plain values, for JSON."""
-    fields = {name: getattr(release, name) for name in release.__dataclass_fields__}
-    return {**fields, "charge": asdict(release.charge), "answer": release.answer.tolist()}
+    return {**asdict(release), "answer": release.answer.tolist()}
 
 
 def release_from(content: Mapping[str, Any]) -> Release:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,12 +35,15 @@ def draw_map(model: ClusterModel, hidden: NDArray[np.bool_]) -> bytes | None:
         flat, flat_centers = ((some - middle) @ directions[:, :-3:-1] for some in (points, centers))
     figure, axes = new_axes(6.4, 5.2)
     largest = max(float(weights.max(initial=0.0)), 1e-9)
-    axes.scatter(*flat.T, s=20 + 400 * weights / largest, color=BLUE, alpha=0.25, linewidth=0)
-    axes.scatter(*flat_centers[~hidden].T, marker="x", color=ORANGE, s=60)
+    axes.scatter(
+        flat[:, 0], flat[:, 1], s=20 + 400 * weights / largest, color=BLUE, alpha=0.25, linewidth=0
+    )
+    crosses = flat_centers[~hidden]
+    axes.scatter(crosses[:, 0], crosses[:, 1], marker="x", color=ORANGE, s=60)
     for number in np.flatnonzero(~hidden):
-        point = flat_centers[number]
-        beside = {"xytext": (6, 6), "textcoords": "offset points"}
-        axes.annotate(str(number), point, fontsize=10, weight="bold", **beside)
+        across, up = flat_centers[number]
+        beside: dict[str, Any] = {"xytext": (6, 6), "textcoords": "offset points"}
+        axes.annotate(str(number), (across, up), fontsize=10, weight="bold", **beside)
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     return png(figure)

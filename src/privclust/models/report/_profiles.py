@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from privclust.domains.mixed import NumberColumn
 from privclust.errors import ModelFileError
 from privclust.kernels.grid import IntArray
 from privclust.models._canvas import BLUE, ORANGE
@@ -92,7 +93,8 @@ def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
             [said(column, cluster, place) for place in places] for cluster in range(len(shares))
         ]
     else:
-        on_logs = getattr(column.column, "transform", "none") != "none"
+        declared = column.column
+        on_logs = isinstance(declared, NumberColumn) and declared.transform != "none"
         header = ["mean of logarithms, as a number" if on_logs else "mean"]
         rows = [[said(column, cluster)] for cluster in range(len(shares))]
     for cluster in np.flatnonzero(hidden):
