@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from fuzz.values import noise_seeds, value_from
 from privclust.models._json_schema import fault
 
-SCHEMA = json.loads(files("privclust").joinpath("model.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(files("privclust.models").joinpath("model.schema.json").read_text("utf-8"))
 
 
 def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

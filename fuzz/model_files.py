@@ -19,8 +19,8 @@ from privclust import PEMeans, PrivateKMeans, load
 from privclust.domains.mixed import Mixed
 from privclust.domains.sphere import Sphere
 from privclust.errors import ModelFileError, ParameterError, TooManyClustersError
-from privclust.estimators.model_file import to_json
 from privclust.kernels.grid import FloatArray
+from privclust.models.model_file import to_json
 from privclust.models.report import to_html
 from privclust.models.sql_export import to_sql
 

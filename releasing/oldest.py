@@ -17,7 +17,7 @@ TESTS = (
     "tests/release",
     "tests/domains/test_base.py",
     "tests/queries/test_clusters.py",
-    "tests/estimators/test_model_file.py",
+    "tests/models/test_model_file.py",
 )
 
 

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         PrivateKMeans,
     )
     from privclust.estimators._limits import limits
+    from privclust.estimators._load import load
     from privclust.estimators.base import PrivateClusterer
-    from privclust.estimators.model_file import load, load_profile, save, save_profile
     from privclust.models.compare import compare
-    from privclust.models.composition import compose
+    from privclust.models.compose import compose
+    from privclust.models.model_file import save
+    from privclust.models.profile_file import load_profile, save_profile
     from privclust.models.track import track
     from privclust.planning.forecast import forecast
     from privclust.planning.simulate import simulate
@@ -73,14 +75,14 @@ _PACKAGES = {
     "PrivateClusterer": "estimators.base",
     "PrivateKMeans": "estimators",
     "compare": "models.compare",
-    "compose": "models.composition",
+    "compose": "models.compose",
     "forecast": "planning.forecast",
     "limits": "estimators._limits",
-    "load": "estimators.model_file",
-    "load_profile": "estimators.model_file",
+    "load": "estimators._load",
+    "load_profile": "models.profile_file",
     "on_spark": "engines.spark.table",
-    "save": "estimators.model_file",
-    "save_profile": "estimators.model_file",
+    "save": "models.model_file",
+    "save_profile": "models.profile_file",
     "simulate": "planning.simulate",
     "track": "models.track",
 }

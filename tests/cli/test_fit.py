@@ -21,7 +21,7 @@ from typer.testing import Result
 
 from privclust import Ledger, PrivateKMeans, load
 from privclust.cli.progress import Clock
-from privclust.estimators.model_file import to_json
+from privclust.models.model_file import to_json
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.progress import Step
 from privclust.testing import RepeatableNoise, noise_from

@@ -94,7 +94,7 @@ def test_a_table_without_rows_has_no_labels(tmp_path: Path) -> None:
     ("words", "code", "cause"),
     [
         (("nowhere.json", "visits.parquet"), 12, "'nowhere.json' cannot be read"),
-        (("visits.toml", "visits.parquet"), 12, "'visits.toml' is no model"),
+        (("visits.toml", "visits.parquet"), 12, "'visits.toml' is not a model"),
         (("model.json", "nowhere.parquet"), 7, "no Parquet, CSV or Arrow files"),
         (("model.json", "visits.txt"), 7, "none of the endings"),
         (("model.json", "cut.parquet"), 7, "'cut.parquet' cannot be read"),
@@ -161,7 +161,7 @@ def test_the_query_is_printed_and_nothing_else(dialect: str) -> None:
     ("words", "code", "cause"),
     [
         (("model.json", "--sql", "oracle"), 3, "one of duckdb, postgres, spark, got 'oracle'"),
-        (("visits.csv", "--sql", "duckdb"), 12, "'visits.csv' is no model"),
+        (("visits.csv", "--sql", "duckdb"), 12, "'visits.csv' is not a model"),
     ],
 )
 def test_a_query_that_cannot_be_made(words: tuple[str, ...], code: int, cause: str) -> None:
@@ -187,7 +187,7 @@ def test_a_page_that_cannot_be_written(out: str, monkeypatch: pytest.MonkeyPatch
 
 def test_a_page_of_no_model(tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    told(privclust("report", "visits.csv", "-o", out), 12, "'visits.csv' is no model")
+    told(privclust("report", "visits.csv", "-o", out), 12, "'visits.csv' is not a model")
     assert not out.exists()
 
 

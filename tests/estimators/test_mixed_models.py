@@ -15,7 +15,7 @@ from helpers.mixed_rows import BOUNDS, FEATURES, mixed_model, mixed_rows
 
 from privclust import FedDPKMeans, PrivateKMeans, load, save
 from privclust.errors import ModelFileError
-from privclust.estimators.model_file import to_json
+from privclust.models.model_file import to_json
 from privclust.testing import SeededNoise, noise_from
 
 KINDS = [kind for kind in EVERY_KIND if kind is not FedDPKMeans]

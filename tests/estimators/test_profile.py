@@ -396,7 +396,7 @@ def test_a_file_that_contradicts_itself_is_refused(
     text = file.read_text()
     assert before in text
     file.write_text(text.replace(before, after))
-    with pytest.raises(ModelFileError, match="no profile of privclust"):
+    with pytest.raises(ModelFileError, match="not a profile of privclust"):
         load_profile(file)
 
 

@@ -81,3 +81,16 @@ def mixed_model(folder: Path) -> Any:
     )
     with noise_from(SeededNoise(0)):
         return PrivateKMeans(2, delta=1e-6, bounds=str(file), random_state=0).fit(frame)
+
+
+@cache
+def vector_model(seed: int) -> Any:
+    """Return a model of directions that one column of vectors holds."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(seed)
+    rows = np.vstack([rng.normal(middle, 0.1, (2000, 4)) for middle in np.eye(4)[:2]])
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), 4)
+    with noise_from(SeededNoise(seed)):
+        model = PrivateKMeans(2, delta=1e-6, metric="cosine", max_clusters=4, random_state=0)
+        return model.fit(pa.table({"words": vectors}))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table, vectors_model
+from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table, vector_model, vectors_model
 from helpers.kinds import OTHER_KINDS
 
 from privclust import PEMeans, compare
@@ -80,3 +80,18 @@ def test_other_columns_are_refused() -> None:
     one = fit_of(table()[:, :1], 2, bounds=(0, 100))
     with pytest.raises(ColumnError, match="different columns"):
         compare(four_clusters(), one)
+
+
+def test_directions_in_one_column_are_compared_in_every_coordinate() -> None:
+    """There was one name for four coordinates, and printing them failed."""
+    found = compare(vector_model(0), vector_model(1))
+    assert found.names == [f"words[{place}]" for place in range(4)]
+    assert found.shifts.shape == (2, 4)
+    assert "words[3]" in str(found)
+
+
+def test_models_are_compared_like_the_estimators_that_hold_them() -> None:
+    before, after = four_clusters(), fit_of(table(seed=1), seed=1)
+    one, other = compare(before, after), compare(before.model_, after.model_)
+    assert str(one) == str(other)
+    np.testing.assert_array_equal(one.moved, other.moved)

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cluster_models import made_up_model
 from helpers.fitted_models import four_clusters
 from scipy.cluster.hierarchy import is_monotonic, is_valid_linkage, ward
 
-from privclust.domains.ball import Ball
 from privclust.errors import ParameterError
 from privclust.models.hierarchy import hierarchy
 from privclust.models.plots import draw_hierarchy
 
 
-def model_of(centers: Any, sizes: Any) -> Any:
-    points = np.array(centers, dtype=float)
-    domain = Ball(np.zeros(points.shape[1]), 1.0)
-    return SimpleNamespace(
-        domain_=domain, cluster_centers_=points, cluster_sizes_=np.array(sizes, dtype=float)
-    )
-
-
 def test_of_equal_sizes_merges_are_those_of_scipy() -> None:
     points = np.random.default_rng(0).uniform(-0.5, 0.5, (12, 3))
-    tree, expected = hierarchy(model_of(points, np.full(12, 50.0))), ward(points)
+    tree, expected = hierarchy(made_up_model(points, np.full(12, 50.0))), ward(points)
     np.testing.assert_array_equal(np.sort(tree.linkage[:, :2]), np.sort(expected[:, :2]))
     np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2] / np.sqrt(2 * 12))
     np.testing.assert_array_equal(tree.linkage[:, 3], expected[:, 3])
@@ -34,17 +25,17 @@ def test_of_equal_sizes_merges_are_those_of_scipy() -> None:
 
 def test_small_clusters_merge_before_large_ones_that_are_nearer() -> None:
     points = [[0.0], [0.1], [0.5], [0.62]]
-    assert hierarchy(model_of(points, [900, 900, 5, 5])).linkage[0, :2].tolist() == [2, 3]
-    assert hierarchy(model_of(points, [9, 9, 9, 9])).linkage[0, :2].tolist() == [0, 1]
+    assert hierarchy(made_up_model(points, [900, 900, 5, 5])).linkage[0, :2].tolist() == [2, 3]
+    assert hierarchy(made_up_model(points, [9, 9, 9, 9])).linkage[0, :2].tolist() == [0, 1]
 
 
 def test_a_cluster_without_rows_goes_to_the_nearest() -> None:
-    tree = hierarchy(model_of([[0.0], [0.3], [0.31]], [100, 100, 0]))
+    tree = hierarchy(made_up_model([[0.0], [0.3], [0.31]], [100, 100, 0]))
     assert tree.linkage[0, :2].tolist() == [1, 2]
 
 
 def test_merges_keep_rows_and_means() -> None:
-    tree = hierarchy(model_of([[0.0, 0.2], [0.4, 0.0], [-0.2, 0.1]], [100, 200, 300]))
+    tree = hierarchy(made_up_model([[0.0, 0.2], [0.4, 0.0], [-0.2, 0.1]], [100, 200, 300]))
     assert tree.sizes[-1] == 600
     np.testing.assert_allclose(tree.centers[-1], [(80 - 60) / 600, (20 + 30) / 600])
 
@@ -57,7 +48,7 @@ def test_a_fitted_model_has_a_tree_that_scipy_accepts() -> None:
 
 
 def test_cut_numbers_groups_by_their_rows() -> None:
-    tree = hierarchy(model_of([[0.0], [0.5], [0.52], [-0.6]], [10, 30, 30, 20]))
+    tree = hierarchy(made_up_model([[0.0], [0.5], [0.52], [-0.6]], [10, 30, 30, 20]))
     assert tree.cut(4).tolist() == [3, 0, 1, 2]
     assert tree.cut(3).tolist() == [2, 0, 0, 1]
     assert tree.cut(1).tolist() == [0, 0, 0, 0]
@@ -66,7 +57,7 @@ def test_cut_numbers_groups_by_their_rows() -> None:
 
 
 def test_one_cluster_merges_with_nothing(tmp_path: Any) -> None:
-    tree = hierarchy(model_of([[0.2]], [10]))
+    tree = hierarchy(made_up_model([[0.2]], [10]))
     assert tree.linkage.shape == (0, 4)
     assert tree.cut(1).tolist() == [0]
     draw_hierarchy(tree, tmp_path / "one.png")
@@ -75,6 +66,6 @@ def test_one_cluster_merges_with_nothing(tmp_path: Any) -> None:
 @pytest.mark.parametrize("k", [2, 100])
 def test_trees_are_drawn(k: int, tmp_path: Any) -> None:
     rng = np.random.default_rng(0)
-    model = model_of(rng.uniform(-0.5, 0.5, (k, 2)), rng.uniform(10, 1000, k))
+    model = made_up_model(rng.uniform(-0.5, 0.5, (k, 2)), rng.uniform(10, 1000, k))
     draw_hierarchy(hierarchy(model), tmp_path / "tree.png")
     assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privclust import PEMeans
-from privclust.estimators.model_file import to_json
 from privclust.models._json_schema import fault
+from privclust.models.model_file import to_json
 from privclust.privacy.ledger._entries import FORMS
 from privclust.testing import SeededNoise, noise_from
 
@@ -82,6 +82,7 @@ def test_our_schemas_say_nothing_that_would_not_be_checked(schema: dict[str, Any
     def words(schema: Any) -> set[str]:
         inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
         inner += [schema["items"]] if "items" in schema else []
+        inner += [schema["additionalProperties"]] if schema.get("additionalProperties") else []
         return set(schema).union(*map(words, inner))
 
     assert words(schema) <= {

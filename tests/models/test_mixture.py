@@ -24,7 +24,7 @@ def test_long_clusters_are_long_in_the_right_direction() -> None:
     rng = np.random.default_rng(0)
     along, across = rng.normal(0, 6, (6000, 1)), rng.normal(0, 1, (6000, 1))
     rows = np.hstack([50 + (along + across) / 2**0.5, 50 + (along - across) / 2**0.5])
-    found = mixture(fit_of(rows, k=1))
+    found = mixture(fit_of(rows, k=1).model_)
     values, directions = np.linalg.eigh(found.covariances[0])
     assert abs(directions[:, 1] @ [2**-0.5, 2**-0.5]) > 0.99
     assert 4.8 < values[1] ** 0.5 < 7.2

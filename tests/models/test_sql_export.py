@@ -230,9 +230,8 @@ def test_what_is_no_name_of_a_table_is_refused(table: Any) -> None:
 
 def test_nothing_of_a_model_file_is_text_of_the_query() -> None:
     model = fitted(("age",), k=2)
-    statement = replace(model.privacy_statement_, version="1\nDROP TABLE t; --")
-    model.model_ = replace(model.model_, privacy_statement=statement)
-    text = to_sql(model, "duckdb", "t")
+    statement = replace(model.model_.privacy_statement, version="1\nDROP TABLE t; --")
+    text = to_sql(replace(model.model_, privacy_statement=statement), "duckdb", "t")
     assert "DROP" not in text
     assert "-- NOT PRIVATE" in text  # its noise is that of a test
 

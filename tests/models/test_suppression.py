@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cluster_models import made_up_model
 from helpers.fitted_models import four_clusters
 
 from privclust.errors import ParameterError
 from privclust.models.report import to_html
-from privclust.models.report._pictures import ClusterTable
+from privclust.models.report._cluster_table import ClusterTable
 from privclust.models.suppression import min_sizes, reported
 
 
 def test_the_default_is_three_standard_errors() -> None:
-    model = four_clusters()
-    np.testing.assert_array_equal(min_sizes(model), 3 * model.size_stderr_)
-    assert reported(model).tolist() == (model.cluster_sizes_ >= 3 * model.size_stderr_).tolist()
+    model = four_clusters().model_
+    np.testing.assert_array_equal(min_sizes(model), 3 * model.size_stderr)
+    assert reported(model).tolist() == (model.cluster_sizes >= 3 * model.size_stderr).tolist()
 
 
 def test_without_standard_errors_nothing_is_left_out_unasked() -> None:
-    model = SimpleNamespace(cluster_sizes_=np.array([5.0, 0.0]))
+    model = made_up_model([[0.0], [0.5]], [5.0, 0.0])
     assert reported(model).all()
     assert reported(model, 1).tolist() == [True, False]
 
@@ -30,13 +30,13 @@ def test_without_standard_errors_nothing_is_left_out_unasked() -> None:
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "50", True])
 def test_what_is_no_number_of_rows_is_refused(value: Any) -> None:
     with pytest.raises(ParameterError, match="min_size must be a number of rows"):
-        reported(four_clusters(), value)
+        reported(four_clusters().model_, value)
 
 
 def test_a_report_has_neither_centre_nor_size_of_a_small_cluster() -> None:
-    model = four_clusters()
-    least = float(np.sort(model.cluster_sizes_)[1])
-    smallest = int(model.cluster_sizes_.argmin())
+    model = four_clusters().model_
+    least = float(np.sort(model.cluster_sizes)[1])
+    smallest = int(model.cluster_sizes.argmin())
     rows = ClusterTable.of(model, 12, min_size=least).rows()
     assert rows[smallest] == (f"below {least:,.0f}", ["not reported", "not reported"])
     assert sum(cells[0] == "not reported" for _, cells in rows) == 1

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.fitted_models import vectors_model
+from helpers.cluster_models import made_up_model
+from helpers.fitted_models import vector_model, vectors_model
 
 from privclust import track
-from privclust.domains.ball import Ball
 from privclust.errors import ColumnError, ParameterError
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.plots import draw_series
 
 
-def model_of(centers: Any, sizes: Any = None, error: float = 1e-3) -> Any:
-    points = np.array(centers, dtype=float)
-    k, d = points.shape
-    return SimpleNamespace(
-        domain_=Ball(np.zeros(d), 1.0),
-        n_features_in_=d,
-        cluster_centers_=points,
-        center_stderr_=np.full(points.shape, error),
-        cluster_sizes_=np.full(k, 1e6) if sizes is None else np.array(sizes, dtype=float),
-        size_stderr_=np.full(k, 10.0),
-        cluster_radii_=np.full(k, 0.1),
+def model_of(centers: Any, sizes: Any = None, error: float = 1e-3) -> ClusterModel:
+    k, d = np.shape(centers)
+    return made_up_model(
+        centers,
+        sizes,
+        center_stderr=np.full((k, d), error),
+        size_stderr=np.full(k, 10.0),
+        cluster_radii=np.full(k, 0.1),
     )
 
 
@@ -87,3 +84,9 @@ def test_nothing_and_other_columns_are_refused() -> None:
         track([])
     with pytest.raises(ColumnError, match="different columns"):
         track([model_of([[0.0]]), model_of([[0.0, 0.0]])])
+
+
+def test_directions_in_one_column_are_followed_in_every_coordinate() -> None:
+    series = track([vector_model(0), vector_model(1)])
+    assert series.names == [f"words[{place}]" for place in range(4)]
+    assert series.centers.shape[2] == 4

@@ -95,16 +95,16 @@ STATEMENTS = (
     ),
     Mutation(
         "a file whose noise is believed",
-        "estimators/model_file.py",
+        "models/_release_file.py",
         "if run.noise != noise_of(releases):",
         "if False:",
-        "tests/estimators/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+        "tests/models/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
     ),
     Mutation(
         "a file whose epsilon is believed",
         "models/statement.py",
         "if said != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
         "if said != true:",
-        "tests/estimators/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+        "tests/models/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
     ),
 )

@@ -16,9 +16,9 @@ def export(
     table: Annotated[str, typer.Option(help="The table to label.")] = "your_table",
 ) -> None:
     """Print a query that labels the rows of a table in a database."""
-    from privclust.estimators.model_file import load
+    from privclust.models.model_file import read_model
     from privclust.models.sql_export import to_sql
 
     with reporting_errors():
-        text = to_sql(load(model), sql, table)  # type: ignore[arg-type]
+        text = to_sql(read_model(model), sql, table)  # type: ignore[arg-type]
         typer.echo(clean(text) if at_a_terminal() else text)

@@ -6,7 +6,7 @@ import json
 import shlex
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,9 +20,9 @@ from privclust.cli.messages import (
 )
 from privclust.cli.progress import progress
 from privclust.errors import BoundsError, ParameterError
-from privclust.models._center_text import uses_of, written
-from privclust.models._number_text import with_error
-from privclust.models.formatting import rounded_up
+from privclust.models._coordinates import format_coordinate
+from privclust.models.cluster_model import ClusterModel
+from privclust.models.formatting import rounded_up, with_error
 from privclust.sources.files import paths_of
 
 SUMMARY = ("columns", "cluster_centers", "cluster_sizes", "size_stderr", "n_rows", "statement")
@@ -77,7 +77,8 @@ def fit(
 ) -> None:
     """Find clusters and write what may be published of them."""
     from privclust import PrivateKMeans
-    from privclust.estimators.model_file import load, to_json
+    from privclust.estimators._load import load
+    from privclust.models.model_file import to_json
 
     with reporting_errors():
         if epsilon == float("inf"):
@@ -130,8 +131,8 @@ def fit(
             content["statement"] = json.loads(model.privacy_statement_.to_json())
             typer.echo(json.dumps({key: content[key] for key in SUMMARY}))
         elif not quiet and out is not None:
-            _show(model)
-            typer.echo(_next_step(model, out))
+            _show(model.model_)
+            typer.echo(_next_step(model.model_, out))
 
 
 def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextManager[Path | None]:
@@ -140,28 +141,31 @@ def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextMa
     return replacing(out, ".json", reads, may_replace=force, may_stream=False)
 
 
-def _show(model: Any) -> None:
+def _show(model: ClusterModel) -> None:
     """Print clusters side by side, as many as fit, and their columns below each other."""
-    shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes_))
-    sizes = zip(model.cluster_sizes_, model.size_stderr_, strict=True)
+    center_errors, size_errors = model.center_stderr, model.size_stderr
+    assert center_errors is not None  # which PrivateKMeans knows
+    assert size_errors is not None
+    shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes))
+    sizes = zip(model.cluster_sizes, size_errors, strict=True)
     rows = [["rows", *[with_error(*size) for size in sizes][:shown]]]
     columns = zip(
-        model.center_names_,
-        uses_of(model.domain_),
-        model.cluster_centers_.T,
-        model.center_stderr_.T,
+        model.coordinate_names,
+        model.domain.coordinate_uses,
+        model.cluster_centers.T,
+        center_errors.T,
         strict=True,
     )
     for name, use, values, errors in columns:
-        cells = [written(use, *cell) for cell in zip(values, errors, strict=True)]
-        rows.append([str(name), *cells[:shown]])
+        cells = [format_coordinate(use, *cell) for cell in zip(values, errors, strict=True)]
+        rows.append([name, *cells[:shown]])
     print_table(["", *(f"cluster {number}" for number in range(shown))], rows)
-    if shown < len(model.cluster_sizes_):
-        typer.echo(f"and {len(model.cluster_sizes_) - shown} smaller clusters, in the model file")
+    if shown < len(model.cluster_sizes):
+        typer.echo(f"and {len(model.cluster_sizes) - shown} smaller clusters, in the model file")
 
 
-def _next_step(model: Any, out: Path) -> str:
-    statement = model.privacy_statement_
+def _next_step(model: ClusterModel, out: Path) -> str:
+    statement = model.privacy_statement
     kept = (
         "No ledger recorded this fit; further fits of the same rows add to epsilon."
         if statement.record is None

@@ -24,7 +24,7 @@ def predict(
 ) -> None:
     """Label rows by their nearest centre. Labels of protected rows are protected data."""
     from privclust.estimators._labels import label_parts
-    from privclust.estimators.model_file import load
+    from privclust.estimators._load import load
 
     with reporting_errors():
         fitted = load(model)

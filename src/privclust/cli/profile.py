@@ -55,8 +55,9 @@ def profile(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
-    from privclust.estimators.model_file import load, profile_to_json
+    from privclust.estimators._load import load
     from privclust.models.profile import Profile, summary
+    from privclust.models.profile_file import profile_to_json
 
     with reporting_errors():
         fitted = load(model)

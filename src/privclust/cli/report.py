@@ -26,13 +26,14 @@ def report(
     ] = None,
 ) -> None:
     """Write one page about a model, for whoever has to approve or to use it."""
-    from privclust.estimators.model_file import load, load_profile
+    from privclust.models.model_file import read_model
+    from privclust.models.profile_file import load_profile
 
     with reporting_errors():
         with needing("report"):
             from privclust.models.report import to_html
         profiles = profile or []
-        text = to_html(load(model), [load_profile(file) for file in profiles], min_size)
+        text = to_html(read_model(model), [load_profile(file) for file in profiles], min_size)
         with replacing(out, ".html", [model, *profiles]) as file, writing(out):
             file.write_text(text, encoding="utf-8")
         typer.echo(f"wrote {out.name}; open it in a browser.")

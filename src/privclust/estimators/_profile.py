@@ -25,7 +25,10 @@ from privclust.estimators._recording import (
     versions,
 )
 from privclust.estimators._run import run_recorded
-from privclust.estimators._statement import check_dependency, dependencies_of
+from privclust.estimators._statement import (
+    check_dependency,
+    dependencies_of,
+)
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.private_run import PrivateRun
 from privclust.models.profile import Profile, clusters_of

@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from privclust.estimators._input import OpenTable
 from privclust.estimators._recording import Recording
-from privclust.estimators._statement import lines_of, participation_of, run_of
+from privclust.estimators._statement import participation_of, run_of
+from privclust.models._release_lines import lines_of
 from privclust.models.private_run import PrivateRun
 from privclust.models.statement import Dependency, Kind, PublicPoints, Statement
 from privclust.privacy.curator import Curator

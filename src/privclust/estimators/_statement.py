@@ -10,19 +10,17 @@ import numpy as np
 
 from privclust.errors import ParameterError
 from privclust.estimators._parameters import Parameters, held_model
-from privclust.kernels.grid import UNIT
+from privclust.models._release_lines import noise_of
 from privclust.models.private_run import PrivateRun, Record
 from privclust.models.statement import (
     Dependency,
     Participation,
     PublicPoints,
-    ReleaseLine,
     Role,
     Statement,
 )
 from privclust.privacy.curator import Curator, noise_is_real
 from privclust.privacy.plan import Plan
-from privclust.privacy.release import Release
 from privclust.queries.participation import Attendance
 from privclust.queries.unit import Unit
 
@@ -50,29 +48,6 @@ def run_of(
         n_rows,
         noise_of(curator.releases),
         record,
-    )
-
-
-def noise_of(releases: tuple[Release, ...]) -> str:
-    """Say where the noise of some releases came from."""
-    return " and ".join(sorted({release.noise for release in releases}))
-
-
-def lines_of(releases: tuple[Release, ...], noiseless: bool) -> tuple[ReleaseLine, ...]:
-    """Return what a statement lists of each release."""
-    whole = sum(release.charge.mu2 for release in releases)
-    return tuple(
-        ReleaseLine(
-            release.slot,
-            release.query,
-            release.mechanism,
-            release.answer.size,
-            _sensitivity(release),
-            0.0 if noiseless else release.sigma / 2**release.halvings,
-            release.charge.mu2 / whole,
-            2**release.halvings,
-        )
-        for release in releases
     )
 
 
@@ -125,9 +100,3 @@ def check_dependency(statement: Statement, unit: Unit, epsilon: float, role: str
             "follows from both would guarantee neither. Set unit as the model was fitted, or fit "
             "a model that protects the same unit."
         )
-
-
-def _sensitivity(release: Release) -> float:
-    """Return the most one row can add to an answer, in the norm its noise is made for."""
-    charge = release.charge
-    return release.scale / UNIT * (charge.mu if release.mechanism == "gaussian" else charge.epsilon)

@@ -208,7 +208,8 @@ class PrivateClusterer(
     @classmethod
     def from_model(cls, model: ClusterModel) -> Self:
         """Return a fitted estimator that holds `model`, with the parameters that it names."""
-        estimator = cls(**model.parameters)  # type: ignore[arg-type]
+        declared = model.domain.parameters(model.parameters.get("scale"))
+        estimator = cls(**{**model.parameters, **declared})
         estimator.model_ = model
         return estimator
 

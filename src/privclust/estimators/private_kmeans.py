@@ -145,7 +145,7 @@ class PrivateKMeans(PrivateClusterer):
         """
         check_is_fitted(self)
         check_cost(hierarchy_cost(*self.cluster_centers_.shape), "this hierarchy")
-        return hierarchy(self)
+        return hierarchy(self.model_)
 
     def mixture(self) -> Mixture:
         """Return a Gaussian mixture, one component a cluster, from `coreset_`: nothing is spent.
@@ -156,7 +156,7 @@ class PrivateKMeans(PrivateClusterer):
         check_is_fitted(self)
         cost = mixture_cost(len(self.coreset_.points), *self.cluster_centers_.shape)
         check_cost(cost, "this mixture")
-        return mixture(self)
+        return mixture(self.model_)
 
     def sample(self, n_rows: int, random_state: int | None = None) -> Any:
         """Return synthetic rows in your own units, from `coreset_`: nothing is spent.
@@ -174,7 +174,7 @@ class PrivateKMeans(PrivateClusterer):
         check_is_fitted(self)
         rng, wanted = np.random.default_rng(seed_of(random_state)), whole_number("n_rows", n_rows)
         check_cost(sample_cost(wanted, self.cluster_centers_.shape[1]), "this sample")
-        return sample(self, wanted, rng)
+        return sample(self.model_, wanted, rng)
 
     def _open(self, X: Any) -> OpenTable:
         return open_table(self, X, may_measure_scale=self.init is None)

@@ -1,14 +1,15 @@
-"""A fitted model as post-processing sees it: points of the unit ball, and names for coordinates."""
+"""The coreset of a model as post-processing sees it: cells of the unit ball."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from privclust.errors import ParameterError
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset
 
 
@@ -31,25 +32,31 @@ class Cells:
     variance: FloatArray
 
 
-def cells_of(model: Any) -> Cells:
+def coreset_of(model: ClusterModel) -> Coreset:
+    """Return a model's coreset; refuse a model of an estimator that makes none."""
+    if model.coreset is None:
+        raise ParameterError(
+            f"the model has no coreset, which {model.estimator} does not make and this follows "
+            "from. Give a model of PrivateKMeans."
+        )
+    return model.coreset
+
+
+def cells_of(model: ClusterModel) -> Cells:
     """Return a model's coreset, as wide as its clusters were measured to be.
 
     Cells clip their rows, so that with all of them together rows lie closer than they do. What is
     missing from the mean square of the clusters, which clip less, is added to every cell alike.
     """
-    coreset: Coreset = model.coreset_
-    points, weights = model.domain_.to_ball(coreset.points), np.maximum(coreset.weights, 0.0)
+    coreset = coreset_of(model)
+    points, weights = model.domain.to_ball(coreset.points), np.maximum(coreset.weights, 0.0)
     if weights.sum() < 1:
         weights = np.ones(len(points))
-    centers = model.domain_.to_ball(model.cluster_centers_)
+    centers = model.domain.to_ball(model.cluster_centers)
     cluster = nearest(to_grid(points), to_grid(centers))
     apart = ((points - centers[cluster]) ** 2).sum(axis=1)
     squares = coreset.precision.radii**2
     seen = np.average(apart + squares, weights=weights)
-    measured = np.average(model.cluster_radii_**2, weights=np.maximum(model.cluster_sizes_, 1.0))
+    assert model.cluster_radii is not None  # what measures a coreset measures radii
+    measured = np.average(model.cluster_radii**2, weights=np.maximum(model.cluster_sizes, 1.0))
     return Cells(points, weights, squares + max(0.0, float(measured - seen)))
-
-
-def coordinate_names(model: Any) -> list[str]:
-    """Return what a centre's coordinates are called; the levels of a category are one each."""
-    return list(model.domain_.coordinate_names(getattr(model, "feature_names_in_", None)))

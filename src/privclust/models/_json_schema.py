@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any
-
-from privclust.errors import ModelFileError
-
-_OTHERS = {
-    "model": ("profile", "privclust.load_profile"),
-    "profile": ("model", "privclust.load"),
-}
-"""For each kind of file the other one, and what loads it."""
 
 _IS: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
@@ -32,25 +21,6 @@ _IS: dict[str, Callable[[Any], bool]] = {
         and abs(value) <= sys.float_info.max  # isfinite fails on whole numbers above it
     ),
 }
-
-
-def check_kind(content: Any, kind: str, name: str) -> None:
-    """Refuse a file of the other kind, and say which function loads it."""
-    other, function = _OTHERS[kind]
-    form = content.get("format") if isinstance(content, dict) else None
-    if isinstance(form, str) and form.startswith(f"privclust {other} "):
-        raise ModelFileError(
-            f"the file {name!r} is a {other}, not a {kind}. Name a {kind} file, or load this one "
-            f"with {function}."
-        )
-
-
-@cache
-def schema_of(kind: str) -> dict[str, Any]:
-    """Return the schema of a kind of file, such as "model"."""
-    text = files("privclust.models").joinpath(f"{kind}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def fault(value: Any, schema: Mapping[str, Any], place: str = "the file") -> str | None:
@@ -88,8 +58,14 @@ def _fault_in_object(value: dict[str, Any], schema: Mapping[str, Any], place: st
     missing = [name for name in schema.get("required", ()) if name not in value]
     if missing:
         return f"{place} lacks {missing[0]}"
-    if schema.get("additionalProperties") is False and set(value) - set(properties):
+    others = schema.get("additionalProperties", {})
+    unknown = [name for name in value if name not in properties]
+    if unknown and others is False:
         return f"{place} has something that it should not have"
+    for name in unknown:
+        found = fault(value[name], others, name)
+        if found is not None:
+            return found
     for name, inner in properties.items():
         if name in value:
             found = fault(value[name], inner, name)

@@ -70,6 +70,11 @@ class ClusterModel:
     coreset: Coreset | None = None
     participation: tuple[Attendance, ...] | None = None
 
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """What the coordinates of a centre are called; each level of a category has one."""
+        return self.domain.coordinate_names(self.feature_names_in)
+
 
 class FittedEstimator(Protocol):
     """Anything that holds a model."""

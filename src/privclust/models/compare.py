@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,8 @@ from scipy.stats import chi2
 
 from privclust.errors import ColumnError
 from privclust.kernels.grid import FloatArray, IntArray
-from privclust.models._cells import coordinate_names
-from privclust.models._number_text import with_error
+from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
+from privclust.models.formatting import with_error
 from privclust.models.suppression import reported
 
 CHANCE = 1e-3
@@ -87,7 +86,9 @@ class Comparison:
         )
 
 
-def compare(before: Any, after: Any) -> Comparison:
+def compare(
+    before: ClusterModel | FittedEstimator, after: ClusterModel | FittedEstimator
+) -> Comparison:
     """Match the clusters of two fitted models of the same columns, and say how far they moved.
 
     Nothing is read and nothing is spent. Where clusters shade into each other, two fits may draw
@@ -95,7 +96,7 @@ def compare(before: Any, after: Any) -> Comparison:
 
     Parameters
     ----------
-    before, after : fitted estimators
+    before, after : fitted estimators or ClusterModels
         Two models of the same columns, such as last year's and this year's.
 
     Examples
@@ -109,27 +110,28 @@ def compare(before: Any, after: Any) -> Comparison:
     >>> bool(found.moved[found.distances.argmax()]), found.shifts.max().round(-1).item()
     (True, 10.0)
     """
-    names = coordinate_names(before)
-    if names != coordinate_names(after):
+    before, after = model_of(before), model_of(after)
+    names = before.coordinate_names
+    if names != after.coordinate_names:
         raise ColumnError(
             "the two models have different columns, so their centres cannot be compared. Compare "
             "models that were fitted to the same columns in the same order."
         )
-    start, end = (before.domain_.to_ball(model.cluster_centers_) for model in (before, after))
+    start, end = (before.domain.to_ball(model.cluster_centers) for model in (before, after))
     pairs = matched(start, end)
     one, other = pairs.T
-    shifts = after.cluster_centers_[other] - before.cluster_centers_[one]
+    shifts = after.cluster_centers[other] - before.cluster_centers[one]
     return Comparison(
         pairs,
         names,
         shifts,
-        _together(before, after, "center_stderr_", one, other),
-        after.cluster_sizes_[other] - before.cluster_sizes_[one],
-        _together(before, after, "size_stderr_", one, other),
+        np.hypot(_center_errors(before)[one], _center_errors(after)[other]),
+        after.cluster_sizes[other] - before.cluster_sizes[one],
+        np.hypot(_size_errors(before)[one], _size_errors(after)[other]),
         np.linalg.norm(end[other] - start[one], axis=1),
         moved(before, after, one, other, CHANCE / max(1, len(pairs))),
-        _without(one, len(before.cluster_centers_)),
-        _without(other, len(after.cluster_centers_)),
+        _without(one, len(before.cluster_centers)),
+        _without(other, len(after.cluster_centers)),
     )
 
 
@@ -139,40 +141,44 @@ def matched(before: FloatArray, after: FloatArray) -> IntArray:
     return np.column_stack(linear_sum_assignment(squares)).astype(np.int64)
 
 
-def _together(before: Any, after: Any, name: str, one: IntArray, other: IntArray) -> FloatArray:
-    """Return standard errors of differences; NaN where a model does not know its own."""
-    errors = []
-    for model, chosen in ((before, one), (after, other)):
-        like = model.cluster_centers_ if name == "center_stderr_" else model.cluster_sizes_
-        errors.append(getattr(model, name, np.full(like.shape, np.nan))[chosen])
-    return np.asarray(np.hypot(*errors))
-
-
 def moved(
-    before: Any, after: Any, one: IntArray, other: IntArray, chance: float
+    before: ClusterModel, after: ClusterModel, one: IntArray, other: IntArray, chance: float
 ) -> NDArray[np.bool_]:
     """Test each cluster's shift against its noise and against the scatter of a mean of rows.
 
     `chance` is how often an unmoved cluster may seem to have moved.
     """
-    shifts = after.cluster_centers_[other] - before.cluster_centers_[one]
+    shifts = after.cluster_centers[other] - before.cluster_centers[one]
     d = shifts.shape[1]
-    variance = _together(before, after, "center_stderr_", one, other) ** 2
+    variance = np.hypot(_center_errors(before)[one], _center_errors(after)[other]) ** 2
     for model, chosen in ((before, one), (after, other)):
-        if not hasattr(model, "cluster_radii_"):
+        if model.cluster_radii is None:
             continue
-        rows = np.maximum(model.cluster_sizes_[chosen], 1.0)
-        radii = np.maximum(model.cluster_radii_[chosen], np.median(model.cluster_radii_))
-        variance += (radii**2 / (d * rows))[:, None] * _unit_lengths(model, chosen) ** 2
+        rows = np.maximum(model.cluster_sizes[chosen], 1.0)
+        radii = np.maximum(model.cluster_radii[chosen], np.median(model.cluster_radii))
+        lengths = model.domain.slopes(model.cluster_centers[chosen]) * model.domain.spread
+        variance += (radii**2 / (d * rows))[:, None] * lengths**2
     statistic = (shifts**2 / np.where(variance > 0, variance, 1e-300)).sum(axis=1)
     certain = reported(before)[one] & reported(after)[other]
     return np.asarray((statistic > chi2.isf(chance, d)) & certain)
 
 
-def _unit_lengths(model: Any, chosen: IntArray) -> FloatArray:
+def _unit_lengths(model: ClusterModel, chosen: IntArray) -> FloatArray:
     """Return what a radius of the domain is worth at each centre, in the user's units."""
-    slopes = model.domain_.slopes(model.cluster_centers_[chosen])
-    return np.asarray(slopes * model.domain_.spread)
+    slopes = model.domain.slopes(model.cluster_centers[chosen])
+    return np.asarray(slopes * model.domain.spread)
+
+
+def _center_errors(model: ClusterModel) -> FloatArray:
+    """Return standard errors of centres; NaN where a model does not know its own."""
+    known = model.center_stderr
+    return np.full(model.cluster_centers.shape, np.nan) if known is None else known
+
+
+def _size_errors(model: ClusterModel) -> FloatArray:
+    """Return standard errors of sizes; NaN where a model does not know its own."""
+    known = model.size_stderr
+    return np.full(model.cluster_sizes.shape, np.nan) if known is None else known
 
 
 def _without(paired: IntArray, count: int) -> tuple[int, ...]:

@@ -6,16 +6,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from scipy.special import ndtr, ndtri
 
-from privclust.errors import ParameterError, shown
+from privclust.errors import ParameterError
 from privclust.models.formatting import percent_up, rounded_up
 from privclust.models.private_run import PrivateRun
 from privclust.privacy.accounting import Spend, epsilon_of_spend
 from privclust.queries.unit import Unit
-from privclust.sources.guard import clears_frames
 
 FALSE_ALARMS = 0.05
 """How often the test whose power is stated may take an absent unit for a present one."""
@@ -34,7 +32,7 @@ class Composition:
 
     Examples
     --------
-    `compose` shows one.
+    `privclust.compose` shows one.
     """
 
     runs: tuple[PrivateRun, ...]
@@ -167,42 +165,6 @@ class Composition:
             *(f"Not covered: {item}." for item in self.not_covered),
         ]
         return "\n".join(lines)
-
-
-@clears_frames
-def compose(*released: Any) -> Composition:
-    """Return what models and profiles of the same rows guarantee together.
-
-    Their runs, and all runs that they follow from, are composed, each once: a fit and its profile,
-    several profiles, the models of a series. No row is read.
-
-    Parameters
-    ----------
-    *released : fitted estimator, Profile or Statement
-        What was released, or is going to be; of one unit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from privclust import PrivateKMeans
-    >>> rows = np.zeros((1000, 2))
-    >>> models = [PrivateKMeans(2, delta=1e-6, radius=1.0).fit(rows) for _ in range(4)]
-    >>> together = compose(*models)
-    >>> round(together.epsilon, 2), together.delta, len(together.runs)
-    (2.12, 1e-06, 4)
-    """
-    statements = []
-    for one in released:
-        one = getattr(one, "privacy_statement_", getattr(one, "privacy_statement", one))
-        if not hasattr(one, "composed"):
-            raise ParameterError(
-                f"compose takes fitted models, profiles and statements, got {shown(one)}. Fit it "
-                "first, or load it with privclust.load or privclust.load_profile."
-            )
-        statements.append(one)
-    if not statements:
-        raise ParameterError("compose needs at least one model, profile or statement.")
-    return Composition.of(run for statement in statements for run in statement.composed.runs)
 
 
 def best_power(cost: Spend) -> float:

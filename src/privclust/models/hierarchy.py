@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from privclust.errors import Message, Parameter, ParameterError, shown
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models.cluster_model import ClusterModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +76,10 @@ class Hierarchy:
         return "\n".join(lines)
 
 
-def hierarchy(model: Any) -> Hierarchy:
-    """Merge the centres of a fitted model two by two, each time those that cost least."""
-    points, k = model.domain_.to_ball(model.cluster_centers_), len(model.cluster_centers_)
-    sizes = np.maximum(model.cluster_sizes_, 1.0)
+def hierarchy(model: ClusterModel) -> Hierarchy:
+    """Merge the centres of a model two by two, each time those that cost least."""
+    points, k = model.domain.to_ball(model.cluster_centers), len(model.cluster_centers)
+    sizes = np.maximum(model.cluster_sizes, 1.0)
     # An empty cluster would merge with any other for nothing; one of a row goes to the nearest.
     whole = float(sizes.sum())
     points = np.vstack([points, np.zeros((k - 1, points.shape[1]))])
@@ -95,7 +95,7 @@ def hierarchy(model: Any) -> Hierarchy:
         leaves[made] = leaves[one] + leaves[other]
         linkage[step] = one, other, np.sqrt(cost / whole), leaves[made]
         there = [part for part in there if part not in (one, other)] + [made]
-    return Hierarchy(linkage, sizes, model.domain_.to_units(points))
+    return Hierarchy(linkage, sizes, model.domain.to_units(points))
 
 
 def _cheapest(points: FloatArray, sizes: FloatArray, there: list[int]) -> tuple[int, int, float]:

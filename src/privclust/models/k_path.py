@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from privclust.kernels.grid import FloatArray, IntArray, to_grid
 from privclust.kernels.nearest import nearest
+from privclust.models._cells import coreset_of
 from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset
 
 STARTS, TRIED = 20, 640
@@ -86,6 +88,31 @@ class KPath:
         if self.elbow == 1:
             lines.append("no number stands out: clusters shade into each other")
         return "\n".join(lines)
+
+
+def k_path_of(model: ClusterModel) -> KPath:
+    """Cluster a model's coreset into 1, 2, … clusters, by the seed that it was fitted with.
+
+    Examples
+    --------
+    >>> from privclust import PrivateKMeans
+    >>> fitted = PrivateKMeans(2, delta=1e-6, radius=1.0, max_clusters=4, random_state=0)
+    >>> path = k_path_of(fitted.fit(np.zeros((1000, 2))).model_)
+    >>> path.choices[0].n_clusters
+    1
+    """
+    coreset, seed = coreset_of(model), model.parameters.get("random_state")
+    points = replace(coreset, points=model.domain.to_ball(coreset.points))
+    rng = np.random.default_rng(seed if isinstance(seed, int | np.integer) else 0)
+    return k_path(points, max_clusters_of(model), rng)
+
+
+def max_clusters_of(model: ClusterModel) -> int:
+    """Return up to how many clusters a model was fitted to choose from."""
+    typed = model.parameters.get("max_clusters")
+    if isinstance(typed, int | np.integer) and typed > 0:
+        return int(typed)
+    return max(32, 2 * len(model.cluster_centers))
 
 
 def k_path(coreset: Coreset, max_clusters: int, rng: np.random.Generator) -> KPath:

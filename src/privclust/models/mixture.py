@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -11,6 +10,7 @@ from scipy.special import logsumexp
 
 from privclust.kernels.grid import FloatArray
 from privclust.models._cells import Cells, cells_of
+from privclust.models.cluster_model import ClusterModel
 
 ROUNDS = 100
 SETTLED = 1e-7
@@ -48,10 +48,10 @@ class Mixture:
     covariances: FloatArray
 
 
-def mixture(model: Any) -> Mixture:
+def mixture(model: ClusterModel) -> Mixture:
     """Fit Gaussians to a model's coreset, by expectation maximisation from its centres."""
     cells = cells_of(model)
-    found = _started(cells, model.domain_.to_ball(model.cluster_centers_))
+    found = _started(cells, model.domain.to_ball(model.cluster_centers))
     likelihood = -np.inf
     for _ in range(ROUNDS):
         logs = _log_densities(cells, found)
@@ -60,10 +60,10 @@ def mixture(model: Any) -> Mixture:
         found = _moments(cells, np.exp(logs - together[:, None]), found)
         if likelihood - before < SETTLED:
             break
-    spread = model.domain_.spread
+    spread = model.domain.spread
     return Mixture(
         found.weights,
-        model.domain_.ball_to_scales(found.means),
+        model.domain.ball_to_scales(found.means),
         found.covariances * spread[:, None] * spread,
     )
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from privclust.kernels.grid import FloatArray
-from privclust.models._canvas import plain_texts
+from privclust.models._canvas import (
+    BLUE,
+    new_axes,
+    new_figure,
+    plain_axes,
+    plain_texts,
+    save_png,
+)
 from privclust.models.hierarchy import Hierarchy
 from privclust.models.track import Series
 
-BLUE, GREY = "#33638d", "#9ca3af"
+GREY = "#9ca3af"
 COLORS = ("#c2570c", "#33638d", "#228833", "#aa3377", "#b59a00", "#0e9aa7")
 BARS = 8
 """With more clusters, only sizes of those that drifted have error bars."""
@@ -45,7 +49,7 @@ def draw_hierarchy(tree: Hierarchy, picture: str | Path) -> None:
     place, height = np.zeros(2 * k - 1), np.concatenate([np.zeros(k), tree.linkage[:, 2]])
     order = _leaves(tree, 2 * k - 2)
     place[order] = np.arange(k)
-    figure, axes = _figure(max(5.0, 1.5 + 0.5 * min(k, NAMED_CLUSTERS)), 4.2)
+    figure, axes = new_axes(max(5.0, 1.5 + 0.5 * min(k, NAMED_CLUSTERS)), 4.2)
     for made, (one, other) in enumerate(tree.linkage[:, :2].astype(int), k):
         place[made] = (place[one] + place[other]) / 2
         across = [place[one], place[one], place[other], place[other]]
@@ -60,8 +64,8 @@ def draw_hierarchy(tree: Hierarchy, picture: str | Path) -> None:
     axes.set_ylabel("what the merge adds to the loss\n(root, in radii of the bounds)")
     axes.set_xlim(-0.6, k - 0.4)
     axes.set_ylim(bottom=0)
-    axes.grid(visible=True, axis="y", color="#e5e7eb", linewidth=0.6)
-    figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
+    axes.grid(visible=False, axis="x")
+    save_png(figure, picture)
 
 
 def _leaves(tree: Hierarchy, part: int) -> list[int]:
@@ -75,15 +79,6 @@ def _leaves(tree: Hierarchy, part: int) -> list[int]:
             one, other = tree.linkage[part - tree.n_clusters, :2].astype(int)
             waiting += [int(other), int(one)]
     return found
-
-
-def _figure(width: float, height: float) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_axisbelow(True)
-    return figure, axes
 
 
 @plain_texts()
@@ -106,8 +101,7 @@ def draw_series(series: Series, picture: str | Path) -> None:
     ...     draw_series(track([model, model]), file.name)
     """
     flat, labels = _flat(series)
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10, 4.6)
     places, sizes = figure.subplots(1, 2, width_ratios=(1.2, 1))
     times = np.arange(len(series.sizes))
     crowded = series.sizes.shape[1] > BARS
@@ -133,10 +127,8 @@ def draw_series(series: Series, picture: str | Path) -> None:
     sizes.set(xlabel="model", ylabel="noisy size, ± 2 standard errors", ylim=(0, None))
     sizes.set_title("sizes", loc="left", fontsize=10)
     for axes in (places, sizes):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(visible=True, color="#e5e7eb", linewidth=0.6)
-        axes.set_axisbelow(True)
-    figure.savefig(picture, format="png", dpi=130, metadata={"Software": None})
+        plain_axes(axes)
+    save_png(figure, picture)
 
 
 def _flat(series: Series) -> tuple[FloatArray, list[str]]:

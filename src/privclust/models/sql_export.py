@@ -9,9 +9,14 @@ from privclust._version import __version__
 from privclust.domains.base import Domain
 from privclust.errors import ParameterError, shown
 from privclust.models._sql_cells import Dialect, features, quoted
+from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 
 
-def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_table") -> str:
+def to_sql(
+    model: ClusterModel | FittedEstimator,
+    dialect: Dialect,
+    table: str | tuple[str, ...] = "your_table",
+) -> str:
     """Return a query that adds a column ``cluster`` to the rows of `table`.
 
     It follows `predict`, up to the grid on which that compares distances and the ruler off which it
@@ -22,7 +27,7 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
 
     Parameters
     ----------
-    model : fitted estimator
+    model : fitted estimator or ClusterModel
         With names of columns, which the table must have too.
     dialect : {"duckdb", "postgres", "spark"}
         Whose SQL to write.
@@ -47,9 +52,9 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
             f"the dialect of SQL must be one of {', '.join(get_args(Dialect))}, got {dialect!r}. "
             "Choose the nearest and adapt its text."
         )
-    names = getattr(model, "feature_names_in_", None)
-    domain = model.domain_
-    columns = None if names is None else domain.bounded_columns(list(map(str, names)))
+    model = model_of(model)
+    names, domain = model.feature_names_in, model.domain
+    columns = None if names is None else domain.bounded_columns(names)
     if columns is None:
         raise ParameterError(
             "only models with column names and bounds by column can be written as SQL. Fit a table "
@@ -57,7 +62,7 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
         )
     place = _place(table, dialect)
     bounded = [f"{feature} AS x{place}" for place, feature in enumerate(features(columns, dialect))]
-    centers = domain.to_scales(model.cluster_centers_)
+    centers = domain.to_scales(model.cluster_centers)
     numbers = range(len(centers))
     distances = [
         f"{_distance(center, domain)} AS d{number}" for number, center in enumerate(centers)
@@ -65,10 +70,10 @@ def to_sql(model: Any, dialect: Dialect, table: str | tuple[str, ...] = "your_ta
     all_of_them = ", ".join(f"apart.d{number}" for number in numbers)
     least = f"LEAST({all_of_them})" if len(numbers) > 1 else all_of_them
     cases = "\n".join(f"    WHEN apart.d{number} = {least} THEN {number}" for number in numbers)
-    warning = "" if model.privacy_statement_.private else "-- NOT PRIVATE: made without noise.\n"
+    warning = "" if model.privacy_statement.private else "-- NOT PRIVATE: made without noise.\n"
     # Tables of their own for what is computed on the way, so that no column's name is in the way.
     return (
-        f"-- {type(model).__name__}, {len(numbers)} clusters, by privclust "
+        f"-- {model.estimator}, {len(numbers)} clusters, by privclust "
         f"{__version__}. Labels of protected rows are protected data.\n{warning}"
         f"SELECT given.*,\n  CASE\n{cases}\n  END AS cluster\n"
         f"FROM {place} AS given,\n"

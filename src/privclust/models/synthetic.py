@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
 from privclust.models._cells import cells_of
+from privclust.models.cluster_model import ClusterModel
 
 
-def sample(model: Any, n_rows: int, rng: np.random.Generator) -> FloatArray | pa.Table:
+def sample(model: ClusterModel, n_rows: int, rng: np.random.Generator) -> FloatArray | pa.Table:
     """Draw rows from a model's coreset: a cell by its weight, a place around it by its spread.
 
     They lie within the bounds. Tables with declared columns come back as Arrow tables, with levels
     drawn by a cell's shares and whole days.
     """
-    domain: Domain = model.domain_
+    domain: Domain = model.domain
     cells = cells_of(model)
     drawn = rng.choice(len(cells.points), n_rows, p=cells.weights / cells.weights.sum())
     deviations = domain.deviations(cells.points, cells.variance, cells.weights)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from privclust.errors import ColumnError, ParameterError
 from privclust.kernels.grid import FloatArray, IntArray
-from privclust.models._cells import coordinate_names
+from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.compare import CHANCE, moved
 
 FAR = 2.0
@@ -62,7 +61,7 @@ class Series:
         return "\n".join(lines)
 
 
-def track(models: Sequence[Any]) -> Series:
+def track(models: Sequence[ClusterModel | FittedEstimator]) -> Series:
     """Follow the clusters of models of the same columns, given in the order of their times.
 
     Clusters are matched one to one, so that all together move least; one that is far from all that
@@ -70,7 +69,7 @@ def track(models: Sequence[Any]) -> Series:
 
     Parameters
     ----------
-    models : sequence of fitted estimators
+    models : sequence of fitted estimators or ClusterModels
         At least one, the oldest first.
 
     Examples
@@ -86,39 +85,42 @@ def track(models: Sequence[Any]) -> Series:
     """
     if not models:
         raise ParameterError("there is no model to follow. Give a list of one or more.")
-    names = coordinate_names(models[0])
-    if any(coordinate_names(model) != names for model in models):
+    series = [model_of(model) for model in models]
+    names = series[0].coordinate_names
+    if any(
+        model.coordinate_names != names for model in series
+    ):
         raise ColumnError(
             "the models have different columns, so their centres cannot be followed. Give models "
             "that were fitted to the same columns in the same order."
         )
-    ids = _ids(models)
+    ids = _ids(series)
     n_ids = 1 + max(int(some.max()) for some in ids)
 
-    def laid_out(name: str, like: str) -> FloatArray:
-        shape = getattr(models[0], like).shape[1:]
-        found = np.full((len(models), n_ids, *shape), np.nan)
-        for time, model in enumerate(models):
-            found[time, ids[time]] = getattr(model, name, np.nan)
+    def laid_out(parts: list[FloatArray | None], shape: tuple[int, ...]) -> FloatArray:
+        found = np.full((len(series), n_ids, *shape), np.nan)
+        for time, part in enumerate(parts):
+            found[time, ids[time]] = np.nan if part is None else part
         return found
 
+    center = series[0].cluster_centers.shape[1:]
     return Series(
         tuple(ids),
         names,
-        laid_out("cluster_centers_", "cluster_centers_"),
-        laid_out("center_stderr_", "cluster_centers_"),
-        laid_out("cluster_sizes_", "cluster_sizes_"),
-        laid_out("size_stderr_", "cluster_sizes_"),
-        _drifted(models, ids, n_ids),
+        laid_out([model.cluster_centers for model in series], center),
+        laid_out([model.center_stderr for model in series], center),
+        laid_out([model.cluster_sizes for model in series], ()),
+        laid_out([model.size_stderr for model in series], ()),
+        _drifted(series, ids, n_ids),
     )
 
 
-def _ids(models: Sequence[Any]) -> list[IntArray]:
+def _ids(models: Sequence[ClusterModel]) -> list[IntArray]:
     first = models[0]
-    known = first.domain_.to_ball(first.cluster_centers_)
+    known = first.domain.to_ball(first.cluster_centers)
     ids = [np.arange(len(known))]
     for model in models[1:]:
-        found = first.domain_.to_ball(model.cluster_centers_)
+        found = first.domain.to_ball(model.cluster_centers)
         # Beyond the limit all are equally far: who leaves must not push others off their places.
         limit = _limit(model)
         squares = ((known[:, None] - found) ** 2).sum(axis=2)
@@ -134,18 +136,17 @@ def _ids(models: Sequence[Any]) -> list[IntArray]:
     return ids
 
 
-def _limit(model: Any) -> float:
+def _limit(model: ClusterModel) -> float:
     """Return the square of how far a cluster may move between two models."""
-    radii = getattr(model, "cluster_radii_", None)
-    if radii is None:
+    if model.cluster_radii is None:
         return np.inf
-    return float((FAR * np.median(radii)) ** 2)
+    return float((FAR * np.median(model.cluster_radii)) ** 2)
 
 
-def _drifted(models: Sequence[Any], ids: list[IntArray], n_ids: int) -> NDArray[np.bool_]:
+def _drifted(models: Sequence[ClusterModel], ids: list[IntArray], n_ids: int) -> NDArray[np.bool_]:
     """Compare each cluster with the first model that has it."""
     drifted = np.zeros((len(models), n_ids), dtype=bool)
-    first: dict[int, tuple[Any, int]] = {}
+    first: dict[int, tuple[ClusterModel, int]] = {}
     chance = CHANCE / (len(models) * n_ids)
     for time, (model, here) in enumerate(zip(models, ids, strict=True)):
         for place, number in enumerate(here.tolist()):

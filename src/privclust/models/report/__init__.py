@@ -6,7 +6,6 @@ import base64
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
@@ -14,23 +13,31 @@ from privclust.domains.bounds import UNSTATED
 from privclust.errors import CostError
 from privclust.models import _statement_text
 from privclust.models._canvas import plain_texts
-from privclust.models.composition import compose, describe_run
+from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
+from privclust.models.compose import compose
+from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
-from privclust.models.k_path import KPath
+from privclust.models.k_path import KPath, k_path_of, max_clusters_of
 from privclust.models.profile import Profile
 from privclust.models.report import _pictures as pictures
-from privclust.models.report import _profiles as profile_parts
-from privclust.models.statement import Statement
+from privclust.models.report._cluster_table import ClusterTable
+from privclust.models.report._map import draw_map
+from privclust.models.report._profiles import shown_profiles
 
 SHOWN_COLUMNS = 12
 """Columns in the table of centres and the heat map: those that tell clusters apart most."""
 
 
 @plain_texts()
-def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None = None) -> str:
+def to_html(
+    model: ClusterModel | FittedEstimator,
+    profiles: Sequence[Profile] = (),
+    min_size: float | None = None,
+) -> str:
     """Return a self-contained page: no script, no font, no picture from elsewhere.
 
-    `profiles` are those of the model that it shall show, too. A cluster that seems to have fewer
+    `model` is a fitted estimator or what `read_model` returns, and `profiles` are those of it that
+    the page should show, too. A cluster that seems to have fewer
     rows than `min_size`, by default three standard errors of its size, is listed without its
     centre.
 
@@ -42,7 +49,8 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
     >>> to_html(model).startswith("<!DOCTYPE html>")
     True
     """
-    statement: Statement = model.privacy_statement_
+    model = model_of(model)
+    statement = model.privacy_statement
     composed = compose(model, *profiles)
     statements = [statement, *(profile.privacy_statement for profile in profiles)]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
@@ -50,22 +58,19 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
     template = environment.from_string(
         files("privclust.models.report").joinpath("report.html.j2").read_text(encoding="utf-8")
     )
-    table = pictures.ClusterTable.of(model, SHOWN_COLUMNS, min_size)
-    path = None
-    if hasattr(model, "coreset_"):
-        with suppress(CostError):  # of very many clusters the page does without
-            path = model.k_path()
+    table = ClusterTable.of(model, SHOWN_COLUMNS, min_size)
+    path = None if model.coreset is None else _affordable_path(model)
     shown = {
-        "sizes": pictures.sizes(table, statement.unit),
-        "heat": pictures.heat_map(table),
-        "map": pictures.map_of(model, table.hidden),
-        "k_path": None if path is None else pictures.path_of_k(path, len(table.sizes)),
-        "budget": pictures.shares(statement),
+        "sizes": pictures.draw_sizes(table, statement.unit),
+        "heat": pictures.draw_heat_map(table),
+        "map": draw_map(model, table.hidden),
+        "k_path": None if path is None else pictures.draw_k_path(path, len(table.sizes)),
+        "budget": pictures.draw_shares(statement),
     }
     page: str = template.render(
-        profiles=profile_parts.shown(model, profiles, table.hidden),
+        profiles=shown_profiles(model, profiles, table.hidden),
         embedded=_embedded,
-        title=f"{len(table.sizes)} clusters, by {type(model).__name__}",
+        title=f"{len(table.sizes)} clusters, by {model.estimator}",
         statement=statement,
         composed=composed,
         factor=_statement_text.factor(composed.epsilon),
@@ -84,16 +89,29 @@ def to_html(model: Any, profiles: Sequence[Profile] = (), min_size: float | None
         releases=[(one, line) for one in statements for line in one.releases],
         describe_run=describe_run,
         roles=_statement_text.ROLES,
-        estimator=type(model).__name__,
+        estimator=model.estimator,
         table=table,
         path=path,
         other_k=_other_k(path, len(table.sizes)),
-        n_rows=f"{model.n_rows_:,}",
-        too_large=composed.delta * model.n_rows_ > 1,
-        bounds=model.domain_.describe(getattr(model, "feature_names_in_", None)),
+        n_rows=f"{model.n_rows:,}",
+        too_large=composed.delta * model.n_rows > 1,
+        bounds=model.domain.describe(model.feature_names_in),
         pictures={name: _embedded(png) for name, png in shown.items() if png is not None},
     )
     return page
+
+
+def _affordable_path(model: ClusterModel) -> KPath | None:
+    """Return what other numbers of clusters would give; of very many the page does without."""
+    # merge: limits and costs lie above models, where this may not import them from.
+    from privclust.estimators._derived_cost import k_path_cost
+    from privclust.estimators._limits import check_cost
+
+    points = model.cluster_centers if model.coreset is None else model.coreset.points
+    with suppress(CostError):
+        check_cost(k_path_cost(len(points), max_clusters_of(model), points.shape[1]), "this k_path")
+        return k_path_of(model)
+    return None
 
 
 def _other_k(path: KPath | None, chosen: int) -> int:

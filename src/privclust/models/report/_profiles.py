@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from privclust.domains._number_column import NumberColumn
 from privclust.errors import ModelFileError
+from privclust.kernels.grid import IntArray
+from privclust.models._canvas import BLUE, ORANGE
+from privclust.models.cluster_model import ClusterModel
 from privclust.models.profile import ColumnProfile, Profile, clusters_of, said
-from privclust.models.report._pictures import BLUE, ORANGE, panels, short
+from privclust.models.report._pictures import draw_panels, short
 from privclust.models.statement import Statement
 
 SHOWN_PLACES = 12
@@ -47,18 +51,20 @@ class ShownColumn:
 
 @dataclass(frozen=True)
 class ShownProfile:
-    """One profile: its columns, and what it promises."""
+    """One profile: its columns, and its privacy guarantee."""
 
     columns: list[ShownColumn]
     statement: Statement
 
 
-def shown(model: Any, profiles: Sequence[Profile], hidden: NDArray[np.bool_]) -> list[ShownProfile]:
+def shown_profiles(
+    model: ClusterModel, profiles: Sequence[Profile], hidden: NDArray[np.bool_]
+) -> list[ShownProfile]:
     """Return profiles as the page shows them, if they are those of the model.
 
     Clusters that are `hidden` are too small to be reported.
     """
-    run = model.privacy_statement_.run.name
+    run = model.privacy_statement.run.name
     if any(
         profile.clusters != clusters_of(model)
         or run not in {one.run.name for one in profile.privacy_statement.dependencies}
@@ -87,7 +93,8 @@ def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
             [said(column, cluster, place) for place in places] for cluster in range(len(shares))
         ]
     else:
-        on_logs = getattr(column.column, "transform", "none") != "none"
+        declared = column.column
+        on_logs = isinstance(declared, NumberColumn) and declared.transform != "none"
         header = ["mean of logarithms, as a number" if on_logs else "mean"]
         rows = [[said(column, cluster)] for cluster in range(len(shares))]
     for cluster in np.flatnonzero(hidden):
@@ -102,16 +109,17 @@ def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
     )
 
 
-def _sides(intervals: Any) -> tuple[Any, Any, Any]:
-    return intervals.values, intervals.lower, intervals.upper
-
-
-def _picture(column: ColumnProfile, clusters: Any, places: Any, labels: list[str]) -> bytes:
+def _picture(
+    column: ColumnProfile, clusters: IntArray, places: IntArray, labels: list[str]
+) -> bytes:
     """Draw the shares of each place, clusters side by side, with their intervals."""
     parts = np.ix_(clusters, places)
-    values, lower, upper = (100 * side[parts] for side in _sides(column.shares))
+    values, lower, upper = (
+        100 * side[parts]
+        for side in (column.shares.values, column.shares.lower, column.shares.upper)
+    )
 
-    def draw(axes: Any, panel: int) -> None:
+    def draw(axes: Axes, panel: int) -> None:
         down, up = values[panel] - lower[panel], upper[panel] - values[panel]
         # By number, since two places may have one name.
         rows = range(len(labels))
@@ -120,4 +128,4 @@ def _picture(column: ColumnProfile, clusters: Any, places: Any, labels: list[str
         axes.set_title(f"cluster {clusters[panel]}", fontsize=9)
         axes.set_xlim(left=0)
 
-    return panels(len(clusters), draw, 1.0 + 0.2 * len(places), "% of rows")
+    return draw_panels(len(clusters), draw, 1.0 + 0.2 * len(places), "% of rows")

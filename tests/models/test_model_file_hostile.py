@@ -14,7 +14,7 @@ import pytest
 
 from privclust import PrivateKMeans, load
 from privclust.errors import ModelFileError
-from privclust.estimators.model_file import to_json
+from privclust.models.model_file import to_json
 from privclust.testing import SeededNoise, noise_from
 
 K, COLUMNS = 3, 2
@@ -139,7 +139,7 @@ def test_a_pickle_is_refused_and_does_nothing(tmp_path: Path) -> None:
         b"\xff\xfe\x00",
         b"\x89PNG\r\n\x1a\n",
         b"PAR1\x00PAR1",
-        b'{"format": "privclust model 2"}',
+        b'{"format": "privclust model 3"}',
         b'{"format": 1' + b"0" * 5000 + b"}",
         b"[" * 100_000,
         b"[" * 100_000 + b"]" * 100_000,
@@ -159,6 +159,14 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 def test_the_statement_alone_is_no_model(good: dict[str, Any], tmp_path: Path) -> None:
     refused(good["statement"], tmp_path)
+
+
+@pytest.mark.parametrize("version", [1, 2, 4, 999_999_999])
+def test_file_of_another_version_is_refused_by_its_number(
+    version: int, good: dict[str, Any], tmp_path: Path
+) -> None:
+    said = refused(changed(good, "format", f"privclust model {version}"), tmp_path)
+    assert f"is a model of format {version}, and this version of privclust reads format 3" in said
 
 
 # Faults in one place -----------------------------------------------------------------------------
@@ -355,9 +363,9 @@ def test_a_file_that_would_keep_a_machine_busy_is_refused(
     good: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = changed(good, "cluster_centers", [[0.0, 0.0]] * 5000)
-    monkeypatch.setattr("privclust.estimators.model_file.POINTS_MAX", 4999)
+    monkeypatch.setattr("privclust.models._json_file.POINTS_MAX", 4999)
     assert "more than 4,999" in refused(many, tmp_path)
-    monkeypatch.setattr("privclust.estimators.model_file.BYTES_MAX", 1000)
+    monkeypatch.setattr("privclust.models._json_file.BYTES_MAX", 1000)
     assert "bytes" in refused(good, tmp_path)
 
 

@@ -13,7 +13,7 @@ from privclust.domains._number_column import NumberColumn
 from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.domains.reader import Use
-from privclust.models._center_text import all_written, uses_of, written
+from privclust.models._coordinates import format_center, format_coordinate
 
 
 def test_every_coordinate_has_the_use_of_its_column() -> None:
@@ -24,8 +24,8 @@ def test_every_coordinate_has_the_use_of_its_column() -> None:
             DateColumn("visit", date(2020, 1, 1), date(2021, 1, 1)),
         )
     )
-    assert uses_of(mixed) == ["category", "category", "number", "date"]
-    assert uses_of(Box([0, 0], [1, 1])) == ["number", "number"]
+    assert mixed.coordinate_uses == ["category", "category", "number", "date"]
+    assert Box([0, 0], [1, 1]).coordinate_uses == ["number", "number"]
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_every_coordinate_has_the_use_of_its_column() -> None:
 def test_a_coordinate_is_written_as_what_it_is(
     use: Use, value: float, error: float, text: str
 ) -> None:
-    assert written(use, value, error) == text
-    assert all_written([use], [value], [error]) == [text]
+    assert format_coordinate(use, value, error) == text
+    assert format_center([use], [value], [error]) == [text]

@@ -1,0 +1,61 @@
+"""Fitted estimators from model files."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from privclust import estimators as library
+from privclust.errors import ModelFileError, ParameterError, shown
+from privclust.models.cluster_model import ClusterModel
+from privclust.models.model_file import NOT_SAVED, read_model
+
+GROUP = "privclust.estimators"
+"""Entry points of this group name the estimators that other packages bring."""
+
+
+def load(path: str | Path, *, estimators: Iterable[type[Any]] = ()) -> Any:
+    """Return the fitted estimator that a model file describes; nothing in it is executed.
+
+    `save` shows both.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save` or ``privclust fit`` wrote, maybe somebody else's.
+    estimators : iterable of classes, optional
+        Estimators of your own that the file may be of. Those that an installed package registers
+        as entry points of the group "privclust.estimators" are known without.
+    """
+    model = read_model(path)
+    kind = _class_of(model, tuple(estimators), Path(path).name)
+    unknown = set(model.parameters) - (set(inspect.signature(kind).parameters) - NOT_SAVED)
+    if unknown:
+        raise ModelFileError(
+            f"the file {Path(path).name!r} has the parameter {shown(min(unknown))}, which "
+            f"{model.estimator} does not take. Load it with the estimator that wrote it."
+        )
+    return kind.from_model(model)
+
+
+def _class_of(model: ClusterModel, given: tuple[type[Any], ...], file: str) -> Any:
+    """Return the class of a model's estimator, which somebody must have named beside the file."""
+    if not all(isinstance(kind, type) for kind in given):
+        raise ParameterError(
+            "estimators must be classes, such as estimators=[MyKMeans]; got "
+            f"{', '.join(shown(kind) for kind in given)}."
+        )
+    known = {name: getattr(library, name) for name in library.__all__}
+    known |= {kind.__name__: kind for kind in given}
+    if model.estimator in known:
+        return known[model.estimator]
+    for registered in entry_points(group=GROUP, name=model.estimator):
+        return registered.load()
+    raise ModelFileError(
+        f"the file {file!r} is a model of the estimator {shown(model.estimator)}, which is not "
+        "one of privclust. If it is yours, give its class: load(path, estimators=[MyKMeans]). If "
+        f"it is from a package, install that; it registers it in the entry-point group {GROUP!r}."
+    )

@@ -1,0 +1,36 @@
+"""What a statement lists of releases."""
+
+from __future__ import annotations
+
+from privclust.kernels.grid import UNIT
+from privclust.models.statement import ReleaseLine
+from privclust.privacy.release import Release
+
+
+def noise_of(releases: tuple[Release, ...]) -> str:
+    """Say where the noise of some releases came from."""
+    return " and ".join(sorted({release.noise for release in releases}))
+
+
+def lines_of(releases: tuple[Release, ...], noiseless: bool) -> tuple[ReleaseLine, ...]:
+    """Return what a statement lists of each release."""
+    whole = sum(release.charge.mu2 for release in releases)
+    return tuple(
+        ReleaseLine(
+            release.slot,
+            release.query,
+            release.mechanism,
+            release.answer.size,
+            _sensitivity(release),
+            0.0 if noiseless else release.sigma / 2**release.halvings,
+            release.charge.mu2 / whole,
+            2**release.halvings,
+        )
+        for release in releases
+    )
+
+
+def _sensitivity(release: Release) -> float:
+    """Return the most one row can add to a result, in the norm that its noise is made for."""
+    charge = release.charge
+    return release.scale / UNIT * (charge.mu if release.mechanism == "gaussian" else charge.epsilon)

@@ -1,0 +1,100 @@
+"""The report's table of centres and sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privclust.domains.reader import Use
+from privclust.kernels.grid import FloatArray
+from privclust.models._coordinates import format_center
+from privclust.models.cluster_model import ClusterModel
+from privclust.models.formatting import with_error
+from privclust.models.suppression import min_sizes
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterTable:
+    """Centres and sizes with their errors, of the columns that tell clusters apart most.
+
+    Attributes
+    ----------
+    names : list of str
+        Columns; a category has one for each level.
+    uses : list of str
+        What each column is declared as.
+    left_out : int
+        How many others there are.
+    centers, errors : array of shape (k, columns)
+        In the user's units; errors may be missing (NaN).
+    sizes, size_errors : array of shape (k,)
+        Rows, or units.
+    relative : array of shape (k, columns)
+        Centres between 0, the smallest of all centres in a column, and 1, the largest; shares as
+        they are, since those of a rare level differ by noise alone.
+    least : array of shape (k,)
+        Clusters that seem to have fewer rows are not reported.
+    """
+
+    names: list[str]
+    uses: list[Use]
+    left_out: int
+    centers: FloatArray
+    errors: FloatArray
+    sizes: FloatArray
+    size_errors: FloatArray
+    relative: FloatArray
+    least: FloatArray
+
+    @classmethod
+    def of(cls, model: ClusterModel, most: int, min_size: float | None = None) -> ClusterTable:
+        """Return the table of a model, with `most` columns at most."""
+        least = min_sizes(model, min_size)
+        hidden = model.cluster_sizes < least
+        names, centers = (
+            model.coordinate_names,
+            model.cluster_centers,
+        )
+        errors, size_errors = model.center_stderr, model.size_stderr
+        if errors is None:
+            errors = np.full(centers.shape, np.nan)
+        if size_errors is None:
+            size_errors = np.full(len(centers), np.nan)
+        domain, uses = model.domain, model.domain.coordinate_uses
+        seen = centers if hidden.all() else centers[~hidden]
+        telling = np.ptp(domain.to_ball(seen), axis=0) * domain.spread / domain.reach
+        chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
+        some = np.where(hidden[:, None], np.nan, centers[:, chosen])
+        is_share = np.array([uses[place] == "category" for place in chosen])
+        low = np.where(is_share, 0.0, seen[:, chosen].min(axis=0))
+        span = np.where(is_share, 1.0, np.ptp(seen[:, chosen], axis=0))
+        return cls(
+            [names[place] for place in chosen],
+            [uses[place] for place in chosen],
+            len(names) - len(chosen),
+            some,
+            errors[:, chosen],
+            model.cluster_sizes,
+            size_errors,
+            (some - low) / np.where(span > 0, span, 1.0),
+            least,
+        )
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Which clusters are not reported."""
+        return np.asarray(self.sizes < self.least)
+
+    def rows(self) -> list[tuple[str, list[str]]]:
+        """Return the size and the centre of each cluster as texts."""
+        clusters = zip(
+            self.sizes, self.size_errors, self.centers, self.errors, self.least, strict=True
+        )
+        return [
+            (with_error(size, error), format_center(self.uses, center, errors))
+            if size >= least
+            else (f"below {least:,.0f}", ["not reported"] * len(center))
+            for size, error, center, errors, least in clusters
+        ]

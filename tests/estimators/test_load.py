@@ -1,0 +1,121 @@
+"""Model files become the estimators that made them, also those of users."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privclust import DPLloyd, load, save
+from privclust.errors import ModelFileError, ParameterError
+from privclust.estimators import _load
+from privclust.models.model_file import read_model
+from privclust.models.report import to_html
+from privclust.testing import SeededNoise, noise_from
+
+
+class MyKMeans(DPLloyd):
+    """An estimator of a user's own, with a parameter of its own."""
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        bounds: Any = None,
+        radius: float | None = None,
+        scale: str | None = None,
+        n_rows: int | None = None,
+        unit: str | None = None,
+        unit_rows: int = 1,
+        ledger: str | None = None,
+        dataset: str | None = None,
+        random_state: int | None = None,
+        warmth: float = 0.5,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            epsilon=epsilon,
+            delta=delta,
+            bounds=bounds,
+            radius=radius,
+            scale=scale,
+            n_rows=n_rows,
+            unit=unit,
+            unit_rows=unit_rows,
+            ledger=ledger,
+            dataset=dataset,
+            random_state=random_state,
+        )
+        self.warmth = warmth
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    with noise_from(SeededNoise(0)):
+        model = MyKMeans(2, delta=1e-6, radius=1.0, warmth=0.75).fit(np.zeros((500, 2)))
+    save(model, tmp_path / "mine.json")
+    return tmp_path / "mine.json"
+
+
+def test_estimator_of_a_user_is_loaded_as_its_own_class(file: Path, tmp_path: Path) -> None:
+    loaded = load(file, estimators=[MyKMeans])
+    assert type(loaded) is MyKMeans
+    assert loaded.warmth == 0.75
+    assert loaded.predict(np.zeros((3, 2))).shape == (3,)
+    save(loaded, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == file.read_bytes()
+
+
+def test_unknown_estimator_is_refused_with_what_to_do(file: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"'MyKMeans'.*load\(path, estimators=\[MyKMeans\]\)"):
+        load(file)
+
+
+def test_registered_estimator_is_known_without_being_given(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = EntryPoint("MyKMeans", "somewhere:MyKMeans", "privclust.estimators")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: MyKMeans)
+    asked = []
+
+    def entry_points(**given: str) -> list[EntryPoint]:
+        asked.append(given)
+        return [registered]
+
+    monkeypatch.setattr(_load, "entry_points", entry_points)
+    assert type(load(file)) is MyKMeans
+    assert asked == [{"group": "privclust.estimators", "name": "MyKMeans"}]
+
+
+def test_library_is_not_asked_for_estimators_that_a_file_makes_up(file: Path) -> None:
+    content = json.loads(file.read_text())
+    for name in ("load", "__all__", "annotations", "os"):
+        content["estimator"] = name
+        content["statement"]["estimator"] = content["statement"]["run"]["estimator"] = name
+        file.write_text(json.dumps(content))
+        with pytest.raises(ModelFileError, match="which is not one of privclust"):
+            load(file, estimators=[MyKMeans])
+
+
+def test_parameter_that_the_estimator_does_not_take_is_refused(file: Path) -> None:
+    content = json.loads(file.read_text())
+    content["parameters"]["self"] = 1
+    file.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match="'self', which MyKMeans does not take"):
+        load(file, estimators=[MyKMeans])
+
+
+@pytest.mark.parametrize("given", [["MyKMeans"], [MyKMeans()]])
+def test_estimators_are_given_as_classes(given: list[Any], file: Path) -> None:
+    with pytest.raises(ParameterError, match="estimators must be classes"):
+        load(file, estimators=given)
+
+
+def test_report_needs_no_class(file: Path) -> None:
+    assert "MyKMeans" in to_html(read_model(file))
