@@ -171,7 +171,7 @@ def _kmeans_loss(rows: FloatArray, n_clusters: int) -> float:
 
 def _explained(given: Table, labels: Any) -> float:
     """Return the part of the variance of all levels that clusters explain; 1 without categories."""
-    is_level = ["=" in name for name in given.domain.feature_names]
+    is_level = ["=" in name for name in given.domain.coordinate_names(None)]
     levels = _unit_rows(given.domain, given.frame)[:, is_level]
     if levels.size == 0:
         return 1.0
