@@ -30,8 +30,7 @@ from benchmarks.pieces import Piece
 from privclust import PrivateKMeans
 from privclust.domains.base import Domain
 from privclust.domains.bounds import read_bounds
-from privclust.domains.box import Box
-from privclust.domains.columns import CategoryColumn, NumberColumn
+from privclust.domains.columns import CategoryColumn
 from privclust.domains.mixed import Mixed
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.sources.frames import read_rows
@@ -78,12 +77,10 @@ def table(name: str) -> Table:
     stored = np.load(folder / f"{name}.npz", allow_pickle=False)
     names = [str(column) for column in stored["columns"]]
     file = folder / f"{name}.bounds.toml"
-    domain = read_bounds(file, names, len(names)).domain
-    if isinstance(domain, Box):
-        sides = zip(names, domain.lower.tolist(), domain.upper.tolist(), strict=True)
-        domain = Mixed(tuple(NumberColumn(*side) for side in sides))
+    columns = read_bounds(file, names, len(names)).domain.bounded_columns(names)
+    assert columns is not None
     frame = pd.DataFrame(stored["X"].astype(float), columns=names)
-    return Table(frame, str(file), domain, CLUSTERS_WITHIN_BOUNDS[name])
+    return Table(frame, str(file), Mixed(columns), CLUSTERS_WITHIN_BOUNDS[name])
 
 
 def main(quick: bool) -> None:
