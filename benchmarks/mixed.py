@@ -32,6 +32,7 @@ from privclust.domains._category_column import CategoryColumn
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.base import Domain
 from privclust.domains.bounds import read_bounds
+from privclust.domains.columns import CategoryColumn
 from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.kernels.grid import GRID, FloatArray
@@ -79,12 +80,10 @@ def table(name: str) -> Table:
     stored = np.load(folder / f"{name}.npz", allow_pickle=False)
     names = [str(column) for column in stored["columns"]]
     file = folder / f"{name}.bounds.toml"
-    domain = read_bounds(file, names, len(names)).domain
-    if isinstance(domain, Box):
-        sides = zip(names, domain.lower.tolist(), domain.upper.tolist(), strict=True)
-        domain = Mixed(tuple(NumberColumn(*side) for side in sides))
+    columns = read_bounds(file, names, len(names)).domain.bounded_columns(names)
+    assert columns is not None
     frame = pd.DataFrame(stored["X"].astype(float), columns=names)
-    return Table(frame, str(file), domain, CLUSTERS_WITHIN_BOUNDS[name])
+    return Table(frame, str(file), Mixed(columns), CLUSTERS_WITHIN_BOUNDS[name])
 
 
 def main(quick: bool) -> None:
@@ -172,7 +171,7 @@ def _kmeans_loss(rows: FloatArray, n_clusters: int) -> float:
 
 def _explained(given: Table, labels: Any) -> float:
     """Return the part of the variance of all levels that clusters explain; 1 without categories."""
-    is_level = ["=" in name for name in given.domain.feature_names]
+    is_level = ["=" in name for name in given.domain.coordinate_names(None)]
     levels = _unit_rows(given.domain, given.frame)[:, is_level]
     if levels.size == 0:
         return 1.0

@@ -31,7 +31,7 @@ upper = 120
 
 
 def test_mapping_declares_a_category_as_a_file_does() -> None:
-    given = {"age": (0, 120), "income": {"type": "category", "levels": ["low", "high"]}}
+    given: Any = {"age": (0, 120), "income": {"type": "category", "levels": ["low", "high"]}}
     assert bounded_columns(given) == {"age": "number", "income": "category"}
     found = read_bounds(given, NAMES, 2)
     columns = NumberColumn("age", 0.0, 120.0), CategoryColumn("income", ("low", "high"))
@@ -39,7 +39,10 @@ def test_mapping_declares_a_category_as_a_file_does() -> None:
 
 
 def test_mapping_that_declares_numbers_alone_gives_a_box() -> None:
-    given = {"age": (0, 120), "income": {"type": "number", "lower": 0, "upper": 9, "weight": 2}}
+    given: Any = {
+        "age": (0, 120),
+        "income": {"type": "number", "lower": 0, "upper": 9, "weight": 2},
+    }
     domain = read_bounds(given, NAMES, 2).domain
     assert isinstance(domain, Box)
     assert (domain.upper.tolist(), domain.weights.tolist()) == ([120, 9], [1, 2])

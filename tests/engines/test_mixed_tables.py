@@ -149,7 +149,7 @@ def test_what_is_missing_counts_as_the_middle_of_its_own_column_only(
 ) -> None:
     whole, gap = MIXED.to_grid(read_rows(convert(rows_of(**cells)), 0, 2, MIXED))
     (gone,) = cells
-    inside = np.array([name.split("=")[0] == gone for name in MIXED.feature_names])
+    inside = np.array([name.split("=")[0] == gone for name in MIXED.coordinate_names(None)])
     assert not gap[inside].any()
     assert whole[inside].any()
     assert np.array_equal(whole[~inside], gap[~inside])
@@ -164,6 +164,6 @@ def test_a_level_that_is_not_declared_counts_as_other_where_that_is() -> None:
 def test_a_text_that_is_no_day_is_missing(cell: str) -> None:
     texts = pa.array(["2021-05-05", cell])
     table = rows_of().set_column(4, "visit", texts)
-    visit = read_rows(table, 0, 2, MIXED)[:, MIXED.feature_names.index("visit")]
+    visit = read_rows(table, 0, 2, MIXED)[:, MIXED.coordinate_names(None).index("visit")]
     assert visit[0] == (date(2021, 5, 5) - date(1970, 1, 1)).days
     assert np.isnan(visit[1])

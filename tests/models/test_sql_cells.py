@@ -70,7 +70,7 @@ def in_unit(column: Column, found: Any) -> Any:
 def test_duckdb_reads_cells_as_engines_do(column: Column, cells: Any) -> None:
     with duckdb.connect() as database:
         database.register("t", pa.table({"c": cells}))
-        listed = ", ".join(features(Mixed((column,)), ["c"], "duckdb"))
+        listed = ", ".join(features([column], "duckdb"))
         found = database.execute(f"SELECT {listed} FROM t AS given").fetchall()
     assert in_unit(column, found) == pytest.approx(expected(column, cells), abs=2e-6)
 
@@ -94,7 +94,7 @@ def test_postgres_reads_cells_as_engines_do(name: str, database: str) -> None:
     values = ", ".join(
         "(NULL)" if cell is None else f"({_typed(cell)})" for cell in cells.to_pylist()
     )
-    listed = ", ".join(features(Mixed((column,)), ["c"], "postgres"))
+    listed = ", ".join(features([column], "postgres"))
     found = execute(
         database,
         f"CREATE TABLE t (id serial, c {POSTGRES[name]})",
@@ -113,7 +113,7 @@ def test_postgres_reads_levels_alike_whatever_its_strings_conform_to(
 ) -> None:
     column = CategoryColumn("c", ESCAPES)
     cells = pa.array([*ESCAPES, None, "\n"])
-    listed = ", ".join(features(Mixed((column,)), ["c"], "postgres"))
+    listed = ", ".join(features([column], "postgres"))
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("CREATE TABLE t (id serial, c text)")
         for cell in cells.to_pylist():
@@ -128,14 +128,14 @@ def test_duckdb_reads_levels_with_escapes() -> None:
     column, cells = CategoryColumn("c", ESCAPES), pa.array([*ESCAPES, None, "\n"])
     with duckdb.connect() as database:
         database.register("t", pa.table({"c": cells}))
-        listed = ", ".join(features(Mixed((column,)), ["c"], "duckdb"))
+        listed = ", ".join(features([column], "duckdb"))
         found = database.execute(f"SELECT {listed} FROM t AS given").fetchall()
     assert in_unit(column, found) == pytest.approx(expected(column, cells), abs=2e-6)
 
 
 @pytest.mark.attack
 def test_postgres_literal_with_a_backslash_says_that_it_escapes() -> None:
-    (first, _) = features(Mixed((CategoryColumn("c", ("\\'", "b")),)), ["c"], "postgres")
+    (first, _) = features([CategoryColumn("c", ("\\'", "b"))], "postgres")
     assert r"= E'\\''' THEN" in first
 
 
@@ -157,7 +157,7 @@ def test_duckdb_labels_a_mixed_table_as_predict_does() -> None:
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 def test_texts_are_not_taken_for_days(dialect: Any, database: str) -> None:
     """They would be read in other ways than predict reads them."""
-    (listed,) = features(Mixed((DAYS,)), ["c"], dialect)
+    (listed,) = features([DAYS], dialect)
     make, ask = "CREATE TABLE t (c varchar(9))", f"SELECT {listed} FROM t AS given"
     if dialect == "duckdb":
         with duckdb.connect() as place:
@@ -170,11 +170,11 @@ def test_texts_are_not_taken_for_days(dialect: Any, database: str) -> None:
 
 
 def test_spark_has_literals_of_its_own() -> None:
-    text = " ".join(features(Mixed((CATEGORY,)), ["c"], "spark"))
+    text = " ".join(features([CATEGORY], "spark"))
     assert r"= 'it\'s'" in text
     assert r"= 'back\\slash'" in text
 
 
 def test_a_level_that_no_text_in_sql_can_be_is_refused() -> None:
     with pytest.raises(ParameterError, match="Label rows by predict"):
-        features(Mixed((CategoryColumn("c", ("a", "\x00")),)), ["c"], "duckdb")
+        features([CategoryColumn("c", ("a", "\x00"))], "duckdb")
