@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.interruptions import Interrupted
 from helpers.command_line import assert_silent_about_cells, lay_out, privclust, told
+from helpers.interruptions import Interrupted
 
 from privclust import Ledger, load_profile
 
