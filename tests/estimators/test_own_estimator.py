@@ -73,7 +73,7 @@ def test_own_parameters_are_parameters_like_others(tmp_path: Any) -> None:
     assert Steps(widths=0.5).get_params()["widths"] == 0.5
     assert repr(Steps(3, widths=0.5)) == "Steps(n_clusters=3, widths=0.5)"
     with pytest.raises(TypeError, match="width"):
-        Steps(width=0.5)  # type: ignore[call-arg]
+        Steps(width=0.5)
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
     paid = {"ledger": place, "dataset": "table"}

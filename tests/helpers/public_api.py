@@ -53,8 +53,8 @@ def _told(name: str) -> Iterator[str]:
     yield f"{name}{_signature(thing)}"
     ours = [kind for kind in thing.__mro__ if kind.__module__.startswith("privclust")]
     for member in sorted({member for kind in ours for member in vars(kind) if member[0] != "_"}):
-        if member == "set_fit_request":
-            continue  # scikit-learn puts it there
+        if member == "set_fit_request" or member in getattr(thing, "__dataclass_fields__", {}):
+            continue  # scikit-learn puts it there; the signature has it
         value = getattr(thing, member)
         yield f"{name}.{member}{_signature(value) if callable(value) else ''}"
     for attribute in _attributes(thing):

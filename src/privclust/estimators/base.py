@@ -36,7 +36,8 @@ class PrivateClusterer(
 
     A subclass names its `algorithm`, a module with the functions `plan` and `run`, or gives methods
     of these names, and declares its own parameters as annotated attributes with defaults. Tables,
-    bounds, units, ledger, statement, labels, profiles and files come with it.
+    bounds, units, ledger, statement, labels, profiles and files come with it. `center_stderr_`,
+    `size_stderr_`, `cluster_radii_` and `coreset_` are there if `run` returns what they need.
 
     Attributes
     ----------

@@ -109,7 +109,7 @@ class PrivateKMeans(PrivateClusterer):
         plan: PrivateKMeansPlan | SeededPlan,
         rng: np.random.Generator,
     ) -> Clustering:
-        """Return centres and their sizes from what `curator` releases; `rng` chooses in public."""
+        """Return clusters by `plan`, from what `curator` releases; `rng` makes public choices."""
         if isinstance(plan, SeededPlan):
             return seeded_kmeans.run(curator, plan, rng)
         return private_kmeans.run(curator, plan, rng)
