@@ -86,5 +86,5 @@ def test_what_is_wrong_is_said_and_nothing_is_spent() -> None:
     told(privclust(*PROFILE, *ACCOUNT, "--columns", "who", "-o", "table.csv"), 3, ".json")
     too_much = (*PROFILE[:-1], 2.9, *ACCOUNT, "--columns", "who")
     told(privclust(*too_much), 8, "nothing was read")
-    told(privclust("report", "model.json", "--profile", "visits.toml"), 12, "no profile")
+    told(privclust("report", "model.json", "--profile", "visits.toml"), 12, "not a profile")
     assert len(Ledger.open("budget.db").runs("visits")) == 1
