@@ -124,7 +124,8 @@ def test_query_defined_again_takes_the_place_of_the_first() -> None:
 
     first, second = define(), define()
     assert registered_queries()["tests.Cell"] is second
-    assert type(decode(encode(second()), second)) is second
+    arrived: object = decode(encode(second()), second)
+    assert isinstance(arrived, second)
     with pytest.raises(WireError):
         encode(first())
 
