@@ -40,6 +40,11 @@ def test_the_tests_meant_are_green_in_a_copy_without_a_bug(tmp_path: Path) -> No
     assert caught_by(done.stdout) is None
 
 
+def test_the_text_replaced_is_there_once() -> None:
+    texts = {m.name: (PACKAGE / m.file).read_text().count(m.before) for m in CATALOGUE}
+    assert {name: count for name, count in texts.items() if count != 1} == {}
+
+
 def test_names_are_unique() -> None:
     assert max(Counter(mutation.name for mutation in CATALOGUE).values()) == 1
 
@@ -88,7 +93,7 @@ def test_a_bug_that_breaks_the_code_or_names_no_test_is_an_error(after: str, tes
 
 def test_a_mutation_that_no_longer_fits_the_source_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="occurs 0 times"):
-        plant(Mutation("stale", "domain.py", "no such text", "", QUIET), PACKAGE, tmp_path)
+        plant(Mutation("stale", "domains/base.py", "no such text", "", QUIET), PACKAGE, tmp_path)
 
 
 def test_the_first_test_that_failed_is_named() -> None:

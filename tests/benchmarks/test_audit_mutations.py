@@ -27,10 +27,11 @@ def test_mutation_is_caught_by_the_test_meant_for_it(piece: Piece) -> None:
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package of one file and its test, and an empty folder of results."""
-    (tmp_path / "package").mkdir()
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "package" / NAN.file).write_text("clip")
-    (tmp_path / NAN.test.partition("::")[0]).write_text("test")
+    source, test = tmp_path / "package" / NAN.file, tmp_path / NAN.test.partition("::")[0]
+    for file in (source, test):
+        file.parent.mkdir(parents=True)
+    source.write_text("clip")
+    test.write_text("test")
     monkeypatch.setattr(pieces, "RESULTS", tmp_path)
     monkeypatch.setattr(audit_mutations, "PACKAGE", tmp_path / "package")
     monkeypatch.setattr(audit_mutations, "TESTS", tmp_path / "tests")

@@ -123,8 +123,9 @@ def test_query_defined_again_takes_the_place_of_the_first() -> None:
         return Cell
 
     first, second = define(), define()
-    assert registered_queries()["tests.Cell"] == second
-    assert type(decode(encode(second()), second)) is second
+    assert registered_queries()["tests.Cell"] is second
+    arrived: object = decode(encode(second()), second)
+    assert isinstance(arrived, second)
     with pytest.raises(WireError):
         encode(first())
 

@@ -128,7 +128,7 @@ the mutation `no`, `pytest tests/no.py -m attack`,
                 "privacy/test_one_way_in.py::test_no",
                 "test_no.py::test_no",
                 "privacy/no.py",
-                "geometry/no.py",
+                "kernels/no.py",
             ),
             *("no/", "privclust.no", "no", "pytest tests/no.py -m attack", "no.md"),
             *(

@@ -19,7 +19,7 @@ LINES = {
         r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \| \[(\d+)\]\([^|]+\) \|$", PAGE, re.MULTILINE
     )
 }
-TESTS = re.findall(r"^\| (`test_[^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+TESTS = re.findall(r"^\| (`queries/test_[^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
 EXAMPLES = {type(query).__name__: query for query in (*QUERIES, *PROFILE_QUERIES)}
 
 

@@ -119,7 +119,7 @@ def frozen_points(points: FloatArray, axes: int = 2) -> FloatArray:
     if given.ndim != axes or given.size == 0 or not np.isfinite(given).all():
         raise ValueError(
             "candidates, centres and origins must be at least one finite point of the unit ball, "
-            f"in an array of {axes} axes; got the shape {given.shape}."
+            f"in an array of {axes} axes, got the shape {given.shape}."
         )
     return frozen(to_grid(given.reshape(-1, given.shape[-1])).reshape(given.shape))
 

@@ -68,7 +68,7 @@ def test_points_at_the_rim_arrive_as_they_left() -> None:
     assert not arrived.candidates.flags.writeable
 
 
-def test_every_query_there_is_travels_in_these_tests() -> None:
+def test_every_query_there_is_may_travel() -> None:
     assert names_of(EVERY) == package_queries()
 
 
