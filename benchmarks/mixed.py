@@ -29,11 +29,9 @@ from benchmarks.digest import code_digest
 from benchmarks.pieces import Piece
 from privclust import PrivateKMeans
 from privclust.domains._category_column import CategoryColumn
-from privclust.domains._number_column import NumberColumn
 from privclust.domains.base import Domain
 from privclust.domains.bounds import read_bounds
 from privclust.domains.columns import CategoryColumn
-from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.sources.frames import read_rows

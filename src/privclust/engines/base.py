@@ -66,18 +66,21 @@ class Table(ABC):
     def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> Engine:
         """Return an engine over these columns, or refuse them before anything is charged.
 
-        `columns` are in the order of the domain; None stands for all but that of ids, where
-        columns have no names. Nothing is read but names and types.
+        `columns` are in the order of the `domain`; None stands for all but that of ids, where
+        columns have no names. The engine protects the `unit`. Nothing is read but names and types.
         """
 
     def clustered(
         self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
     ) -> Schema:
-        """Return the columns to cluster: those that bounds name, or all but that of ids."""
+        """Return the columns to cluster: those that are `named` by bounds, or all but `unit`'s.
+
+        `uses` says which of them are declared as something else than numbers.
+        """
         return self.schema.features(unit.column, named, uses)
 
     def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
-        """Return the columns that a profile reads."""
+        """Return the columns that a profile of `domain` reads, that of `unit` not among them."""
         return self.schema.read_by(domain, unit.column, domain.names)
 
 

@@ -13,6 +13,7 @@ from privclust.domains.base import Domain
 from privclust.engines.base import Engine, Table
 from privclust.engines.local import LocalTable, MemoryTable, StreamedTable
 from privclust.engines.spark.table import spark_table_of
+from privclust.errors import ParameterError
 from privclust.queries.unit import Unit
 from privclust.sources.streams import source_of
 
@@ -32,7 +33,14 @@ def open_engine(table: Any, columns: Sequence[str] | None, domain: Domain, unit:
     >>> engine.aggregate(Count())[0] // 2**26
     5
     """
-    return table_of(table).open_engine(columns, domain, unit)
+    engine = table_of(table).open_engine(columns, domain, unit)
+    if (engine.unit.column, engine.unit.rows) != (unit.column, unit.rows):
+        raise ParameterError(
+            f"the engine of this table protects one {engine.unit.quoted}, and unit asks for one "
+            f"{unit.quoted}. Leave unit out, or give a table that brings together the rows of one "
+            "id. Nothing was spent."
+        )
+    return engine
 
 
 def table_of(table: Any) -> Table:

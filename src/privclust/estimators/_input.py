@@ -15,7 +15,7 @@ from privclust.domains.profiled import ProfileDomain
 from privclust.domains.reader import Use
 from privclust.domains.sphere import Sphere
 from privclust.engines.base import Engine, Table
-from privclust.engines.factory import local_table, remote_table, table_of
+from privclust.engines.factory import local_table, open_engine, remote_table, table_of
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
 from privclust.errors import BoundsError, ColumnError, ParameterError, shown
@@ -94,7 +94,7 @@ def open_profiled(model: Any, X: Any, domain: ProfileDomain, origin: str) -> Ope
 
 def _opened(table: Table, schema: Schema, domain: Domain, origin: str, unit: Unit) -> OpenTable:
     def reopened(another: Domain) -> Engine:
-        return table.open_engine(schema.names, another, unit)
+        return open_engine(table, schema.names, another, unit)
 
     return OpenTable(reopened(domain), schema, domain, origin, reopened)
 

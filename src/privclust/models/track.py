@@ -87,9 +87,7 @@ def track(models: Sequence[ClusterModel | FittedEstimator]) -> Series:
         raise ParameterError("there is no model to follow. Give a list of one or more.")
     series = [model_of(model) for model in models]
     names = series[0].coordinate_names
-    if any(
-        model.coordinate_names != names for model in series
-    ):
+    if any(model.coordinate_names != names for model in series):
         raise ColumnError(
             "the models have different columns, so their centres cannot be followed. Give models "
             "that were fitted to the same columns in the same order."

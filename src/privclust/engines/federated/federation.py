@@ -151,17 +151,26 @@ class Federation(Table):
     def clustered(
         self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
     ) -> Schema:
-        """Return the columns to cluster, all but that of ids; `open_engine` checks their types."""
+        """Return the columns to cluster: all but that of `unit`, whether or not they are `named`.
+
+        `uses` are checked by `open_engine`, against what each client declares.
+        """
         return self.without(unit.column).schema
 
     def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
-        """Return the columns that a profile reads; `open_engine` checks their types."""
+        """Return the columns that a profile of `domain` reads, whatever the `unit`.
+
+        `open_engine` checks their types.
+        """
         return replace(self, columns=domain.names).schema
 
     def open_engine(
         self, columns: Sequence[str] | None, domain: Domain, unit: Unit
     ) -> FederatedEngine:
-        """Return an engine over these columns, or refuse them before anything is charged."""
+        """Return an engine over `columns`, with an estimator's `domain` and `unit`.
+
+        What a client declares otherwise is refused here: before anything is charged.
+        """
         of_client = ROW if unit.column == CLIENT else unit
         for schema in self.schemas:
             check_columns(schema, columns, domain, of_client)
