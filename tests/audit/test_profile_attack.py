@@ -19,7 +19,7 @@ import pytest
 from privclust import FedDPKMeans
 from privclust.audit.canaries import DELTA
 from privclust.audit.epsilon_bound import Scores, refuted
-from privclust.audit.histories import BOUNDS, History, Shown, profile_numbers, together, watch
+from privclust.audit.histories import BOUNDS, History, Observed, profile_numbers, together, watch
 from privclust.kernels.grid import FloatArray
 
 PLACES = (-0.5, -0.4, 1.0)
@@ -30,7 +30,7 @@ SURE = 1 - 5e-7
 
 def model_then_profile(
     table: Any, epsilon: float, seed: int, model_epsilon: float, profile_epsilon: float
-) -> Shown:
+) -> Observed:
     server = np.array(PLACES)[:, None]
     model = FedDPKMeans(
         2, epsilon=model_epsilon, delta=DELTA, bounds=BOUNDS, server_data=server, random_state=seed

@@ -14,7 +14,7 @@ from benchmarks.methods import METHODS, method_named
 from privclust import DPLloyd
 
 
-class Mine(DPLloyd):  # type: ignore[misc]
+class Mine(DPLloyd):
     """An estimator that somebody wrote."""
 
     fits = 0
