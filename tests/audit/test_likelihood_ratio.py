@@ -109,6 +109,6 @@ def test_samples_of_both_tables_toss_the_same_coins() -> None:
     assert sample.sample(1, b"another key").aggregate(Count())[0] < exact[0]
 
 
-def test_noise_without_a_question_is_refused() -> None:
-    with pytest.raises(AssertionError, match="without a question"):
+def test_noise_without_a_query_is_refused() -> None:
+    with pytest.raises(AssertionError, match="without a query"):
         attack(present=True).gaussian(EXACT[0], SCALE)
