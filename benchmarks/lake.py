@@ -42,7 +42,7 @@ MODEL_ROWS = (1_000_000, 10_000_000, 100_000_000)
 def main(quick: bool) -> None:
     """Print throughputs, the comparison with Spark ML, and the cost model beside fits."""
     n_rows = 100_000 if quick else 10_000_000
-    session = _session()
+    session = spark_session()
     try:
         with tempfile.TemporaryDirectory() as folder:
             _throughput(session, Path(folder), n_rows)
@@ -134,7 +134,8 @@ def _written(lake: Path, n_rows: int, rows_of: Callable[[int, int], Any]) -> Pat
     return lake
 
 
-def _session() -> Any:
+def spark_session() -> Any:
+    """Start Spark in this process, on two threads that listen on this machine alone."""
     from pyspark.sql import SparkSession
 
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")

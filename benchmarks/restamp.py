@@ -1,75 +1,81 @@
-"""Keep figures when code changed and results did not: ``python -m benchmarks.restamp REVISION``.
+"""Keep figures when code changed and results did not: ``python -m benchmarks.restamp``.
 
-The fits of `benchmarks/probes.py` are made with seeded noise by the code of a revision and by that
-of the working tree. Where all of them agree bit for bit, figures that were current at the revision
-are marked as made by the code of today. One bit that differs, and nothing is marked.
+The fits of `benchmarks/probes.py` are made by the code of the working tree and compared with the
+baseline (`benchmarks/baseline.py`). Where all agree bit for bit, figures that were current at the
+baseline are marked as made by the code of today. One bit that differs, and nothing is marked.
+Results of planted mutations are not marked: they are planted again.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+from collections import Counter
+from collections.abc import Collection
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks import baseline
 from benchmarks.pieces import RESULTS
+from benchmarks.probes import bits
 
-ROOT = Path(__file__).parents[1]
+MARKED, CURRENT, OLDER = "marked as of today's code", "of today's code before", "older"
 
 
-def main(revision: str) -> None:
-    """Compare the working tree with a revision, and mark what may be kept."""
-    with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(
-            ["git", "archive", revision, "src", "benchmarks"],
-            cwd=ROOT,
-            capture_output=True,
-            check=True,
-        )
-        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        before, now = _probed(Path(folder)), _probed(ROOT)
-    differing = [name for name, bits in before["bits"].items() if now["bits"][name] != bits]
-    print(f"{len(before['bits'])} probes, {len(differing)} with other bits")
+def main() -> None:
+    """Compare the working tree with the baseline, and mark what may be kept."""
+    kept, found = baseline.read(), bits()
+    differing = [
+        name for name in {**kept["bits"], **found} if kept["bits"].get(name) != found.get(name)
+    ]
+    print(f"{len(found)} probes, {len(differing)} that differ from {kept['revision'][:12]}")
     if differing:
         sys.exit(f"nothing was marked: other bits in {', '.join(differing)}")
-    for name in sorted({key.partition("/")[0] for key in before["codes"]}):
-        print(f"{name}: {mark(name, before['codes'], now['codes'])} marked as of today's code")
+    now = baseline.codes()
+    equal = _equal_codes(kept, now)
+    baseline.write(kept)
+    for name in sorted({key.partition("/")[0] for key in equal}):
+        told = mark(name, equal, now)
+        print(f"{name}: " + ", ".join(f"{told[kind]} {kind}" for kind in (MARKED, CURRENT, OLDER)))
 
 
-def mark(name: str, before: dict[str, str], now: dict[str, str]) -> int:
-    """Mark the figures of one file that were current, and return how many."""
+def mark(name: str, equal: dict[str, Collection[str]], now: dict[str, str]) -> Counter[str]:
+    """Mark the figures of one file that code of equal results made, and count all of them.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    equal : dict
+        For each file and method, the codes that gave the results of the baseline.
+    now : dict
+        For each file and method, the code of today.
+    """
     file = RESULTS / f"{name}.parquet"
     table = pq.read_table(file)
-    codes, marked = [], 0
+    codes, told = [], Counter[str]()
     for method, code in zip(*(table[part].to_pylist() for part in ("method", "code")), strict=True):
-        key = f"{name}/{method}"
-        current = before.get(key) == code != now.get(key)
-        codes.append(now[key] if current else code)
-        marked += current
-    place = table.column_names.index("code")
-    if marked:
+        today, equals = now[f"{name}/{method}"], code in equal.get(f"{name}/{method}", ())
+        codes.append(today if equals else code)
+        told[CURRENT if code == today else MARKED if equals else OLDER] += 1
+    if told[MARKED]:
+        place = table.column_names.index("code")
         pq.write_table(table.set_column(place, "code", pa.array(codes)), file)
-    return marked
+    return told
 
 
-def _probed(checkout: Path) -> dict[str, dict[str, str]]:
-    """Return what the probes of today say with the code of a checkout."""
-    paths = os.pathsep.join([str(checkout / "src"), str(checkout)])
-    done = subprocess.run(
-        [sys.executable, "-P", str(Path(__file__).with_name("probes.py"))],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    found: dict[str, dict[str, str]] = json.loads(done.stdout)
-    return found
+def _equal_codes(kept: dict[str, Any], now: dict[str, str]) -> dict[str, Collection[str]]:
+    """Return the codes that gave the baseline's results, and note today's among them.
+
+    So figures that were marked once are marked again after the next change.
+    """
+    marked = kept["marked"]
+    for key, code in kept["codes"].items():
+        if now[key] not in (code, *marked.get(key, ())):
+            marked.setdefault(key, []).append(now[key])
+    return {key: (code, *marked.get(key, ())) for key, code in kept["codes"].items()}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
