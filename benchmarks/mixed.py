@@ -31,7 +31,6 @@ from privclust import PrivateKMeans
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains.base import Domain
 from privclust.domains.bounds import read_bounds
-from privclust.domains.columns import CategoryColumn
 from privclust.domains.mixed import Mixed
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.sources.frames import read_rows

@@ -13,7 +13,8 @@ import pytest
 from helpers.conformance import write_parquet
 
 from privclust import DPLloyd, Federation
-from privclust.domains.base import Box, Domain
+from privclust.domains.base import Domain
+from privclust.domains.box import Box
 from privclust.engines.base import Engine, Table
 from privclust.engines.factory import open_engine
 from privclust.engines.federated.engine import FederatedEngine

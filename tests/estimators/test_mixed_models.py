@@ -67,4 +67,4 @@ def test_mapping_declares_columns_as_a_bounds_file_does(in_memory: bool, tmp_pat
         with noise_from(SeededNoise(0)):
             model = PrivateKMeans(3, delta=1e-6, bounds=bounds, random_state=0).fit(table)
         centers.append(model.cluster_centers_)
-    assert np.array_equal(*centers)
+    assert np.array_equal(centers[0], centers[1])

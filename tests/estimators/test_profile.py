@@ -192,7 +192,7 @@ def _exact(model: Any, rows: Any, slot: str) -> list[int]:
 
     table = open_profile(model, model.model_, rows, OTHERS, BOUNDS)
     centers = model.domain_.to_ball(model.cluster_centers_)
-    planned = algorithm.plan(centers, table.domain, Budget(1.0, 1e-6))  # type: ignore[arg-type]
+    planned = algorithm.plan(centers, table.domain, Budget(1.0, 1e-6))
     query = planned.tallies if slot == "tallies" else planned.sums
     assert query is not None
     return table.engine.aggregate(query)

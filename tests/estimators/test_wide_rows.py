@@ -187,4 +187,5 @@ def test_fit_with_private_scale_of_1024_columns_weighs_narrow_columns_more() -> 
     model = PrivateKMeans(
         1, epsilon=float("inf"), bounds=(-1, 1), scale="private", random_state=0
     ).fit(rows)
+    assert isinstance(model.domain_, Box)
     assert np.median(model.domain_.weights[1:]) > 5 * model.domain_.weights[0]

@@ -29,7 +29,7 @@ class Comparison:
     pairs : array of shape (m, 2)
         A cluster before and the cluster after that is matched to it: one to one, so that all
         together move least. With different numbers of clusters some have no counterpart.
-    names : list of str
+    names : tuple of str
         What the coordinates are called.
     shifts, shift_stderr : array of shape (m, d)
         Centre after less centre before, in your own units, and its standard error from noise.
@@ -50,7 +50,7 @@ class Comparison:
     """
 
     pairs: IntArray
-    names: list[str]
+    names: tuple[str, ...]
     shifts: FloatArray
     shift_stderr: FloatArray
     size_shifts: FloatArray

@@ -26,7 +26,7 @@ class Series:
     ----------
     ids : tuple of arrays
         For each model the ids of its clusters; those of the first are 0, 1, …
-    names : list of str
+    names : tuple of str
         What the coordinates are called.
     centers, center_stderr : array of shape (T, n_ids, d)
         In your own units; NaN where a model has no such cluster.
@@ -42,7 +42,7 @@ class Series:
     """
 
     ids: tuple[IntArray, ...]
-    names: list[str]
+    names: tuple[str, ...]
     centers: FloatArray
     center_stderr: FloatArray
     sizes: FloatArray

@@ -87,7 +87,9 @@ def test_analyst_fits_resumes_and_reads(places: Places) -> None:
     assert run.state == "finished"
     centers = model.cluster_centers_.copy()
     assert np.array_equal(model.fit(rows, resume=run.name).cluster_centers_, centers)
-    assert ledger.verify(model.privacy_statement_.record.head) == []
+    record = model.privacy_statement_.record
+    assert record is not None
+    assert ledger.verify(record.head) == []
     assert Ledger.open(places.owner).remaining("table") == ledger.remaining("table")
     with pytest.raises(BudgetExceededError):
         model.set_params(epsilon=1.0).fit(rows)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.domains.mixed import Mixed
 from privclust.models._canvas import BLUE, ORANGE, new_axes, png
 from privclust.models.cluster_model import ClusterModel
 
@@ -22,8 +21,8 @@ def draw_map(model: ClusterModel, hidden: NDArray[np.bool_]) -> bytes | None:
     points, centers = (
         model.domain.to_ball(some) for some in (coreset.points, model.cluster_centers)
     )
-    if len(names) == 2 and not isinstance(model.domain, Mixed):
-        labels = names
+    if len(names) == 2 and model.domain.is_linear:
+        labels = list(names)
         flat, flat_centers = coreset.points, model.cluster_centers
     else:
         middle = np.average(points, axis=0, weights=weights + 1e-9)
