@@ -71,7 +71,7 @@ def test_models_that_do_not_know_their_errors_are_compared_without(kind: Any) ->
 def test_models_of_one_column_of_vectors_are_compared_by_coordinate() -> None:
     before, after = vectors_model(0), vectors_model(1)
     found = compare(before, after)
-    assert found.names == ["words[0]", "words[1]", "words[2]"]
+    assert found.names == ("words[0]", "words[1]", "words[2]")
     assert found.shifts.shape == (2, 3)
     assert "words[0]" in str(found)
 
@@ -85,7 +85,7 @@ def test_other_columns_are_refused() -> None:
 def test_directions_in_one_column_are_compared_in_every_coordinate() -> None:
     """There was one name for four coordinates, and printing them failed."""
     found = compare(vector_model(0), vector_model(1))
-    assert found.names == [f"words[{place}]" for place in range(4)]
+    assert found.names == tuple(f"words[{place}]" for place in range(4))
     assert found.shifts.shape == (2, 4)
     assert "words[3]" in str(found)
 

@@ -37,7 +37,7 @@ def test_ids_follow_centres_in_whatever_order_they_come() -> None:
 
 def test_models_of_one_column_of_vectors_are_followed_by_coordinate() -> None:
     series = track([vectors_model(0), vectors_model(1)])
-    assert series.names == ["words[0]", "words[1]", "words[2]"]
+    assert series.names == ("words[0]", "words[1]", "words[2]")
     assert series.centers.shape == (2, 2, 3)
 
 
@@ -88,5 +88,5 @@ def test_nothing_and_other_columns_are_refused() -> None:
 
 def test_directions_in_one_column_are_followed_in_every_coordinate() -> None:
     series = track([vector_model(0), vector_model(1)])
-    assert series.names == [f"words[{place}]" for place in range(4)]
+    assert series.names == tuple(f"words[{place}]" for place in range(4))
     assert series.centers.shape[2] == 4

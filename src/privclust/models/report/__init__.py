@@ -26,6 +26,9 @@ from privclust.models.report._profiles import shown_profiles
 
 SHOWN_COLUMNS = 12
 """Columns in the table of centres and the heat map: those that tell clusters apart most."""
+PATH_WORK_MAX = 1.5e8
+"""Squared points times columns of a path of k that takes about ten minutes; longer ones are left
+out."""
 
 
 @plain_texts()
@@ -103,15 +106,10 @@ def to_html(
 
 def _affordable_path(model: ClusterModel) -> KPath | None:
     """Return what other numbers of clusters would give; of very many the page does without."""
-    # merge: limits and costs lie above models, where this may not import them from.
-    from privclust.estimators._derived_cost import k_path_cost
-    from privclust.estimators._limits import check_cost
-
-    points = model.cluster_centers if model.coreset is None else model.coreset.points
-    with suppress(CostError):
-        check_cost(k_path_cost(len(points), max_clusters_of(model), points.shape[1]), "this k_path")
-        return k_path_of(model)
-    return None
+    n_points, n_columns = (
+        model.cluster_centers if model.coreset is None else model.coreset.points
+    ).shape
+    return k_path_of(model) if n_points**2 * (n_columns + 50) <= PATH_WORK_MAX else None
 
 
 def _other_k(path: KPath | None, chosen: int) -> int:
