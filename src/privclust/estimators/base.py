@@ -11,8 +11,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from privclust.domains.bounds import Declarations
-from privclust.domains.mixed import Mixed
-from privclust.domains.sphere import Sphere
 from privclust.estimators import _fit, _labels, _profile
 from privclust.estimators._input import OpenTable, check_can_be_labelled, open_table
 from privclust.estimators._parameters import Parameters
@@ -238,6 +236,4 @@ def _array(names: Sequence[str] | None) -> NDArray[np.object_] | None:
 
 
 def _coordinate_names(model: ClusterModel) -> Sequence[str] | None:
-    domain, names = model.domain, model.feature_names_in
-    own = isinstance(domain, Mixed) or (isinstance(domain, Sphere) and domain.vector)
-    return domain.feature_names if names and own else names  # type: ignore[attr-defined]
+    return None if model.feature_names_in is None else model.coordinate_names

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
 from privclust.domains.bounds import UNSTATED
-from privclust.errors import CostError
 from privclust.models import _statement_text
 from privclust.models._canvas import plain_texts
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.compose import compose
 from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
-from privclust.models.k_path import KPath, k_path_of, max_clusters_of
+from privclust.models.k_path import KPath, k_path_of
 from privclust.models.profile import Profile
 from privclust.models.report import _pictures as pictures
 from privclust.models.report._cluster_table import ClusterTable
