@@ -41,7 +41,7 @@ class Dataset:
     name: str
     rows: FloatArray
     n_clusters: int
-    reach: float
+    half_widths: float
 
 
 class MissingDataError(FileNotFoundError):

@@ -202,10 +202,10 @@ def _checked(place: Path) -> list[str]:
     """Return what is wrong with the ledger, or missing from it."""
     ledger = Ledger.open(_ledger(place))
     problems = ledger.verify()
-    answers = {
+    results = {
         (entry["run"], entry["slot"]): _mark(entry["values"])
         for entry in ledger.export()
-        if entry["kind"] == "answer"
+        if entry["kind"] == "result"
     }
     charged = {(run.name, slot) for run in ledger.runs(LABEL) for slot in run.charges}
     for file in place.glob("given-*"):
@@ -215,7 +215,7 @@ def _checked(place: Path) -> list[str]:
             run, slot, mark = json.loads(line)
             if (run, slot) not in charged:
                 problems.append(f"lost charge: {slot} of {run}")
-            if answers.get((run, slot)) != mark:
+            if results.get((run, slot)) != mark:
                 problems.append(f"given but not stored: {slot} of {run}")
         file.unlink()
     return problems
@@ -240,7 +240,7 @@ def _write_down_what_is_given(given: int) -> None:
 
     def noted(self: Curator, slot: object, query: Query, *rest: object) -> Release:
         release = answered(self, slot, query, *rest)  # type: ignore[arg-type]
-        line = json.dumps([self.run, release.slot, _mark(release.answer.tolist())])
+        line = json.dumps([self.run, release.slot, _mark(release.result.tolist())])
         os.write(given, f"{line}\n".encode())
         return release
 

@@ -18,10 +18,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from benchmarks.clients import N_CLUSTERS, Silos, clients
 from benchmarks.data import loss
 from benchmarks.digest import code_digest
 from benchmarks.pieces import Outcome, Piece, Results, kept, run
-from benchmarks.silos import N_CLUSTERS, Silos, silos
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans
 from privclust.estimators.feddp_kmeans import ball_around
 from privclust.kernels.grid import GRID, FloatArray
@@ -35,12 +35,12 @@ CLIENT_ROWS = 10
 """As how many rows a device counts at most: typed, and less than the 16 of 50 rows in ten clusters,
 because what is scaled down a little costs less than noise for the few that are longer."""
 BARS = {
-    ("silos", 3.1): 0.001,
-    ("silos", 0.62): 0.005,
-    ("silos", 0.31): 0.015,
+    ("clients", 3.1): 0.001,
+    ("clients", 0.62): 0.005,
+    ("clients", 0.31): 0.015,
     ("devices", 2.56): 0.015,
 }
-EPSILONS = {"silos": (0.31, 0.62, 3.1), "devices": (1.0, 2.56)}
+EPSILONS = {"clients": (0.31, 0.62, 3.1), "devices": (1.0, 2.56)}
 SEEDS = 2
 LLOYD_ROUNDS = 3
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "federated.png"
@@ -142,7 +142,7 @@ PRIVATE = tuple(METHODS)[:5]
 
 def measure(piece: Piece) -> Outcome:
     """Make one fit and return its loss on all rows and its CPU seconds."""
-    data = silos(piece.dataset)
+    data = clients(piece.dataset)
     unit = Unit("client", CLIENT_ROWS) if piece.dataset == "devices" else ROW
     start = time.process_time()
     # One thread: idle ones of k-means spin, which a busy machine cannot spare.
@@ -217,7 +217,7 @@ def _tell(results: Results) -> bool:
 
 def _draw(excess: dict[Piece, float]) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9.0, 4.2), sharey=True)
-    titles = {"silos": "100 silos, each row protected", "devices": "2000 devices, each protected"}
+    titles = {"clients": "100 silos, each row protected", "devices": "2000 devices, each protected"}
     for axis, (name, epsilons) in zip(axes, EPSILONS.items(), strict=True):
         for method in PRIVATE:
             lines = [
@@ -243,4 +243,4 @@ def _radius(data: Silos) -> float:
 
 
 def _unit(unit: Unit) -> dict[str, Any]:
-    return {} if unit.column is None else {"unit": unit.column, "unit_rows": unit.rows}
+    return {} if unit.column is None else {"unit": unit.column, "max_rows_per_unit": unit.rows}

@@ -66,20 +66,20 @@ def _throughput(session: Any, folder: Path, n_rows: int) -> None:
         kernel = min(_cpu(lambda: total(query, ROW, known)) for _ in range(3))
     kernel *= n_rows / min(n_rows, KERNEL_ROWS)
     tables = {"files": on_spark(session, lake), "frame": session.read.parquet(str(lake))}
-    answers = []
+    results = []
     for name, bar in (("files", FILES_BAR), ("frame", FRAME_BAR)):
         source = spark_table_of(tables[name])
         assert source is not None
         engine = SparkEngine(source, [f"x{column}" for column in range(WIDE)], domain)
         engine.aggregate(Count())  # starts workers
         before = _tree_seconds()
-        answers.append(engine.aggregate(query))
+        results.append(engine.aggregate(query))
         spent = _tree_seconds() - before
         print(
             f"votes of {n_rows:,} rows: kernel {kernel:.1f} CPU s, Spark {name} {spent:.1f} CPU s"
         )
         _verdict(f"throughput of {name}, of the kernel's own", kernel / spent, bar, at_least=True)
-    assert answers[0] == answers[1]
+    assert results[0] == results[1]
 
 
 def _against_spark_ml(session: Any, folder: Path, n_rows: int) -> None:

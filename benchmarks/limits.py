@@ -62,7 +62,7 @@ def measure(name: str, n_clusters: int, n_columns: int, n_rows: int) -> str:
         warnings.simplefilter("ignore")
         model.fit(rows)
     seconds, (cost, *_) = time.process_time() - start, estimated
-    numbers = sum(release.answer.size for release in model.releases_)
+    numbers = sum(release.result.size for release in model.releases_)
     return (
         f"| {name}, k = {n_clusters:,}, d = {n_columns:,} | {numbers:,} of {cost.numbers:,.0f} "
         f"| {seconds:.1f} of {cost.seconds:.1f} "

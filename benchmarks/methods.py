@@ -72,7 +72,7 @@ def _ball_and_rows(data: Dataset) -> dict[str, Any]:
 
 
 def _cube_and_rows(data: Dataset) -> dict[str, Any]:
-    sides = np.full(data.rows.shape[1], data.reach)
+    sides = np.full(data.rows.shape[1], data.half_widths)
     return {"bounds": (-sides, sides), "n_rows": len(data.rows)}
 
 

@@ -80,7 +80,7 @@ def bits() -> dict[str, str]:
 
 _BALL: dict[str, Any] = {"radius": 2.0}
 _UNIT: dict[str, Any] = {"unit": "who"}
-_TWO_ROWS: dict[str, Any] = {"unit": "who", "unit_rows": 2}
+_TWO_ROWS: dict[str, Any] = {"unit": "who", "max_rows_per_unit": 2}
 _CLIENT: dict[str, Any] = {"unit": "client"}
 
 
@@ -101,7 +101,7 @@ def _named_box(n_columns: int) -> dict[str, Any]:
 def _federation(table: pa.Table, columns: list[str], clients_per_unit: int = 1) -> Any:
     places = np.arange(table.num_rows) // 50 % 3
     tables = {name: table.filter(pa.array(places == i)) for i, name in enumerate("xyz")}
-    return privclust.Federation.in_process(tables, columns, silos_per_patient=clients_per_unit)
+    return privclust.Federation.in_process(tables, columns, clients_per_unit=clients_per_unit)
 
 
 # Results ------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _model_bits(model: Any) -> str:
         coreset, precision = model.coreset_, model.coreset_.precision
         parts += [coreset.points, coreset.weights]
         parts += [precision.center_stderr, precision.size_stderr, precision.radii]
-    return _hash(parts + _answers(model.releases_))
+    return _hash(parts + _results(model.releases_))
 
 
 def _path_bits(model: Any) -> str:
@@ -142,11 +142,11 @@ def _profile_bits(model: Any, table: Any) -> str:
     for column in profile.columns:
         intervals += [column.shares, *([] if column.means is None else [column.means])]
     parts = [part for one in intervals for part in (one.values, one.lower, one.upper)]
-    return _hash(parts + _answers(profile.releases))
+    return _hash(parts + _results(profile.releases))
 
 
-def _answers(releases: Any) -> list[Any]:
-    return [part for one in releases for part in (np.array(one.scale), one.answer)]
+def _results(releases: Any) -> list[Any]:
+    return [part for one in releases for part in (np.array(one.scale), one.result)]
 
 
 def _hash(arrays: list[Any]) -> str:

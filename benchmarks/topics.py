@@ -102,7 +102,7 @@ def measure(piece: Piece) -> Outcome:
         epsilon=piece.epsilon,
         delta=DELTA,
         unit="user",
-        unit_rows=SENTENCES_EACH,
+        max_rows_per_unit=SENTENCES_EACH,
         random_state=piece.seed,
     )
     started = time.process_time()

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import atheris
 import pyarrow as pa
 
-from fuzz.neighbours import PERSON, answers, close
+from fuzz.neighbours import PERSON, close, results
 from fuzz.values import noise_seeds
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.cells import ids
@@ -62,9 +62,9 @@ def attempt(data: bytes, folder: Path) -> None:
     cut = source.ConsumeIntInRange(1, 5)
     people = ids(who).to_pylist()
     for unit in (ROW, PEOPLE):
-        found = answers(lambda: table, COLUMNS, unit)
+        found = results(lambda: table, COLUMNS, unit)
         chunks = pa.Table.from_batches(table.to_batches(max_chunksize=cut), table.schema)
-        assert answers(lambda chunks=chunks: chunks, COLUMNS, unit) == found
+        assert results(lambda chunks=chunks: chunks, COLUMNS, unit) == found
         if n_rows:
             gone = source.ConsumeIntInRange(0, n_rows - 1)
             kept = [
@@ -73,7 +73,7 @@ def attempt(data: bytes, folder: Path) -> None:
                 if (place != gone if unit == ROW else people[place] != people[gone])
             ]
             neighbour = pa.concat_tables([table.slice(place, 1) for place in kept] or [table[:0]])
-            other = answers(lambda neighbour=neighbour: neighbour, COLUMNS, unit)
+            other = results(lambda neighbour=neighbour: neighbour, COLUMNS, unit)
             assert close(found, other, unit, len(COLUMNS))
             assert found[0] != other[0]
 

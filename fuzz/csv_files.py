@@ -9,7 +9,7 @@ from pathlib import Path
 
 import atheris
 
-from fuzz.neighbours import DECLARED, PERSON, answers, close, written
+from fuzz.neighbours import DECLARED, PERSON, close, results, written
 from privclust.queries.unit import ROW, Unit
 
 ALLOWED = (*DECLARED, OSError)
@@ -41,16 +41,16 @@ def attempt(data: bytes, folder: Path) -> None:
     body = data[:-1]
     if how == 2:
         with suppress(*ALLOWED):
-            answers(written(folder, "table.csv.gz", body), COLUMNS, ROW)
+            results(written(folder, "table.csv.gz", body), COLUMNS, ROW)
         return
     content = body if how == 1 else HEADER + body
     for unit in (ROW, PEOPLE):
         try:
-            found = answers(written(folder, "table.csv", content), COLUMNS, unit)
+            found = results(written(folder, "table.csv", content), COLUMNS, unit)
             first, *lines = LINES.findall(content)
             del lines[dropped : dropped + 1]
             without = b"".join([first, *lines])
-            other = answers(written(folder, "table.csv", without), COLUMNS, unit)
+            other = results(written(folder, "table.csv", without), COLUMNS, unit)
         except DECLARED:
             continue
         # One row less of a person leaves one that may point elsewhere: twice the bound.

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 import atheris
 
 SECONDS_PER_INPUT = 20
-ROOM = 2**30
+MARGIN = 2**30
 """Bytes that an input may make the process grow by, beyond what it has after all seeds."""
 LONGEST = 2**16
 """Bytes of the largest input."""
@@ -52,7 +52,7 @@ def drive(name: str, corpus: Path, options: list[str]) -> None:
 
 def _limit_memory() -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + ROOM
+    most = pages * resource.getpagesize() + MARGIN
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 

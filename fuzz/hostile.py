@@ -64,7 +64,7 @@ def requests() -> tuple[bytes, ...]:
     asked.append(_request(SUMS, box, columns=3))
     asked += [
         _request(SUMS, box, unit=Unit(PERSON, 3)),
-        _request(VOTES, box, halvings=1),
+        _request(VOTES, box, sampling_exponent=1),
     ]
     asked.append(_request(SUMS, ball, unit=Unit("client", 2, whole=True)))
     return tuple(encode(request) for request in asked)
@@ -72,7 +72,7 @@ def requests() -> tuple[bytes, ...]:
 
 def _request(query: Query, domain: Domain, **changed: Any) -> QueryRequest:
     columns = domain.names if isinstance(domain, ProfileDomain) else COLUMNS
-    given = {"columns": columns, "unit": ROW, "halvings": 0, **changed}
+    given = {"columns": columns, "unit": ROW, "sampling_exponent": 0, **changed}
     return QueryRequest(
         nonce=bytes(NONCE_BYTES), fit=bytes(16), domain=domain, query=query, **given
     )
@@ -147,7 +147,7 @@ def check(message: bytes) -> bool:
         some += [lambda part=part: part for part in tuple(some)]  # read as from elsewhere
     responses = [Client(table).respond(message) for table in some]
     assert len({len(response) for response in responses}) == 1, "a length follows from rows"
-    if responses[0][NONCE_BYTES:] == FAILED or request.halvings:
+    if responses[0][NONCE_BYTES:] == FAILED or request.sampling_exponent:
         return True
     sums = [np.frombuffer(response[NONCE_BYTES:], "<i8").astype(object) for response in responses]
     for everybody, rest, alone, nobody in (sums[:4], sums[4:]) if sums[4:] else (sums,):

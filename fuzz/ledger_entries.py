@@ -16,7 +16,7 @@ from privclust.privacy.ledger.journal import NOTHING, Entry, hash_of
 
 COLUMNS = ("number", "kind", "label", "run", "slot", "body", "question", "hash")
 BODY = COLUMNS.index("body")
-KINDS = ("ledger", "dataset", "reserve", "claim", "answer", "close", "other")
+KINDS = ("ledger", "dataset", "reserve", "claim", "result", "close", "other")
 
 
 def seeds() -> list[bytes]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from privclust.privacy.accounting import QUANTA, gaussian_spend
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 
 ALLOWED = (LedgerError, BudgetExceededError)
 LABELS = ("visits", "pure")
@@ -28,7 +28,7 @@ def original() -> bytes:
         for finished in (True, False, None):
             run = ledger.reserve("visits", COST + COST, {"seed": "7"})
             ledger.claim(run, "count", COST, b"how many?")
-            ledger.record(run, "count", Answer((1, -2), 2.0**20, "OpenDP"))
+            ledger.record(run, "count", StoredResult((1, -2), 2.0**20, "OpenDP"))
             if finished is not None:
                 ledger.close(run, finished)
         with closing(sqlite3.connect(file)) as connection:

@@ -49,7 +49,7 @@ def queries(n_columns: int) -> tuple[Query, ...]:
     return Count(), ClusterSums(centers, centers, radius=0.5, weight=1.0)
 
 
-def answers(table: Any, columns: Sequence[str], unit: Unit) -> list[list[int]]:
+def results(table: Any, columns: Sequence[str], unit: Unit) -> list[list[int]]:
     """Return exact sums; no unit that was counted adds more than it may."""
     engine = engine_of(table, columns, unit)
     found = [engine.aggregate(query) for query in queries(len(columns))]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from fuzz.neighbours import DECLARED, PERSON, answers, written
+from fuzz.neighbours import DECLARED, PERSON, results, written
 from privclust.queries.unit import ROW, Unit
 
 ALLOWED = DECLARED
@@ -60,8 +60,8 @@ def attempt(data: bytes, folder: Path) -> None:
     place = written(folder, f"table{ENDINGS[data[-1] % 2] if data else ENDINGS[0]}", data[:-1])
     for unit in (ROW, Unit(PERSON, 3)):
         try:
-            found = answers(place, COLUMNS, unit)
-            again = answers(place, COLUMNS, unit)
+            found = results(place, COLUMNS, unit)
+            again = results(place, COLUMNS, unit)
         except ALLOWED:
             continue
         assert found == again

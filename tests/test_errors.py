@@ -69,7 +69,7 @@ def test_plain_values_are_shown_and_long_ones_cut() -> None:
         ({"delta": None}, "delta"),
         ({"n_clusters": 0}, "n_clusters"),
         ({"n_rows": 0}, "n_rows"),
-        ({"unit_rows": 0}, "unit_rows"),
+        ({"max_rows_per_unit": 0}, "max_rows_per_unit"),
         ({"random_state": -1}, "random_state"),
     ],
 )

@@ -81,8 +81,8 @@ def test_every_subcube_of_a_level_has_noise_with_and_without_rows() -> None:
     for budget in (BUDGET, PURE):
         _, curator = fit(over(np.full((50, 2), 0.3)), 2, budget, n_rows=50)
         first = curator.releases[0]
-        assert first.answer.size == len(set(first.answer.tolist())) == 16
-        assert np.count_nonzero(first.answer % UNIT) == 16
+        assert first.result.size == len(set(first.result.tolist())) == 16
+        assert np.count_nonzero(first.result % UNIT) == 16
 
 
 @pytest.mark.attack
@@ -173,8 +173,8 @@ def test_where_noise_hides_everything_centres_stay_in_the_ball(
 
 
 def counted(counts: list[float], mechanism: Any = "gaussian", sigma: float = 1.0) -> Release:
-    answer = (np.array(counts) * UNIT).astype(np.int64)
-    return Release("slot", "SubcubeCounts", mechanism, answer, sigma * UNIT, Spend(), "none")
+    result = (np.array(counts) * UNIT).astype(np.int64)
+    return Release("slot", "SubcubeCounts", mechanism, result, sigma * UNIT, Spend(), "none")
 
 
 def test_cubes_are_kept_above_what_noise_explains() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privclust.algorithms import balcan_kmeans
-from privclust.audit.replay import Question, Transcript
+from privclust.audit.replay import Measurement, Transcript
 from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.privacy.accounting import Budget
@@ -20,10 +20,10 @@ from privclust.privacy.curator import Curator
 from privclust.testing import SeededNoise, noise_from
 
 
-def epsilon_spent(questions: list[Question], delta: float) -> float:
+def epsilon_spent(measurements: list[Measurement], delta: float) -> float:
     """Let dp-accounting compose what the engine and the noise saw of a fit."""
     gaussians, pures = Counter[float](), Counter[float]()
-    for question in questions:
+    for question in measurements:
         bounds, scale = question.sensitivity, question.scale
         if question.mechanism == "gaussian":
             gaussians[scale / math.sqrt(bounds.l2_squared)] += 1
@@ -74,5 +74,5 @@ def test_what_is_asked_is_the_plan_and_keeps_the_promise(
     assert [(release.slot, release.mechanism, release.charge) for release in curator.releases] == [
         (slot.name, slot.mechanism, plan.price(slot)) for slot in plan.slots
     ]
-    assert len(transcript.questions) == len(plan.slots)
-    assert epsilon_spent(transcript.questions, delta) <= epsilon + (1e-4 if delta else 1e-12)
+    assert len(transcript.measurements) == len(plan.slots)
+    assert epsilon_spent(transcript.measurements, delta) <= epsilon + (1e-4 if delta else 1e-12)

@@ -16,7 +16,7 @@ WIDTHS = np.array([0.6, 0.1, 0.7])
 
 
 @pytest.mark.parametrize(
-    ("n_points", "widths", "halvings"),
+    ("n_points", "widths", "sampling_exponent"),
     [
         (1, WIDTHS, 0),
         (2, WIDTHS, 0),
@@ -27,10 +27,12 @@ WIDTHS = np.array([0.6, 0.1, 0.7])
         (64, np.full(64, 1 / 8), 1),
     ],
 )
-def test_points_keep_their_distance(n_points: int, widths: FloatArray, halvings: int) -> None:
+def test_points_keep_their_distance(
+    n_points: int, widths: FloatArray, sampling_exponent: int
+) -> None:
     """Which is the narrowest half width, halved no more often than it had to be."""
     points = domain_packing(n_points, widths, np.random.default_rng(0))
-    proximity = widths.min() / 2**halvings
+    proximity = widths.min() / 2**sampling_exponent
     gaps = np.linalg.norm(points[:, None] - points[None], axis=2)[np.triu_indices(n_points, 1)]
     assert points.shape == (n_points, len(widths))
     assert (np.abs(points) <= widths - proximity + 1e-12).all()

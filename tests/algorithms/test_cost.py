@@ -51,7 +51,7 @@ def test_no_more_numbers_are_released_than_were_estimated(
     given = {"n_clusters": k, "bounds": (-1, 1), "n_rows": n_rows, "epsilon": 2.0}
     rows = few_rows(d, 1000)
     cost, releases = released(kind, {**given, "rows": rows}, monkeypatch)
-    sizes = [release.answer.size for release in releases if release.mechanism != "select"]
+    sizes = [release.result.size for release in releases if release.mechanism != "select"]
     # Histograms of distances, of ten numbers each, are left out of the estimate.
     assert sum(sizes) <= cost.numbers + 10 * len(sizes)
     assert max(sizes) <= cost.largest
@@ -64,7 +64,7 @@ def test_means_of_cells_in_all_columns_are_part_of_the_estimate(
 ) -> None:
     given = {"n_clusters": 8, "bounds": (-1, 1), "epsilon": 4.0, "rows": few_rows(200, 1000)}
     cost, releases = released(PrivateKMeans, given, monkeypatch)
-    (cells,) = [release.answer.size for release in releases if release.slot == "cells"]
+    (cells,) = [release.result.size for release in releases if release.slot == "cells"]
     assert 8 * 202 < cells <= cost.largest
 
 
@@ -75,7 +75,7 @@ def test_measured_scale_and_start_are_part_of_the_estimate(
     bounded = {"n_clusters": 8, "bounds": (-1, 1), "rows": few_rows(d, 3000)}
     for others in ({"scale": "private"}, {"init": few_rows(d, 8)}, {"init": few_rows(d, 30)}):
         cost, releases = released(PrivateKMeans, {**bounded, **others}, monkeypatch)
-        sizes = [release.answer.size for release in releases]
+        sizes = [release.result.size for release in releases]
         assert sum(sizes) <= cost.numbers + 10 * len(sizes)
         assert max(sizes) <= cost.largest
 

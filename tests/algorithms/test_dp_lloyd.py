@@ -25,7 +25,7 @@ def noise_scales(budget: Budget, n_columns: int) -> tuple[float, float]:
     transcript = Transcript(engine, SeededNoise(0))
     with noise_from(transcript):
         dp_lloyd.run(Curator.open(transcript, plan.spending), plan, np.random.default_rng(0))
-    first = transcript.questions[0]
+    first = transcript.measurements[0]
     assert first.exact[:-1] == (0,) * n_columns
     return first.scale / UNIT, first.scale / first.exact[-1]
 

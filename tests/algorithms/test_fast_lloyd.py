@@ -30,7 +30,7 @@ def test_sum_and_count_share_one_noise_by_the_published_rule(n_columns: int) -> 
     transcript = Transcript(engine, SeededNoise(0))
     with noise_from(transcript):
         fast_lloyd.run(Curator.open(transcript, plan.spending), plan, np.random.default_rng(0))
-    first = transcript.questions[0]
+    first = transcript.measurements[0]
     whole = math.sqrt(2) / mu_of(BUDGET.epsilon, BUDGET.delta)
     factor = math.sqrt(1 + math.sqrt(4 * n_columns))
     assert first.scale / UNIT == pytest.approx(whole * factor / (4 * n_columns) ** 0.25, rel=1e-6)
@@ -45,8 +45,8 @@ def test_rounds_follow_the_published_rule(k: int, d: int, epsilon: float, rounds
 
 
 def test_the_reach_shrinks_after_the_first_round() -> None:
-    assert fast_lloyd.later_reach(16, 4) == pytest.approx(0.8 * 0.5)
-    assert fast_lloyd.later_reach(1, 7) == pytest.approx(0.8)
+    assert fast_lloyd.later_radius(16, 4) == pytest.approx(0.8 * 0.5)
+    assert fast_lloyd.later_radius(1, 7) == pytest.approx(0.8)
 
 
 numbers = st.floats(-1e6, 1e6)

@@ -23,7 +23,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
 from privclust.testing import SeededNoise, noise_from
 
@@ -61,10 +61,10 @@ def test_one_row_more_changes_no_question_and_no_answer_by_more_than_declared(
 
 @pytest.mark.attack
 def test_one_client_more_changes_no_question_and_no_answer_by_more_than_declared() -> None:
-    silos = {str(n): mixture(20 * n + 1, n) for n in range(4)}
-    emptied = {**silos, "3": silos["3"][:0]}
+    clients = {str(n): mixture(20 * n + 1, n) for n in range(4)}
+    emptied = {**clients, "3": clients["3"][:0]}
     unit = Unit("client", 5)
-    engines = [Federation.in_process(given).engine(BALL, unit) for given in (silos, emptied)]
+    engines = [Federation.in_process(given).engine(BALL, unit) for given in (clients, emptied)]
     run = partial(algorithm, server=mixture(30, seed=9))
     assert replay_on_neighbour(run, engines[0], engines[1], SeededNoise(0)) == []
 
@@ -85,15 +85,15 @@ def test_no_more_is_spent_than_asked_for_says_another_accountant(
     names += [f"sums {number + 1}" for number in range(rounds)]
     assert [release.slot for release in curator.releases] == names
     assert [slot.name for slot in curator.plan.slots] == names
-    spent = epsilon_spent(transcript.questions, 1e-6, interval=1e-4 * epsilon)
+    spent = epsilon_spent(transcript.measurements, 1e-6, interval=1e-4 * epsilon)
     assert (1 - 1e-5) * epsilon <= spent <= (1 + 1e-6) * epsilon
 
 
-def fitted(silos: dict[str, FloatArray], minimum: int | None = None, **given: Any) -> FedDPKMeans:
+def fitted(clients: dict[str, FloatArray], minimum: int | None = None, **given: Any) -> FedDPKMeans:
     given = {"server_data": mixture(30, seed=9), "delta": 1e-6, "random_state": 0, **given}
     with noise_from(SeededNoise(0)):
         return FedDPKMeans(given.pop("n_clusters", K), **given).fit(
-            Federation.in_process(silos, minimum=minimum)
+            Federation.in_process(clients, minimum=minimum)
         )
 
 
@@ -108,7 +108,7 @@ def close_to_middles(model: Any, far: float = 0.05) -> bool:
 def test_clusters_of_a_federation_are_found_with_bounds_from_the_servers_rows() -> None:
     model = fitted(SILOS)
     assert close_to_middles(model)
-    assert model.attendance_ == (Attendance(3, 3),) * 4
+    assert model.participation_ == (QueryParticipation(3, 3),) * 4
     np.testing.assert_allclose(model.cluster_sizes_, [3000] * 3, rtol=0.1)
     statement = model.privacy_statement_
     assert statement.bounds_origin == "public data of the server"
@@ -117,8 +117,8 @@ def test_clusters_of_a_federation_are_found_with_bounds_from_the_servers_rows() 
 
 
 def test_whole_clients_are_protected_and_the_statement_says_so() -> None:
-    silos = {f"device {n}": mixture(20, n) for n in range(400)}
-    model = fitted(silos, unit="client", unit_rows=20, epsilon=4.0)
+    clients = {f"device {n}": mixture(20, n) for n in range(400)}
+    model = fitted(clients, unit="client", max_rows_per_unit=20, epsilon=4.0)
     assert close_to_middles(model, 0.2)
     statement = model.privacy_statement_
     assert statement.unit == "client"
@@ -133,28 +133,28 @@ def test_private_kmeans_fits_a_federation_as_it_fits_the_pooled_rows() -> None:
     with noise_from(SeededNoise(0)):
         together = PrivateKMeans(K, **given).fit(pooled)
     assert apart.cluster_centers_.tolist() == together.cluster_centers_.tolist()
-    assert not hasattr(together, "attendance_")
+    assert not hasattr(together, "participation_")
 
 
 def test_a_slot_that_too_few_answered_is_charged_and_the_fit_stops(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
-    Ledger.create(place, "silos", epsilon=2.0, delta=1e-6)
-    kept: dict[str, Any] = {"ledger": place, "dataset": "silos"}
+    Ledger.create(place, "clients", epsilon=2.0, delta=1e-6)
+    kept: dict[str, Any] = {"ledger": place, "dataset": "clients"}
     with pytest.raises(TooFewClientsError, match=r"3 of 4 clients .* minimum is 4"):
         _fit_with_one_absent(4, kept)
-    (run,) = Ledger.open(place).runs("silos")
+    (run,) = Ledger.open(place).runs("clients")
     assert list(run.charges) == ["subspace"]
     assert run.open
     model = _fit_with_one_absent(3, kept)
-    assert model.attendance_ == (Attendance(3, 4),) * 4
+    assert model.participation_ == (QueryParticipation(3, 4),) * 4
     assert "3 of 4 clients or more" in str(model.privacy_statement_)
 
 
 def _fit_with_one_absent(minimum: int, kept: dict[str, Any]) -> Any:
     sound = Federation.in_process(SILOS)
 
-    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        return sound.exchange({name: questions[name] for name in SILOS})
+    def exchange(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        return sound.exchange({name: measurements[name] for name in SILOS})
 
     everybody = Federation(exchange, [*SILOS, "absent"], D, minimum=minimum)
     model = FedDPKMeans(K, server_data=mixture(30, seed=9), delta=1e-6, random_state=0, **kept)

@@ -60,7 +60,7 @@ def test_each_coordinate_of_a_sum_has_noise_of_its_own() -> None:
     _, curator = fit(NumpyEngine(np.zeros((100, 40)), Ball(np.zeros(40), 1.0)))
     sums = curator.releases[-1]
     assert sums.slot == "sums"
-    assert len(set(sums.answer.tolist())) == sums.answer.size == 82
+    assert len(set(sums.result.tolist())) == sums.result.size == 82
 
 
 @pytest.mark.attack

@@ -99,7 +99,7 @@ def test_rows_of_a_person_are_protected_together_and_files_are_read(
     pq.write_table(pa.table(people), tmp_path / "rows.parquet")
     given = {"delta": form.delta, "bounds": {"x": (-1, 1), "y": (-1, 1)}, "random_state": 0}
     with noise_from(SeededNoise(0)):
-        model = form.estimator(2, unit="who", unit_rows=2, **given)
+        model = form.estimator(2, unit="who", max_rows_per_unit=2, **given)
         model.fit(str(tmp_path / "rows.parquet"))
     assert model.privacy_statement_.unit == "who"
     assert model.n_rows_ == pytest.approx(len(rows), rel=0.3)
@@ -137,8 +137,8 @@ def test_every_number_of_every_cluster_has_noise_of_its_own_also_without_rows(fo
     """
     _, curator = fit(form, NumpyEngine(np.empty((0, 4)), Ball(np.zeros(4), 1.0)), 5, n_rows=5)
     for release in curator.releases:
-        assert len(set(release.answer.tolist())) == release.answer.size == 25
-        assert 0 not in release.answer
+        assert len(set(release.result.tolist())) == release.result.size == 25
+        assert 0 not in release.result
 
 
 @pytest.mark.attack
@@ -147,11 +147,11 @@ def test_bounds_far_from_zero_do_not_make_a_row_louder(form: Form) -> None:
     """Published code took the width of the bounds for the sensitivity of a sum of 10 to 11."""
     box = Box([10.0, 10.0], [11.0, 11.0])
     table, neighbour = np.full((5, 2), 10.5), np.vstack([np.full((5, 2), 10.5), [[11.0, 11.0]]])
-    answers = []
+    results = []
     for rows in (table, neighbour):
         transcript = Transcript(NumpyEngine(rows, box), SeededNoise(0))
         with noise_from(transcript):
             fit(form, transcript, k=1, n_rows=5, domain=box)
-        answers.append(transcript.questions[0].exact)
-    moved = [abs(after - before) / UNIT for before, after in zip(*answers, strict=True)]
+        results.append(transcript.measurements[0].exact)
+    moved = [abs(after - before) / UNIT for before, after in zip(*results, strict=True)]
     assert max(moved[:2]) <= math.sqrt(0.5)

@@ -48,9 +48,9 @@ def test_no_more_is_spent_than_asked_for_says_another_accountant(form: Form) -> 
         assert [slot.name for slot in planned] == [release.slot for release in asked]
         assert [slot.mechanism for slot in planned] == [one.mechanism for one in asked]
         assert [curator.plan.price(slot) for slot in planned] == [one.charge for one in asked]
-        assert len(transcript.questions) == len(asked)
+        assert len(transcript.measurements) == len(asked)
         assert 2 <= len(asked) - (n_rows is None) <= 7
-        spent = epsilon_spent(transcript.questions, delta, interval=1e-4 * epsilon)
+        spent = epsilon_spent(transcript.measurements, delta, interval=1e-4 * epsilon)
         assert (1 - 1e-5) * epsilon <= spent <= (1 + 1e-6) * epsilon
 
     check()

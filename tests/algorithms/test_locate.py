@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from privclust.algorithms._locate import LOOK_SHARE, LOOK_SHARE_MAX, LOOKS, locate, look
+from privclust.algorithms._locate import LOCATE_SHARE, LOCATE_SHARE_MAX, LOCATE_STEPS, locate, look
 from privclust.algorithms._refine import Centers
 from privclust.algorithms.private_kmeans import plan
 from privclust.domains.ball import Ball
@@ -44,13 +44,13 @@ def opened(rows: FloatArray, domain: Domain) -> Curator:
 
 
 def located(
-    rows: FloatArray, domain: Domain, seed: int = 0, halvings: int = 0
+    rows: FloatArray, domain: Domain, seed: int = 0, sampling_exponent: int = 0
 ) -> tuple[Centers, Curator]:
     with noise_from(SeededNoise(seed)):
         curator = opened(rows, domain)
         seen = look(curator, rows.shape[1])
         n_rows = max(1, round(float(seen.counts[0])))
-        return locate(curator.sample(halvings), seen, n_rows), curator
+        return locate(curator.sample(sampling_exponent), seen, n_rows), curator
 
 
 def compared(found: Centers, rows: FloatArray, domain: Domain) -> tuple[float, float]:
@@ -62,7 +62,7 @@ def compared(found: Centers, rows: FloatArray, domain: Domain) -> tuple[float, f
 
 
 def looks(curator: Curator) -> int:
-    return sum(release.slot.startswith("look") for release in curator.releases)
+    return sum(release.slot.startswith("locate") for release in curator.releases)
 
 
 @pytest.mark.parametrize("wider", [1, 10, 100, 1000])
@@ -86,9 +86,9 @@ def test_tight_bounds_take_one_more_look_and_loose_ones_no_more_than_needed(
     _, tight = located(rows, around(n_columns, 1))
     _, loose = located(rows + 5, on_one_side(n_columns, 100))
     assert looks(tight) == 2
-    assert looks(tight) < looks(loose) < LOOKS
+    assert looks(tight) < looks(loose) < LOCATE_STEPS
     # Each look after the first has a reach of half its share, and one more reach ends the search.
-    spent = LOOK_SHARE * (1 + 1.5 + 0.5)
+    spent = LOCATE_SHARE * (1 + 1.5 + 0.5)
     assert tight.left == pytest.approx(1 - spent)
 
 
@@ -103,14 +103,14 @@ def test_looks_that_are_not_needed_are_left_to_the_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "share"), [(1, LOOK_SHARE_MAX), (1500, None), (10**6, LOOK_SHARE)]
+    ("n_rows", "share"), [(1, LOCATE_SHARE_MAX), (1500, None), (10**6, LOCATE_SHARE)]
 )
 def test_few_rows_are_looked_at_with_more_of_the_budget(n_rows: int, share: float | None) -> None:
     """In between, a count of all rows is 55 standard deviations."""
     with noise_from(NoNoise()):
         curator = opened(normal(10, 4), around(4, 1))
         locate(curator, look(curator, 4), n_rows)
-    found = curator.plan.slot("look 2").share
+    found = curator.plan.slot("locate 2").share
     assert found == pytest.approx(share or (55 / (n_rows * curator.plan.reserve.mu)) ** 2)
     assert math.fsum(slot.share for slot in curator.plan.slots) == pytest.approx(1.0)
 
@@ -156,9 +156,9 @@ def test_a_sample_is_located_as_its_table_is_and_says_it_knows_less(one_sided: b
     rows = normal(20_000, 4) + (5.0 if one_sided else 0.0)
     domain = on_one_side(4, 100) if one_sided else around(4, 100)
     whole, _ = located(rows, domain)
-    found, curator = located(rows, domain, halvings=3)
+    found, curator = located(rows, domain, sampling_exponent=3)
     radius, away = compared(found, rows, domain)
     assert 0.6 < radius < 1.5
     assert away < 0.25
     assert found.variance[0] > whole.variance[0]
-    assert {release.halvings for release in curator.releases[1:]} == {3}
+    assert {release.sampling_exponent for release in curator.releases[1:]} == {3}

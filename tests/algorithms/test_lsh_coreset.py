@@ -131,15 +131,15 @@ def test_both_halves_of_a_cell_are_counted_and_noised_also_the_empty_one() -> No
     assert all(sorted(release.values.tolist()) == [0.0, 5000.0] for release in levels)
     _, noisy = with_noise(SeededNoise(0), rows)
     for release in noisy.releases[1:-1]:
-        assert release.answer.size % 2 == 0
-        assert 0 not in release.answer
+        assert release.result.size % 2 == 0
+        assert 0 not in release.result
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("size", [0, 1, 40, 3000])
 def test_k_centres_come_back_from_fewer_leaves(size: int) -> None:
     found, curator = with_noise(SeededNoise(2), np.full((size, 3), 0.3), k=12)
-    assert curator.releases[-1].answer.size < 12 * 4
+    assert curator.releases[-1].result.size < 12 * 4
     assert len(np.unique(found.centers, axis=0)) == 12
     assert (np.linalg.norm(found.centers, axis=1) <= 1 + 1e-12).all()
     assert (found.sizes >= 0).all()
@@ -153,14 +153,14 @@ def test_a_tree_that_stops_leaves_levels_unasked() -> None:
 def test_noise_cannot_grow_the_tree_beyond_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = blobs(16, 4)
     _, curator = with_noise(SeededNoise(0), rows, k=16)
-    assert curator.releases[-1].answer.size > 9 * 5
+    assert curator.releases[-1].result.size > 9 * 5
     monkeypatch.setattr(lsh_coreset, "LEAVES_MAX", 9)
     found, curator = with_noise(SeededNoise(0), rows, k=16)
-    assert curator.releases[-1].answer.size == 9 * 5
+    assert curator.releases[-1].result.size == 9 * 5
     assert found.centers.shape == (16, 4)
     monkeypatch.setattr(lsh_coreset, "COORDINATES_MAX", 30)
     _, curator = with_noise(SeededNoise(0), rows, k=16)
-    assert curator.releases[-1].answer.size == 6 * 5
+    assert curator.releases[-1].result.size == 6 * 5
 
 
 def test_leaves_cover_what_the_tree_kept() -> None:

@@ -179,7 +179,7 @@ def test_all_that_was_planned_is_spent_and_no_more(d: int, k: int, n_rows: int |
     charged = sum((release.charge for release in releases), Spend())
     assert charged.within(first.reserve)
     assert BUDGET.admits(charged)
-    cost = sum(asked.sensitivity.l2_squared / asked.scale**2 for asked in listened.questions)
+    cost = sum(asked.sensitivity.l2_squared / asked.scale**2 for asked in listened.measurements)
     assert cost <= charged.mu2
     assert cost == pytest.approx(first.quanta / 2**50, rel=1e-9)
 
@@ -205,9 +205,9 @@ def test_each_coordinate_of_every_sum_has_noise_of_its_own() -> None:
     """
     _, curator = fit(in_ball(np.zeros((0, 4))), 2, n_rows=1)
     for release in curator.releases:
-        assert len(set(release.answer.tolist())) == release.answer.size
+        assert len(set(release.result.tolist())) == release.result.size
         assert release.scale > 2**28
-    sizes = [release.answer.size for release in curator.releases]
+    sizes = [release.result.size for release in curator.releases]
     assert sum(size * (size - 1) // 2 for size in sizes) < 2000
 
 
@@ -226,7 +226,7 @@ class Untouchable:
     def expect_sample(self, key: bytes) -> None:
         pass
 
-    def sample(self, halvings: int, key: bytes) -> Untouchable:
+    def sample(self, sampling_exponent: int, key: bytes) -> Untouchable:
         return self
 
 
@@ -249,7 +249,7 @@ def test_without_it_the_warning_comes_once_rows_have_been_counted() -> None:
             warnings.simplefilter("error")
             with pytest.raises(UserWarning, match=HARDLY):
                 private_kmeans.run(curator, plan, np.random.default_rng(0))
-    assert {release.slot[:4] for release in curator.releases} == {"look"}
+    assert {release.slot[:4] for release in curator.releases} == {"locate"}
 
 
 @pytest.mark.parametrize("n_rows", [None, 8000])

@@ -19,7 +19,7 @@ from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX, included, row_words
+from privclust.engines.sampling import SAMPLING_EXPONENT_MAX, included, row_words
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.nearest import nearest
 from privclust.models.clustering import Clustering, Coreset, Precision
@@ -61,7 +61,7 @@ def blobs(k: int, d: int, n: int = 10_000) -> FloatArray:
 
 
 def halvings_by_slot(curator: Curator) -> dict[str, int]:
-    return {release.slot: release.halvings for release in curator.releases}
+    return {release.slot: release.sampling_exponent for release in curator.releases}
 
 
 # How many ----------------------------------------------------------------------------------------
@@ -73,14 +73,18 @@ def test_a_sample_is_as_small_as_can_be_and_no_smaller(n_rows: int, k: int, epsi
     plan = private_kmeans.plan(k, 4, Budget(epsilon, 1e-6))
     per_cluster = private_kmeans.SAMPLE_SIGNAL / min(plan.spending.reserve.mu, 1.0)
     least = max(private_kmeans.SAMPLE_ROWS, k * per_cluster)
-    halvings = plan.halvings(n_rows)
-    assert halvings == 0 or n_rows / 2**halvings >= least
-    assert n_rows / 2 ** (halvings + 1) < least
+    sampling_exponent = plan.sampling_exponent(n_rows)
+    assert sampling_exponent == 0 or n_rows / 2**sampling_exponent >= least
+    assert n_rows / 2 ** (sampling_exponent + 1) < least
 
 
-@pytest.mark.parametrize(("n_rows", "halvings"), [(1, 0), (2**16 - 1, 0), (2**16, 1), (10**7, 8)])
-def test_few_rows_are_not_sampled(n_rows: int, halvings: int) -> None:
-    assert private_kmeans.plan(8, 4, Budget(4.0, 1e-6)).halvings(n_rows) == halvings
+@pytest.mark.parametrize(
+    ("n_rows", "sampling_exponent"), [(1, 0), (2**16 - 1, 0), (2**16, 1), (10**7, 8)]
+)
+def test_few_rows_are_not_sampled(n_rows: int, sampling_exponent: int) -> None:
+    assert (
+        private_kmeans.plan(8, 4, Budget(4.0, 1e-6)).sampling_exponent(n_rows) == sampling_exponent
+    )
 
 
 def test_a_table_of_ten_thousand_rows_is_asked_as_a_whole() -> None:
@@ -93,7 +97,7 @@ def test_a_table_of_ten_thousand_rows_is_asked_as_a_whole() -> None:
 def test_a_typed_number_of_rows_beyond_all_tables_fails_nothing() -> None:
     with noise_from(SeededNoise(0)):
         _, curator = fit(in_ball(blobs(4, 3)), 4, n_rows=2**60)
-    assert max(halvings_by_slot(curator).values()) == HALVINGS_MAX
+    assert max(halvings_by_slot(curator).values()) == SAMPLING_EXPONENT_MAX
 
 
 # Accuracy ----------------------------------------------------------------------------------------
@@ -126,7 +130,7 @@ def test_all_rows_are_asked_first_and_last_and_a_sample_in_between(
     asked = halvings_by_slot(curator)
     steps = [slot for slot in asked if slot.startswith("sums")]
     assert len(steps) > 2
-    assert [slot for slot in asked if asked[slot] == 0] == ["look 1", *steps[-2:], "sizes"]
+    assert [slot for slot in asked if asked[slot] == 0] == ["locate 1", *steps[-2:], "sizes"]
     assert set(asked.values()) == {0, 2}
 
 
@@ -186,13 +190,13 @@ def test_all_that_was_planned_is_spent_and_no_more(
         _, curator = fit(listened, 3, n_rows)
     first = private_kmeans.plan(3, d, BUDGET, n_rows).spending
     plan, releases = curator.plan, curator.releases
-    assert {release.halvings for release in releases} == {0, 2}
+    assert {release.sampling_exponent for release in releases} == {0, 2}
     assert [release.slot for release in releases] == [slot.name for slot in plan.slots]
     assert math.fsum(slot.share for slot in plan.slots) == pytest.approx(1.0, abs=1e-9)
     charged = sum((release.charge for release in releases), Spend())
     assert charged.within(first.reserve)
     assert BUDGET.admits(charged)
-    cost = sum(asked.sensitivity.l2_squared / asked.scale**2 for asked in listened.questions)
+    cost = sum(asked.sensitivity.l2_squared / asked.scale**2 for asked in listened.measurements)
     assert cost <= charged.mu2
     assert cost == pytest.approx(first.quanta / 2**50, rel=1e-9)
 
@@ -218,7 +222,7 @@ def test_neighbouring_tables_are_asked_the_same(
         def algorithm(engine: Engine, asked: list[set[int]] = asked) -> None:
             # Typed, so that a table of no rows is sampled, too.
             _, curator = fit(engine, 2, n_rows=200)
-            asked.append({release.halvings for release in curator.releases})
+            asked.append({release.sampling_exponent for release in curator.releases})
 
         assert replay_on_neighbour(algorithm, first, second, SeededNoise(1)) == []
         assert asked == [{0, 1}, {0, 1}]

@@ -51,8 +51,8 @@ def test_every_number_of_every_cluster_has_noise_of_its_own_also_without_rows() 
         releases = asked(NumpyEngine(table(np.zeros((0, 3))), DOMAIN))
     for release in releases:
         # Two of n draws at sigma 2^28 or so are equal with a probability below n²/2^28.
-        assert len(set(release.answer.tolist())) == len(release.answer)
-        assert (release.answer != 0).all()
+        assert len(set(release.result.tolist())) == len(release.result)
+        assert (release.result != 0).all()
 
 
 def test_each_tally_and_each_mean_has_an_equal_part_and_all_keep_the_budget() -> None:
@@ -138,9 +138,9 @@ def test_intervals_hold_at_least_as_often_as_they_say(n_rows: int) -> None:
 
 
 def _with_noise(release: Release, rng: np.random.Generator) -> Release:
-    added = np.rint(rng.normal(0, release.scale, release.answer.shape)).astype(np.int64)
+    added = np.rint(rng.normal(0, release.scale, release.result.shape)).astype(np.int64)
     fields = {name: getattr(release, name) for name in Release.__dataclass_fields__}
-    return Release(**{**fields, "answer": release.answer + added})
+    return Release(**{**fields, "result": release.result + added})
 
 
 def test_where_nothing_is_known_intervals_are_as_wide_as_the_bounds() -> None:

@@ -113,8 +113,8 @@ class Rescaled:
     def expect_sample(self, key: bytes) -> None:
         self._engine.expect_sample(key)
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
-        return self._engine.sample(halvings, key)
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
+        return self._engine.sample(sampling_exponent, key)
 
 
 @pytest.mark.attack
@@ -128,7 +128,7 @@ def test_replay_on_a_neighbour_asks_the_same() -> None:
         table = waiting.pop(0)
         plan = _scale.plan(2, 2, Budget(1.0, 1e-6))
         curator = Curator.open(engine, plan.spending)
-        found = _scale.variances(curator, BOX.reach / BOX.spread)
+        found = _scale.variances(curator, BOX.half_widths / BOX.scales)
         domain = BOX.rescaled(found)
         over = curator.over(Rescaled(engine, NumpyEngine(table, domain)))
         private_kmeans.run(over, plan, np.random.default_rng(0))

@@ -20,7 +20,7 @@ from privclust.testing import SeededNoise, noise_from
 
 BALL = Ball(np.zeros(2), 1.0)
 MIDDLES = np.array([[0.6, 0.0], [-0.6, 0.0], [0.0, 0.6]])
-SLOTS = ["look 1", "start", "split", "spread"]
+SLOTS = ["locate 1", "start", "split", "width"]
 SLOTS += ["distances 1", "sums 1", "distances 2", "sums 2", "sizes"]
 
 hardly_found = pytest.mark.filterwarnings("ignore:.*hardly be found")
@@ -60,7 +60,7 @@ def test_no_more_is_spent_than_asked_for_says_another_accountant(epsilon: float)
     transcript = Transcript(NumpyEngine(blobs(100), BALL), SeededNoise(0))
     with noise_from(transcript):
         run(transcript, epsilon=epsilon)
-    spent = epsilon_spent(transcript.questions, 1e-6, interval=1e-4 * epsilon)
+    spent = epsilon_spent(transcript.measurements, 1e-6, interval=1e-4 * epsilon)
     assert (1 - 1e-5) * epsilon <= spent <= (1 + 1e-6) * epsilon
 
 

@@ -58,16 +58,16 @@ def test_an_offset_longer_than_both_explain_is_followed_further() -> None:
     assert step.moves == pytest.approx(far * 0.99)
 
 
-@pytest.mark.parametrize("halvings", [1, 3])
-def test_means_of_samples_vary_about_that_of_all_rows_as_told(halvings: int) -> None:
+@pytest.mark.parametrize("sampling_exponent", [1, 3])
+def test_means_of_samples_vary_about_that_of_all_rows_as_told(sampling_exponent: int) -> None:
     """Seeded: 2000 samples of 1000 rows have a variance known to 3 percent."""
     rng = np.random.default_rng(0)
     rows = rng.normal(0.0, [1.0, 2.0, 3.0], (1000, 3)) + 5.0
     offsets = rows - rows.mean(axis=0)
-    drawn = rng.random((2000, 1000)) < 0.5**halvings
+    drawn = rng.random((2000, 1000)) < 0.5**sampling_exponent
     means = (drawn @ offsets) / drawn.sum(axis=1, keepdims=True)
     radius = np.sqrt((offsets**2).sum(axis=1).mean(keepdims=True))
-    told = sampling_variance(radius, np.array([1000.0]), 3, halvings)
+    told = sampling_variance(radius, np.array([1000.0]), 3, sampling_exponent)
     assert (means**2).mean() == pytest.approx(told[0], rel=0.1)
 
 

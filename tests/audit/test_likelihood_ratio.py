@@ -41,16 +41,16 @@ def test_answers_come_from_the_table_that_was_named(present: bool) -> None:
 @pytest.mark.parametrize("present", [False, True])
 def test_gaussian_answers_are_weighed_by_their_densities(present: bool) -> None:
     attacking, exact = asked(present)
-    answer = attacking.gaussian(exact, SCALE)
-    absent, with_canary = (norm.logpdf(answer, table, SCALE).sum() for table in EXACT)
+    result = attacking.gaussian(exact, SCALE)
+    absent, with_canary = (norm.logpdf(result, table, SCALE).sum() for table in EXACT)
     assert attacking.log_ratio == pytest.approx(with_canary - absent)
 
 
 @pytest.mark.parametrize("present", [False, True])
 def test_laplace_answers_are_weighed_by_their_densities(present: bool) -> None:
     attacking, exact = asked(present)
-    answer = attacking.laplace(exact, SCALE)
-    absent, with_canary = (laplace.logpdf(answer, table, SCALE).sum() for table in EXACT)
+    result = attacking.laplace(exact, SCALE)
+    absent, with_canary = (laplace.logpdf(result, table, SCALE).sum() for table in EXACT)
     assert attacking.log_ratio == pytest.approx(with_canary - absent)
 
 
@@ -61,8 +61,8 @@ def test_choices_are_weighed_by_their_chances_and_answers_add_up() -> None:
     assert attacking.log_ratio == pytest.approx(with_canary - absent)
     once = attacking.log_ratio
     attacking.aggregate(Count())
-    answer = attacking.gaussian(np.array([5 * UNIT]), SCALE)
-    more = norm.logpdf(answer, 6 * UNIT, SCALE) - norm.logpdf(answer, 5 * UNIT, SCALE)
+    result = attacking.gaussian(np.array([5 * UNIT]), SCALE)
+    more = norm.logpdf(result, 6 * UNIT, SCALE) - norm.logpdf(result, 5 * UNIT, SCALE)
     assert attacking.log_ratio == pytest.approx(once + more[0])
 
 

@@ -93,8 +93,8 @@ class Doubled:
     def expect_sample(self, key: bytes) -> None:
         self._engine.expect_sample(key)
 
-    def sample(self, halvings: int, key: bytes) -> Doubled:
-        return Doubled(self._engine.sample(halvings, key))
+    def sample(self, sampling_exponent: int, key: bytes) -> Doubled:
+        return Doubled(self._engine.sample(sampling_exponent, key))
 
 
 def test_an_engine_that_counts_rows_twice_is_found() -> None:
@@ -121,8 +121,8 @@ class Taking:
     def expect_sample(self, key: bytes) -> None:
         self._engine.expect_sample(key)
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
-        return self._engine.sample(halvings, key)
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
+        return self._engine.sample(sampling_exponent, key)
 
 
 @pytest.mark.attack
@@ -136,7 +136,7 @@ def test_a_monotone_answer_that_falls_where_others_rise_is_found(first: int) -> 
         assert f"query {first + 1} is declared monotone, and a row took from it" in found
 
 
-def spread(engine: Engine) -> None:
+def measure_moments(engine: Engine) -> None:
     plan = make_plan(Budget(1.0, 1e-6), [Slot("tallies", 1.0, l0=2)])
     query = ColumnHistograms(np.array([0.5, 0.5]), 2)
     Curator.open(engine, plan).measure("tallies", query)
@@ -153,7 +153,7 @@ class Seesaw(Taking):
 def test_one_answer_that_rises_here_and_falls_there_is_found() -> None:
     rows = np.full((4, 2), 0.2)
     table, neighbour = Seesaw(over(rows), 0), Seesaw(over(rows[1:]), 0)
-    found = replay_on_neighbour(spread, table, neighbour, SeededNoise(0))
+    found = replay_on_neighbour(measure_moments, table, neighbour, SeededNoise(0))
     assert found == ["query 1 is declared monotone, and a row took from it"]
 
 
@@ -184,7 +184,7 @@ def exact_counts(n_rows: int) -> list[int]:
     transcript = Transcript(over(TABLE[:n_rows]), SeededNoise(0))
     with noise_from(transcript):
         sampling(transcript)
-    return [sum(question.exact) // UNIT for question in transcript.questions]
+    return [sum(question.exact) // UNIT for question in transcript.measurements]
 
 
 def test_a_sample_and_its_table_are_both_listened_to() -> None:
@@ -219,4 +219,4 @@ def test_a_sample_of_a_sample_is_listened_to_as_well() -> None:
     transcript = Transcript(over(TABLE), SeededNoise(0))
     exact = transcript.sample(1, bytes(32)).sample(1, b"another key").aggregate(Count())
     transcript.gaussian(np.array(exact), 1.0)
-    assert [question.exact for question in transcript.questions] == [tuple(exact)]
+    assert [question.exact for question in transcript.measurements] == [tuple(exact)]

@@ -55,7 +55,7 @@ def test_every_method_meets_every_table_with_seeds_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gain", "spread", "lost"),
+    ("gain", "width", "lost"),
     [(0.0, 0.0, 0), (0.03, 0.0, 0), (0.05, 0.0, 1), (0.05, 1.0, 0), (-0.5, 0.0, 0)],
 )
 def test_a_rival_is_better_by_more_than_two_percent_and_for_certain(
@@ -95,4 +95,4 @@ def test_the_thesis_tables_have_the_clusters_that_are_sought() -> None:
     data = dataset("thesis_8_5_3")
     assert data.rows.shape == (100_000, 5)
     assert data.n_clusters == 3
-    assert np.abs(data.rows).max() <= data.reach
+    assert np.abs(data.rows).max() <= data.half_widths

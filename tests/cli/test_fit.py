@@ -222,9 +222,9 @@ def test_the_clock_knows_nothing_first_and_then_goes_by_questions(
     now = 0.0
     monkeypatch.setattr("privclust.cli.progress.time.monotonic", lambda: now)
     clock = Clock()
-    assert clock.left(Step("look 1", False, 0, 9, whole=True)) is None
+    assert clock.left(Step("locate 1", False, 0, 9, whole=True)) is None
     now = 2.0
-    assert clock.left(Step("look 1", True, 0, 9, whole=True)) == pytest.approx(18)
+    assert clock.left(Step("locate 1", True, 0, 9, whole=True)) == pytest.approx(18)
     assert clock.left(Step("split 1", False, 1, 8, whole=False)) == pytest.approx(16)
     now = 3.0
     # Three of the eight that are left ask all rows, as always; the others a sample.

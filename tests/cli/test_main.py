@@ -142,7 +142,7 @@ def test_verify_tells_a_model_that_was_changed(
             "the origin of its bounds",
         ),
         (lambda content: content["releases"].pop(), "its answers"),
-        (lambda content: content["releases"][0]["answer"].reverse(), "its answers"),
+        (lambda content: content["releases"][0]["result"].reverse(), "its answers"),
         (lambda content: content["releases"][-1].update(noise="none"), "its answers"),
     ]
     for change, what in changes:

@@ -25,7 +25,7 @@ from privclust.errors import Message, Parameter, ParameterError
             "Type --rows 500, or --max-clusters 3.",
         ),
         (
-            [Parameter("epsilon", 3.9), " or ", Parameter("unit_rows")],
+            [Parameter("epsilon", 3.9), " or ", Parameter("max_rows_per_unit")],
             "epsilon=3.9 or unit_rows",
             "--epsilon 3.9 or --unit-rows",
         ),

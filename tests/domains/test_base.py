@@ -54,7 +54,7 @@ def test_rows_go_there_and_back(domain: Domain) -> None:
     rows = inside(domain, 100)
     gap = np.abs(domain.from_ball(mapped(domain, rows)) - rows)
     # Truncation loses less than one grid unit.
-    assert (gap <= domain.spread * 1.001 / GRID).all()
+    assert (gap <= domain.scales * 1.001 / GRID).all()
 
 
 @pytest.mark.attack
@@ -74,9 +74,9 @@ def test_missing_becomes_the_centre_of_its_column(domain: Domain, column: int) -
 @pytest.mark.parametrize("sign", [1, -1])
 def test_out_of_range_becomes_the_bound(domain: Domain, column: int, sign: int) -> None:
     bound = domain.center.copy()
-    bound[column] += sign * domain.reach[column]
+    bound[column] += sign * domain.half_widths[column]
     rows = np.tile(domain.center, (4, 1))
-    beyond = [np.inf, 1e308, 1e200, 2 * np.abs(bound[column]) + domain.reach[column]]
+    beyond = [np.inf, 1e308, 1e200, 2 * np.abs(bound[column]) + domain.half_widths[column]]
     rows[:, column] = sign * np.array(beyond)
     assert np.array_equal(mapped(domain, rows), np.tile(mapped(domain, bound[None]), (4, 1)))
 
@@ -210,12 +210,12 @@ def test_new_kind_of_domain_needs_one_class(monkeypatch: pytest.MonkeyPatch) -> 
             return np.zeros(1)
 
         @property
-        def reach(self) -> FloatArray:
+        def half_widths(self) -> FloatArray:
             return np.full(1, self.end)
 
         @property
-        def spread(self) -> FloatArray:
-            return self.reach
+        def scales(self) -> FloatArray:
+            return self.half_widths
 
         def describe(self, columns: Sequence[str] | None) -> list[tuple[str, list[str]]]:
             return [("interval", [f"{-self.end:g}", f"{self.end:g}"])]

@@ -74,7 +74,7 @@ def test_a_file_gives_bounds_weights_and_their_origin(tmp_path: Path) -> None:
     assert given.domain.weights.tolist() == [1, 2]
     assert given.origin == "domain knowledge"
     # The heavier column is twice as long in the unit ball.
-    lengths = given.domain.reach / given.domain.spread
+    lengths = given.domain.half_widths / given.domain.scales
     np.testing.assert_allclose(lengths, [1 / np.sqrt(5), 2 / np.sqrt(5)])
 
 

@@ -54,10 +54,10 @@ def cells(draw: st.DrawFn) -> list[float]:
 @given(st.lists(cells(), min_size=1, max_size=5))
 def test_every_row_lies_within_the_ball_and_far_ones_at_its_rim(rows: list[list[float]]) -> None:
     mixed = Mixed(EVERY)
-    unit = (features(mixed, rows) - mixed.center) / mixed.spread
+    unit = (features(mixed, rows) - mixed.center) / mixed.scales
     assert np.nanmax(np.linalg.norm(np.nan_to_num(unit), axis=1)) <= 1 + 1e-12
     far = [[120.0, 1e6, 0.0, 1e9, 0, 1]]
-    rim = (features(mixed, far) - mixed.center) / mixed.spread
+    rim = (features(mixed, far) - mixed.center) / mixed.scales
     assert np.linalg.norm(rim) == pytest.approx(1.0)
 
 

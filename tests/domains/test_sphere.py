@@ -141,7 +141,7 @@ def test_centres_are_directions_and_come_back_from_a_file(tmp_path: Path) -> Non
 def test_a_column_of_vectors_with_ids_is_fitted_saved_and_labelled(tmp_path: Path) -> None:
     rows = on_sphere(4000)
     table = pa.table({"words": vectors(rows), "who": np.arange(4000) // 2})
-    model = fitted(table, unit="who", unit_rows=2)
+    model = fitted(table, unit="who", max_rows_per_unit=2)
     assert model.privacy_statement_.unit == "who"
     assert model.center_names_.tolist() == [f"words[{place}]" for place in range(D)]
     assert model.n_features_in_ == 1

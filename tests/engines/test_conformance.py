@@ -21,9 +21,9 @@ from helpers.conformance import (
     REORDERING,
     TELLING,
     UNITS,
-    answers,
     in_memory,
     people,
+    results,
     with_columns,
 )
 
@@ -50,7 +50,7 @@ def engine_over(name: str, table: Any, unit: str, folder: Path) -> Engine:
 
 @cache
 def expected(unit: str) -> list[list[int]]:
-    return answers(in_memory(people(N_ROWS), unit=UNITS[unit]))
+    return results(in_memory(people(N_ROWS), unit=UNITS[unit]))
 
 
 @one_of_each
@@ -58,16 +58,16 @@ def expected(unit: str) -> list[list[int]]:
 def test_every_query_is_answered_with_the_same_integers(
     name: str, unit: str, tmp_path: Path
 ) -> None:
-    found = answers(engine_over(name, people(N_ROWS), unit, tmp_path))
+    found = results(engine_over(name, people(N_ROWS), unit, tmp_path))
     assert found == expected(unit)
-    assert all(type(value) is int for answer in found for value in answer)
+    assert all(type(value) is int for result in found for value in result)
 
 
 @every_engine
 def test_every_unit_is_summed_to_the_same_integers(name: str, tmp_path: Path) -> None:
     for unit, declared in UNITS.items():
-        found = answers(engine_over(name, people(N_ROWS), unit, tmp_path), TELLING)
-        assert found == answers(in_memory(people(N_ROWS), unit=declared), TELLING)
+        found = results(engine_over(name, people(N_ROWS), unit, tmp_path), TELLING)
+        assert found == results(in_memory(people(N_ROWS), unit=declared), TELLING)
 
 
 def test_these_answers_tell_units_and_tables_apart() -> None:
@@ -75,7 +75,7 @@ def test_these_answers_tell_units_and_tables_apart() -> None:
     assert len(different) == len(UNITS)
     other = in_memory(people(N_ROWS, seed=1))
     assert all(
-        one != another for one, another in zip(answers(other)[1:], expected("row")[1:], strict=True)
+        one != another for one, another in zip(results(other)[1:], expected("row")[1:], strict=True)
     )
 
 
@@ -84,7 +84,7 @@ def test_these_answers_tell_units_and_tables_apart() -> None:
 def test_the_order_of_rows_changes_nothing(name: str, unit: str, tmp_path: Path) -> None:
     order = np.random.default_rng(5).permutation(N_ROWS)
     shuffled = people(N_ROWS).take(pa.array(order))
-    assert answers(engine_over(name, shuffled, unit, tmp_path)) == expected(unit)
+    assert results(engine_over(name, shuffled, unit, tmp_path)) == expected(unit)
 
 
 @one_of_each
@@ -92,8 +92,8 @@ def test_the_order_of_rows_changes_nothing(name: str, unit: str, tmp_path: Path)
 def test_tables_of_hardly_any_rows(name: str, unit: str, tmp_path: Path) -> None:
     for n_rows in (0, 1):
         table = people(N_ROWS).slice(20, n_rows)
-        found = answers(engine_over(name, table, unit, tmp_path), [Count(), *TELLING])
-        assert found == answers(in_memory(table, unit=UNITS[unit]), [Count(), *TELLING])
+        found = results(engine_over(name, table, unit, tmp_path), [Count(), *TELLING])
+        assert found == results(in_memory(table, unit=UNITS[unit]), [Count(), *TELLING])
         assert found[0][0] <= n_rows * UNIT
 
 
@@ -120,8 +120,8 @@ def strange_values() -> Any:
 @every_engine
 def test_strange_values_count_as_the_same_numbers(name: str, unit: str, tmp_path: Path) -> None:
     table = strange_values()
-    found = answers(engine_over(name, table, unit, tmp_path), TELLING)
-    assert found == answers(in_memory(table, unit=UNITS[unit]), TELLING)
+    found = results(engine_over(name, table, unit, tmp_path), TELLING)
+    assert found == results(in_memory(table, unit=UNITS[unit]), TELLING)
 
 
 def column(values: list[Any], declared: Any) -> Any:
@@ -154,7 +154,7 @@ def test_types_are_read_as_the_same_numbers(name: str, types: str, tmp_path: Pat
     table = with_columns(people(60), **TYPES[types])
     for unit in (UNITS["row"], UNITS["texts"]):
         engine = ENGINES[name](table, COLUMNS, wide, unit, tmp_path)
-        assert answers(engine, TELLING) == answers(
+        assert results(engine, TELLING) == results(
             in_memory(table, domain=wide, unit=unit), TELLING
         )
 
@@ -181,7 +181,7 @@ def test_ids_of_any_type_bring_the_same_rows_together(
 ) -> None:
     table, unit = with_columns(people(60), name=IDS[declared]), UNITS["texts"]
     engine = ENGINES[name](table, COLUMNS, DOMAIN, unit, tmp_path).sample(1, KEY)
-    assert answers(engine, TELLING) == answers(in_memory(table, unit=unit).sample(1, KEY), TELLING)
+    assert results(engine, TELLING) == results(in_memory(table, unit=unit).sample(1, KEY), TELLING)
 
 
 # Samples -----------------------------------------------------------------------------------------
@@ -192,15 +192,15 @@ def test_ids_of_any_type_bring_the_same_rows_together(
 def test_a_sample_has_the_same_rows_as_the_numpy_engines(
     name: str, unit: str, tmp_path: Path
 ) -> None:
-    for halvings in (0, 2):
+    for sampling_exponent in (0, 2):
         engine = engine_over(name, people(N_ROWS), unit, tmp_path)
-        sample = engine.sample(halvings, KEY)
+        sample = engine.sample(sampling_exponent, KEY)
         assert sample.unit == engine.unit
-        assert replace(engine.unit, silos=0) == UNITS[unit]
+        assert replace(engine.unit, clients=0) == UNITS[unit]
         assert sample.n_columns == engine.n_columns == 3
-        same = in_memory(people(N_ROWS), unit=UNITS[unit]).sample(halvings, KEY)
+        same = in_memory(people(N_ROWS), unit=UNITS[unit]).sample(sampling_exponent, KEY)
         if name not in OTHER_COINS and (name not in REORDERING or unit != "row"):
-            assert answers(sample, TELLING) == answers(same, TELLING)
+            assert results(sample, TELLING) == results(same, TELLING)
 
 
 @pytest.mark.parametrize("unit", ["whole numbers", "texts"])
@@ -210,7 +210,7 @@ def test_a_sample_of_units_does_not_depend_on_the_order_of_rows(
 ) -> None:
     order = np.random.default_rng(6).permutation(N_ROWS)
     shuffled = people(N_ROWS).take(pa.array(order))
-    sample = answers(engine_over(name, shuffled, unit, tmp_path).sample(2, KEY), TELLING)
+    sample = results(engine_over(name, shuffled, unit, tmp_path).sample(2, KEY), TELLING)
     reference = in_memory(people(N_ROWS), unit=UNITS[unit])
-    assert sample == answers(reference.sample(2, KEY), TELLING)
-    assert sample != answers(reference.sample(2, KEY[::-1]), TELLING)
+    assert sample == results(reference.sample(2, KEY), TELLING)
+    assert sample != results(reference.sample(2, KEY[::-1]), TELLING)

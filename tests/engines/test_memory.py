@@ -127,12 +127,12 @@ def test_the_number_of_threads_and_the_size_of_chunks_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = np.random.default_rng(3).normal(size=(5000, 3)) / 2
-    answers = []
+    results = []
     for threads, chunk in [(1, 8192), (2, 8192), (1, 17), (2, 17), (2, 4999)]:
         in_parcels_of(chunk, monkeypatch)
         engine = NumpyEngine(rows, BALL, threads)
-        answers.append([engine.aggregate(query) for query in QUERIES])
-    assert all(answer == answers[0] for answer in answers)
+        results.append([engine.aggregate(query) for query in QUERIES])
+    assert all(result == results[0] for result in results)
 
 
 @pytest.mark.attack

@@ -35,47 +35,52 @@ def table(n_rows: int) -> FloatArray:
     return np.random.default_rng(2).normal(size=(n_rows, 3)) / 2
 
 
-def chosen(rows: FloatArray, halvings: int, key: bytes = KEY) -> FloatArray:
+def chosen(rows: FloatArray, sampling_exponent: int, key: bytes = KEY) -> FloatArray:
     """Return the rows whose coins, drawn in pieces of GRID_BATCH_ROWS, include them."""
     pieces = [
         (start, rows[start : start + GRID_BATCH_ROWS])
         for start in range(0, max(1, len(rows)), GRID_BATCH_ROWS)
     ]
     return np.concatenate(
-        [piece[included(row_words(key, start, len(piece)), halvings)] for start, piece in pieces]
+        [
+            piece[included(row_words(key, start, len(piece)), sampling_exponent)]
+            for start, piece in pieces
+        ]
     )
 
 
-def answers(engine: NumpyEngine) -> list[list[int]]:
+def results(engine: NumpyEngine) -> list[list[int]]:
     return [engine.aggregate(query) for query in QUERIES]
 
 
-@pytest.mark.parametrize("halvings", [1, 3])
+@pytest.mark.parametrize("sampling_exponent", [1, 3])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     "n_rows",
     [0, 1, 2, GRID_BATCH_ROWS - 1, GRID_BATCH_ROWS, GRID_BATCH_ROWS + 1, 3 * GRID_BATCH_ROWS + 7],
 )
-def test_a_sample_adds_up_exactly_the_chosen_rows(n_rows: int, threads: int, halvings: int) -> None:
+def test_a_sample_adds_up_exactly_the_chosen_rows(
+    n_rows: int, threads: int, sampling_exponent: int
+) -> None:
     rows = table(n_rows)
-    sample = NumpyEngine(rows, BALL, threads).sample(halvings, KEY)
-    assert answers(sample) == answers(NumpyEngine(chosen(rows, halvings), BALL, 1))
+    sample = NumpyEngine(rows, BALL, threads).sample(sampling_exponent, KEY)
+    assert results(sample) == results(NumpyEngine(chosen(rows, sampling_exponent), BALL, 1))
     assert sample.n_columns == 3
 
 
 def test_a_sample_without_halvings_is_the_table() -> None:
     engine = NumpyEngine(table(GRID_BATCH_ROWS + 1), BALL)
-    assert answers(engine.sample(0, KEY)) == answers(engine)
+    assert results(engine.sample(0, KEY)) == results(engine)
 
 
 def test_the_key_decides_and_the_values_do_not() -> None:
     rows = table(2000)
     engine = NumpyEngine(rows, BALL)
     first, again, other = (engine.sample(1, key) for key in (KEY, KEY, KEY[::-1]))
-    assert answers(first) == answers(again)
-    assert answers(first) != answers(other)
+    assert results(first) == results(again)
+    assert results(first) != results(other)
     mirrored = NumpyEngine(-rows, BALL).sample(1, KEY)
-    assert answers(mirrored) == answers(NumpyEngine(-chosen(rows, 1), BALL))
+    assert results(mirrored) == results(NumpyEngine(-chosen(rows, 1), BALL))
 
 
 @pytest.mark.attack
@@ -112,7 +117,7 @@ def test_rows_that_keep_their_coins_leave_the_new_rows_contribution_or_nothing(
     after = sampled_with(
         monkeypatch, np.insert(rows, place, row, axis=0), np.insert(coins, place, drawn)
     )
-    alone = answers(NumpyEngine(row[:drawn], BALL, 1))
+    alone = results(NumpyEngine(row[:drawn], BALL, 1))
     for old, new, one in zip(before, after, alone, strict=True):
         assert [b - a for a, b in zip(old, new, strict=True)] == one
 
@@ -132,19 +137,19 @@ def sampled_with(
         patch.setattr(numpy_engine, "GRID_BATCH_ROWS", 16)
         patch.setattr(units, "GRID_BATCH_ROWS", 16)
         patch.setattr(numpy_engine, "row_words", given_words)
-        return answers(NumpyEngine(rows, BALL, 1).sample(1, KEY))
+        return results(NumpyEngine(rows, BALL, 1).sample(1, KEY))
 
 
 def test_rows_are_read_once_for_a_table_and_all_its_samples() -> None:
     rows = table(3000)
     engine = NumpyEngine(rows, BALL)
-    expected = [answers(engine.sample(halvings, KEY)) for halvings in (1, 2)]
+    expected = [results(engine.sample(sampling_exponent, KEY)) for sampling_exponent in (1, 2)]
     sample = engine.sample(1, KEY)
-    whole = answers(engine)
+    whole = results(engine)
     rows[:] = 0.0
-    assert answers(sample) == expected[0]
-    assert answers(engine.sample(2, KEY)) == expected[1]
-    assert answers(engine) == whole
+    assert results(sample) == expected[0]
+    assert results(engine.sample(2, KEY)) == expected[1]
+    assert results(engine) == whole
 
 
 @pytest.mark.attack

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.conformance import COLUMNS, DOMAIN, ENGINES, UNITS, answers, in_memory, people
+from helpers.conformance import COLUMNS, DOMAIN, ENGINES, UNITS, in_memory, people, results
 
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._number_column import NumberColumn
@@ -39,7 +39,7 @@ def test_every_engine_gives_the_same_integers(name: str, unit: str, tmp_path: Pa
         ProfileSums(centers, len(domain.columns), domain.n_numbers),
     ]
     table = people(120)
-    expected = answers(in_memory(table, domain.names, domain, UNITS[unit]), queries)
+    expected = results(in_memory(table, domain.names, domain, UNITS[unit]), queries)
     found = ENGINES[name](table, domain.names, domain, UNITS[unit], tmp_path)
-    assert answers(found, queries) == expected
-    assert all(any(answer) for answer in expected)
+    assert results(found, queries) == expected
+    assert all(any(result) for result in expected)

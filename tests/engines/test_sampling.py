@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from privclust.engines.sampling import HALVINGS_MAX, included, row_words
+from privclust.engines.sampling import SAMPLING_EXPONENT_MAX, included, row_words
 
 KEY = bytes(range(32))
 BLOCK = 8192
@@ -21,31 +21,31 @@ blocks = st.integers(0, 2**40)
 offsets = st.one_of(st.integers(0, BLOCK - 1), st.integers(BLOCK - 300, BLOCK - 1))
 starts = st.builds(lambda block, offset: BLOCK * block + offset, blocks, offsets)
 sizes = st.integers(0, 300)
-halvings_of_any_size = st.integers(0, HALVINGS_MAX)
+halvings_of_any_size = st.integers(0, SAMPLING_EXPONENT_MAX)
 cheap = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
 
-def tossed(key: bytes, start: int, n_rows: int, halvings: int) -> NDArray[np.bool_]:
+def tossed(key: bytes, start: int, n_rows: int, sampling_exponent: int) -> NDArray[np.bool_]:
     """Toss the coins of `n_rows` rows, the first of which has the address `start`."""
-    return included(row_words(key, start, n_rows), halvings)
+    return included(row_words(key, start, n_rows), sampling_exponent)
 
 
 @pytest.mark.attack
 @cheap
 @given(keys, starts, sizes, sizes, halvings_of_any_size)
 def test_a_coin_does_not_depend_on_how_many_rows_are_tossed_with_it(
-    key: bytes, start: int, few: int, more: int, halvings: int
+    key: bytes, start: int, few: int, more: int, sampling_exponent: int
 ) -> None:
-    many = tossed(key, start, few + more, halvings)
+    many = tossed(key, start, few + more, sampling_exponent)
     assert many.shape == (few + more,)
-    assert tossed(key, start, few, halvings).tolist() == many[:few].tolist()
-    assert tossed(key, start + few, more, halvings).tolist() == many[few:].tolist()
+    assert tossed(key, start, few, sampling_exponent).tolist() == many[:few].tolist()
+    assert tossed(key, start + few, more, sampling_exponent).tolist() == many[few:].tolist()
 
 
 @cheap
 @given(keys, starts, sizes, halvings_of_any_size)
 def test_a_coin_is_32_bits_of_the_key_and_the_address(
-    key: bytes, start: int, n_rows: int, halvings: int
+    key: bytes, start: int, n_rows: int, sampling_exponent: int
 ) -> None:
     """A second way to toss it, row by row, in Python's integers."""
     streams = {
@@ -56,8 +56,8 @@ def test_a_coin_is_32_bits_of_the_key_and_the_address(
     for address in range(start, start + n_rows):
         block, place = divmod(address, BLOCK)
         word = int.from_bytes(streams[block][4 * place : 4 * place + 4], "little")
-        expected.append(word * 2**halvings < 2**HALVINGS_MAX)
-    assert tossed(key, start, n_rows, halvings).tolist() == expected
+        expected.append(word * 2**sampling_exponent < 2**SAMPLING_EXPONENT_MAX)
+    assert tossed(key, start, n_rows, sampling_exponent).tolist() == expected
 
 
 @cheap
@@ -66,7 +66,9 @@ def test_more_halvings_keep_a_part_of_what_fewer_keep(
     key: bytes, start: int, n_rows: int, one: int, other: int
 ) -> None:
     less, more = sorted((one, other))
-    wide, narrow = (tossed(key, start, n_rows, halvings) for halvings in (less, more))
+    wide, narrow = (
+        tossed(key, start, n_rows, sampling_exponent) for sampling_exponent in (less, more)
+    )
     assert not (narrow & ~wide).any()
 
 
@@ -77,16 +79,18 @@ def test_without_halvings_every_row_is_kept(key: bytes, start: int, n_rows: int)
 
 
 @pytest.mark.parametrize(
-    ("halvings", "kept"),
+    ("sampling_exponent", "kept"),
     [
         (0, [True, True, True, True]),
         (1, [True, True, False, False]),
-        (HALVINGS_MAX, [True, False, False, False]),
+        (SAMPLING_EXPONENT_MAX, [True, False, False, False]),
     ],
 )
-def test_exactly_one_word_in_two_to_the_halvings_is_heads(halvings: int, kept: list[bool]) -> None:
+def test_exactly_one_word_in_two_to_the_halvings_is_heads(
+    sampling_exponent: int, kept: list[bool]
+) -> None:
     words = np.array([0, 2**31 - 1, 2**31, 2**32 - 1], dtype=np.uint32)
-    assert included(words, halvings).tolist() == kept
+    assert included(words, sampling_exponent).tolist() == kept
 
 
 def test_other_keys_and_blocks_toss_other_coins() -> None:
@@ -101,19 +105,19 @@ def as_often_as(found: int, tosses: int, probability: float, false_alarm: float)
     return bool(law.ppf(false_alarm / 2) <= found <= law.isf(false_alarm / 2))
 
 
-@pytest.mark.parametrize("halvings", [1, 2, 5])
-def test_heads_come_as_often_as_they_should_alone_and_in_pairs(halvings: int) -> None:
+@pytest.mark.parametrize("sampling_exponent", [1, 2, 5])
+def test_heads_come_as_often_as_they_should_alone_and_in_pairs(sampling_exponent: int) -> None:
     """With a fresh key. False alarm: four exact binomial tests at 5e-8, three times: 6e-7.
 
     Pairs that share no row are independent: neighbours in a block, two blocks, two keys.
     """
     tosses = 2**17
     key, other = secrets.token_bytes(32), secrets.token_bytes(32)
-    coins = tossed(key, 0, tosses, halvings)
-    assert as_often_as(int(coins.sum()), tosses, 0.5**halvings, 5e-8)
+    coins = tossed(key, 0, tosses, sampling_exponent)
+    assert as_often_as(int(coins.sum()), tosses, 0.5**sampling_exponent, 5e-8)
     for pair in (
         coins[::2] & coins[1::2],
-        coins & tossed(key, tosses, tosses, halvings),
-        coins & tossed(other, 0, tosses, halvings),
+        coins & tossed(key, tosses, tosses, sampling_exponent),
+        coins & tossed(other, 0, tosses, sampling_exponent),
     ):
-        assert as_often_as(int(pair.sum()), len(pair), 0.25**halvings, 5e-8)
+        assert as_often_as(int(pair.sum()), len(pair), 0.25**sampling_exponent, 5e-8)

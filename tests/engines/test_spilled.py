@@ -21,11 +21,11 @@ from helpers.conformance import (
     QUERIES,
     TELLING,
     UNITS,
-    answers,
     elsewhere,
     fails_in_silence,
     in_memory,
     people,
+    results,
     source,
     write_csv,
     write_parquet,
@@ -83,9 +83,9 @@ def test_all_files_together_give_the_numpy_engines_integers(unit: str, threads: 
     table = people(1000)
     engine = elsewhere(lambda: table, unit=UNITS[unit], threads=threads)
     reference = in_memory(table, unit=UNITS[unit])
-    assert answers(engine, TELLING) == answers(reference, TELLING)
-    drawn = answers(engine.sample(2, KEY), QUERIES)
-    assert drawn == answers(reference.sample(2, KEY), QUERIES)
+    assert results(engine, TELLING) == results(reference, TELLING)
+    drawn = results(engine.sample(2, KEY), QUERIES)
+    assert drawn == results(reference.sample(2, KEY), QUERIES)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_the_size_of_batches_and_the_number_of_files_change_nothing(
     monkeypatch.setattr(spilled, "GRID_BATCH_ROWS", grid_batch)
     monkeypatch.setattr(spilled, "PARTITIONS", files)
     table = people(150)
-    found = answers(spilled_engine(table, Unit("name", 3)), TELLING)
-    assert found == answers(numpy_engine(table, Unit("name", 3)), TELLING)
+    found = results(spilled_engine(table, Unit("name", 3)), TELLING)
+    assert found == results(numpy_engine(table, Unit("name", 3)), TELLING)
 
 
 def test_the_table_is_read_once_for_all_queries_and_samples() -> None:
@@ -115,7 +115,7 @@ def test_the_table_is_read_once_for_all_queries_and_samples() -> None:
     sample = engine.sample(1, KEY)
     assert readings == []
     for each in (engine, sample, engine.sample(3, KEY), engine):
-        answers(each, TELLING)
+        results(each, TELLING)
     assert readings == [["z", "x", "y", "name"]]
 
 
@@ -215,18 +215,18 @@ def moved_within_bounds(unit: Unit, query: Query, moved: list[int]) -> bool:
 @pytest.mark.parametrize("n_rows", [1, pytest.param(10, marks=pytest.mark.attack), 10_000])
 @both_engines
 @cheap
-@given(seed=st.integers(0, 2**32), unit_rows=st.integers(1, 20), known=st.booleans())
+@given(seed=st.integers(0, 2**32), max_rows_per_unit=st.integers(1, 20), known=st.booleans())
 def test_one_user_moves_every_answer_by_no_more_than_the_bounds_declare(
     monkeypatch: pytest.MonkeyPatch,
     engine_of: EngineOf,
     n_rows: int,
     seed: int,
-    unit_rows: int,
+    max_rows_per_unit: int,
     known: bool,
 ) -> None:
     """And by the same, whoever else is in the table and wherever the user's rows lie."""
     few_files(monkeypatch)
-    unit, rng = Unit("name", unit_rows), np.random.default_rng(seed)
+    unit, rng = Unit("name", max_rows_per_unit), np.random.default_rng(seed)
     own = renamed(people(n_rows, seed), "new" if known else None)
     table = people(60, seed + 1)
     others = table.filter(table.column("name").is_valid())
@@ -234,7 +234,7 @@ def test_one_user_moves_every_answer_by_no_more_than_the_bounds_declare(
     mixed = mixed.take(pa.array(rng.permutation(mixed.num_rows)))
     queries = [*QUERIES[::2], *NARROW]
     with_user, without, alone = (
-        answers(engine_of(each, unit), queries) for each in (mixed, others, own)
+        results(engine_of(each, unit), queries) for each in (mixed, others, own)
     )
     for query, after, before, own_answer in zip(queries, with_user, without, alone, strict=True):
         moved = [one - other for one, other in zip(after, before, strict=True)]
@@ -313,7 +313,7 @@ def open_files() -> int:
 def test_files_are_closed_with_the_engine_and_after_a_failure() -> None:
     before = open_files()
     engine = spilled_engine(people(100), NAME)
-    answers(engine, TELLING)
+    results(engine, TELLING)
     assert open_files() == before + spilled.PARTITIONS
     del engine
     assert open_files() == before
@@ -328,7 +328,7 @@ def test_files_are_closed_with_the_engine_and_after_a_failure() -> None:
     failing = elsewhere(broken, unit=NAME)
     for _ in range(2):
         with pytest.raises(EngineError):
-            answers(failing, TELLING)
+            results(failing, TELLING)
         assert open_files() == before
 
 

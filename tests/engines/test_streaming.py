@@ -20,11 +20,11 @@ from helpers.conformance import (
     KEY,
     QUERIES,
     TELLING,
-    answers,
     elsewhere,
     fails_in_silence,
     in_memory,
     people,
+    results,
     source,
     write_parquet,
 )
@@ -97,9 +97,9 @@ def test_threads_and_sizes_of_batches_change_nothing(
     table = people(150)
     engine = elsewhere(lambda: table, threads=threads)
     engine.expect_sample(KEY)
-    assert answers(engine, TELLING) == answers(in_memory(table), TELLING)
+    assert results(engine, TELLING) == results(in_memory(table), TELLING)
     same = in_memory(table).sample(1, KEY)
-    assert answers(engine.sample(1, KEY), TELLING) == answers(same, TELLING)
+    assert results(engine.sample(1, KEY), TELLING) == results(same, TELLING)
 
 
 def test_a_total_above_2_to_the_53_is_exact() -> None:
@@ -135,11 +135,11 @@ def test_the_table_is_read_once_for_each_query_and_not_before() -> None:
     engine.expect_sample(KEY)
     sample = engine.sample(1, KEY)
     assert recited.readings == 0
-    answers(engine)
+    results(engine)
     assert recited.readings == len(QUERIES)
-    answers(sample)
+    results(sample)
     assert recited.readings == len(QUERIES)
-    answers(engine.sample(5, KEY))
+    results(engine.sample(5, KEY))
     assert recited.readings == len(QUERIES) + 1
 
 
@@ -167,7 +167,11 @@ def test_few_batches_are_in_memory_at_a_time() -> None:
 @cheap
 @given(st.integers(0, 250), st.integers(1, 250), st.integers(0, 4), st.integers(0, 5))
 def test_a_sample_from_the_first_pass_is_the_one_a_pass_of_its_own_would_draw(
-    monkeypatch: pytest.MonkeyPatch, n_rows: int, batch_rows: int, halvings: int, fullness: int
+    monkeypatch: pytest.MonkeyPatch,
+    n_rows: int,
+    batch_rows: int,
+    sampling_exponent: int,
+    fullness: int,
 ) -> None:
     table, capacity = people(n_rows), n_rows >> fullness
     with monkeypatch.context() as patch:
@@ -175,31 +179,33 @@ def test_a_sample_from_the_first_pass_is_the_one_a_pass_of_its_own_would_draw(
         recited = Recited(table, batch_rows=batch_rows)
         engine = recited.engine()
         engine.expect_sample(KEY)
-        whole = answers(engine, TELLING)
-        drawn = answers(engine.sample(halvings, KEY), TELLING)
-    assert whole == answers(in_memory(table), TELLING)
+        whole = results(engine, TELLING)
+        drawn = results(engine.sample(sampling_exponent, KEY), TELLING)
+    assert whole == results(in_memory(table), TELLING)
     key = KEY if recited.readings == 1 else later_key(KEY, 1)
-    apart = Recited(table).engine().sample(halvings, key)
-    assert drawn == answers(apart, TELLING)
-    assert drawn == answers(in_memory(table).sample(halvings, key), TELLING)
+    apart = Recited(table).engine().sample(sampling_exponent, key)
+    assert drawn == results(apart, TELLING)
+    assert drawn == results(in_memory(table).sample(sampling_exponent, key), TELLING)
     if n_rows <= capacity:
         assert recited.readings == 1
 
 
-@pytest.mark.parametrize(("halvings", "readings"), [(32, 1), (7, 1), (5, 1), (4, 2), (1, 2)])
+@pytest.mark.parametrize(
+    ("sampling_exponent", "readings"), [(32, 1), (7, 1), (5, 1), (4, 2), (1, 2)]
+)
 def test_a_small_reserve_saves_reading_anew_for_small_samples(
-    halvings: int, readings: int, monkeypatch: pytest.MonkeyPatch
+    sampling_exponent: int, readings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "RESERVE_BYTES", 100 * 4 * len(COLUMNS))
     table = people(3000)
     recited = Recited(table)
     engine = recited.engine()
     engine.expect_sample(KEY)
-    answers(engine, TELLING)
-    drawn = answers(engine.sample(halvings, KEY), TELLING)
+    results(engine, TELLING)
+    drawn = results(engine.sample(sampling_exponent, KEY), TELLING)
     assert recited.readings == readings
-    same = in_memory(table).sample(halvings, later_key(KEY, readings - 1))
-    assert drawn == answers(same, TELLING)
+    same = in_memory(table).sample(sampling_exponent, later_key(KEY, readings - 1))
+    assert drawn == results(same, TELLING)
 
 
 @pytest.mark.attack
@@ -208,16 +214,16 @@ def test_a_table_that_comes_in_another_order_tosses_other_coins() -> None:
     table = people(400)
     backwards = table.take(pa.array(np.arange(399, -1, -1)))
     engine = Recited(table, backwards).engine()
-    first, second = (answers(engine.sample(1, KEY), TELLING) for _ in range(2))
-    assert first == answers(in_memory(table).sample(1, KEY), TELLING)
-    assert second == answers(in_memory(backwards).sample(1, later_key(KEY, 1)), TELLING)
-    assert second != answers(in_memory(backwards).sample(1, KEY), TELLING)
+    first, second = (results(engine.sample(1, KEY), TELLING) for _ in range(2))
+    assert first == results(in_memory(table).sample(1, KEY), TELLING)
+    assert second == results(in_memory(backwards).sample(1, later_key(KEY, 1)), TELLING)
+    assert second != results(in_memory(backwards).sample(1, KEY), TELLING)
 
 
 def test_a_sample_is_drawn_once_however_often_it_is_asked() -> None:
     recited = Recited(people(400), people(400, seed=1))
     sample = recited.engine().sample(1, KEY)
-    assert answers(sample, TELLING * 3) == answers(sample, TELLING) * 3
+    assert results(sample, TELLING * 3) == results(sample, TELLING) * 3
     assert recited.readings == 1
 
 
@@ -227,10 +233,10 @@ def test_a_new_key_does_not_draw_the_sample_of_an_old_one() -> None:
     engine = elsewhere(lambda: table)
     old, new = KEY, KEY[::-1]
     engine.expect_sample(old)
-    answers(engine, TELLING)
+    results(engine, TELLING)
     engine.expect_sample(new)
-    drawn = answers(engine.sample(1, new), TELLING)
-    assert drawn != answers(in_memory(table).sample(1, old), TELLING)
+    drawn = results(engine.sample(1, new), TELLING)
+    assert drawn != results(in_memory(table).sample(1, old), TELLING)
 
 
 # Silence -----------------------------------------------------------------------------------------
@@ -316,7 +322,7 @@ def test_a_failure_leaves_the_engine_as_it_was() -> None:
     engine = elsewhere(lambda: next(tables))
     engine.expect_sample(KEY)
     with pytest.raises(EngineError):
-        answers(engine, TELLING)
-    assert answers(engine, TELLING) == answers(in_memory(table), TELLING)
-    drawn = answers(engine.sample(1, KEY), TELLING)
-    assert drawn == answers(in_memory(table).sample(1, later_key(KEY, 1)), TELLING)
+        results(engine, TELLING)
+    assert results(engine, TELLING) == results(in_memory(table), TELLING)
+    drawn = results(engine.sample(1, KEY), TELLING)
+    assert drawn == results(in_memory(table).sample(1, later_key(KEY, 1)), TELLING)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX, included, unit_words
+from privclust.engines.sampling import SAMPLING_EXPONENT_MAX, included, unit_words
 from privclust.engines.spilled import SpilledEngine
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count, Query
@@ -39,7 +39,7 @@ def table(n_rows: int) -> pd.DataFrame:
     return pd.DataFrame(np.random.default_rng(2).normal(size=(n_rows, 2)) / 3, columns=["x", "y"])
 
 
-def answers(frame: pd.DataFrame, unit: Unit) -> list[list[int]]:
+def results(frame: pd.DataFrame, unit: Unit) -> list[list[int]]:
     engine = NumpyEngine(frame, BALL, unit=unit)
     return [engine.aggregate(query) for query in QUERIES]
 
@@ -48,8 +48,8 @@ def answers(frame: pd.DataFrame, unit: Unit) -> list[list[int]]:
 def test_one_row_each_is_the_same_as_no_units(n_rows: int) -> None:
     frame, rows = table(n_rows), Unit()
     ids = np.random.default_rng(3).permutation(n_rows)
-    assert answers(frame.assign(who=ids), Unit("who", 1)) == answers(frame, rows)
-    assert answers(frame.assign(who=ids), Unit("who", 7)) == answers(frame, rows)
+    assert results(frame.assign(who=ids), Unit("who", 1)) == results(frame, rows)
+    assert results(frame.assign(who=ids), Unit("who", 7)) == results(frame, rows)
 
 
 @pytest.mark.parametrize("n_rows", [3, 4, 900])
@@ -118,9 +118,9 @@ def test_a_new_unit_changes_no_other_units_coin(engine_of: EngineOf, new: str | 
     more = pd.concat([coming[:1], old[:200], coming[1:], old[200:]])
     unit, key = Unit("who", 2), bytes(range(32))
     engines = [engine_of(frame, unit) for frame in (old, more, coming)]
-    for halvings in range(3):
-        samples = [engine.sample(halvings, key) for engine in engines]
-        drawn = included(unit_words(key, in_bytes([new and new.encode()])), halvings)[0]
+    for sampling_exponent in range(3):
+        samples = [engine.sample(sampling_exponent, key) for engine in engines]
+        drawn = included(unit_words(key, in_bytes([new and new.encode()])), sampling_exponent)[0]
         for query in QUERIES:
             before, after, alone = (sample.aggregate(query) for sample in samples)
             assert [b - a for a, b in zip(before, after, strict=True)] == alone
@@ -134,7 +134,7 @@ def test_a_units_word_is_32_bits_of_the_key_and_the_id(key: bytes, ids: list[byt
     alone = [unit_words(key, in_bytes([id_])) for id_ in ids]
     assert [int(word[0]) for word in alone] == words.tolist()
     assert included(words, 0).all()
-    assert included(words, HALVINGS_MAX).tolist() == [word == 0 for word in words.tolist()]
+    assert included(words, SAMPLING_EXPONENT_MAX).tolist() == [word == 0 for word in words.tolist()]
     assert len({*ids}) - len({*words.tolist()}) <= 1
 
 

@@ -19,7 +19,7 @@ from privclust.engines.units import split_batches
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
 from privclust.queries.base import Contribution, Query, Sensitivity
 from privclust.queries.clusters import ClusterSums
-from privclust.queries.unit import UNIT_ROWS_MAX, Unit
+from privclust.queries.unit import ROWS_PER_UNIT_MAX, Unit
 
 Units = Sequence[Sequence[int]]
 MARGIN = Fraction(2**38 - 1, 2**38)
@@ -45,7 +45,7 @@ class Listed:
         return Contribution(self.blocks[number], self.values[number])
 
 
-def answer(query: Query, unit: Unit, members: Units, batch_rows: int = 8192) -> list[int]:
+def result(query: Query, unit: Unit, members: Units, batch_rows: int = 8192) -> list[int]:
     """Sum over units, given by the numbers of their rows, in batches of some size."""
     rows = np.array([row for one in members for row in one], dtype=np.int32)[:, None]
     counts = np.array([len(one) for one in members], dtype=np.int64)
@@ -113,7 +113,7 @@ def cases(draw: st.DrawFn) -> tuple[Listed, Unit, list[list[int]]]:
     linf = min(size * draw(st.sampled_from([1, 9])), 2**31)
     bounds = Sensitivity(l1, l2_squared, linf, touched * width, monotone)
     values = np.abs(values) if monotone else values
-    unit = Unit("who", draw(st.sampled_from([1, 2, 7, UNIT_ROWS_MAX])))
+    unit = Unit("who", draw(st.sampled_from([1, 2, 7, ROWS_PER_UNIT_MAX])))
     some = st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=8)
     repeats = st.sampled_from([1, 2, 60, 400])
     members = [draw(some) * draw(repeats) for _ in range(draw(st.integers(1, 3)))]
@@ -127,12 +127,12 @@ def test_no_unit_moves_the_sum_by_more_than_its_bounds(
     case: tuple[Listed, Unit, list[list[int]]], batch_rows: int
 ) -> None:
     query, unit, members = case
-    everyone = answer(query, unit, members, batch_rows)
+    everyone = result(query, unit, members, batch_rows)
     for place in range(len(members)):
-        others = answer(query, unit, members[:place] + members[place + 1 :], batch_rows)
+        others = result(query, unit, members[:place] + members[place + 1 :], batch_rows)
         moved = [a - b for a, b in zip(everyone, others, strict=True)]
         assert keeps(moved, unit.sensitivity(query))
-        assert moved == answer(query, unit, [members[place]])
+        assert moved == result(query, unit, [members[place]])
 
 
 @cheap
@@ -141,7 +141,7 @@ def test_clipping_agrees_with_fractions(case: tuple[Listed, Unit, list[list[int]
     query, unit, members = case
     bounds = unit.sensitivity(query)
     for one in members:
-        whole, found = summed(query, one), answer(query, unit, [one])
+        whole, found = summed(query, one), result(query, unit, [one])
         if keeps(whole, bounds):
             assert found == whole
         # Floats may fall on the other side of a whole number, once for each time it is shrunk.
@@ -159,7 +159,7 @@ def test_the_order_of_rows_and_the_size_of_parcels_change_nothing(
     query, unit, members = case
     rng = np.random.default_rng(seed)
     mixed = [rng.permutation(one).tolist() for one in rng.permutation(np.array(members, object))]
-    assert answer(query, unit, mixed, batch_rows) == answer(query, unit, members)
+    assert result(query, unit, mixed, batch_rows) == result(query, unit, members)
 
 
 # At the limits -----------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def one_row(values: list[int], bounds: Sensitivity) -> Listed:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("rows", [1, 3, UNIT_ROWS_MAX])
+@pytest.mark.parametrize("rows", [1, 3, ROWS_PER_UNIT_MAX])
 @pytest.mark.parametrize(
     ("values", "bounds"),
     [
@@ -195,8 +195,8 @@ def test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not(
     values: list[int], bounds: Sensitivity, rows: int
 ) -> None:
     query, unit = one_row(values, bounds), Unit("who", rows)
-    assert answer(query, unit, [[0] * rows])[3:6] == [rows * value for value in values]
-    beyond = answer(query, unit, [[0] * (rows + 1)])
+    assert result(query, unit, [[0] * rows])[3:6] == [rows * value for value in values]
+    beyond = result(query, unit, [[0] * (rows + 1)])
     assert keeps(beyond, unit.sensitivity(query))
     # Less by the margin, and by what truncation takes.
     for found, value in zip(beyond[3:6], values, strict=True):
@@ -206,7 +206,7 @@ def test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not(
 @pytest.mark.parametrize("n_rows", [1024, 1025, 8192, 8193, 100_000])
 def test_a_thousand_rows_of_weight_sixteen(n_rows: int) -> None:
     query = ClusterSums(np.zeros((1, 2)), np.zeros((1, 2)), radius=2**-20, weight=16.0)
-    unit = Unit("who", UNIT_ROWS_MAX)
+    unit = Unit("who", ROWS_PER_UNIT_MAX)
     rows, starts = np.full((n_rows, 2), 2**24, dtype=np.int32), np.zeros(1, dtype=np.int64)
     found = [int(value) for value in total(query, unit, split_batches(rows, starts))]
     assert keeps(found, unit.sensitivity(query))
@@ -214,7 +214,7 @@ def test_a_thousand_rows_of_weight_sixteen(n_rows: int) -> None:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("rows", [1, UNIT_ROWS_MAX])
+@pytest.mark.parametrize("rows", [1, ROWS_PER_UNIT_MAX])
 def test_a_hundred_thousand_rows_in_one_unit_are_clipped_once(rows: int) -> None:
     """They are summed in pieces; the pieces must not be clipped, nor a row be lost or kept."""
     rng = np.random.default_rng(0)
@@ -224,8 +224,8 @@ def test_a_hundred_thousand_rows_in_one_unit_are_clipped_once(rows: int) -> None
     unit, members = Unit("who", rows), rng.integers(0, 100, 100_000).tolist()
     whole = summed(query, members)
     assert not keeps(whole, unit.sensitivity(query))
-    found = answer(query, unit, [members])
-    assert found == answer(query, unit, [members], batch_rows=2**17)
+    found = result(query, unit, [members])
+    assert found == result(query, unit, [members], batch_rows=2**17)
     assert keeps(found, unit.sensitivity(query))
     assert max(map(abs, found)) > rows * 2**28
     expected = clipped(whole, unit.sensitivity(query))
@@ -245,7 +245,7 @@ def test_a_unit_that_shrinking_did_not_help_becomes_zero(
     bounds: Sensitivity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(units, "_MARGIN", 4.0)
-    found = answer(one_row([3, 4, 0], bounds), Unit("who", 1), [[0], [0, 0], [0]])
+    found = result(one_row([3, 4, 0], bounds), Unit("who", 1), [[0], [0, 0], [0]])
     assert found == [0, 0, 0, 6, 8, 0, 0, 0, 0]
 
 
@@ -263,13 +263,13 @@ def test_64_parcels_of_the_loudest_units_add_up_exactly() -> None:
     query = Listed(bounds, np.zeros((1, 1), int), np.full((1, 1, 1), LARGEST), n_blocks=1)
     one = units.Batch(np.zeros((8192, 1), np.int32), np.arange(8192))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(units, "_clipped", lambda values, *_: values * UNIT_ROWS_MAX)
-        found = total(query, Unit("who", UNIT_ROWS_MAX), [one] * 65)
-    assert found[0] == 65 * 8192 * UNIT_ROWS_MAX * LARGEST > 2**59
+        patch.setattr(units, "_clipped", lambda values, *_: values * ROWS_PER_UNIT_MAX)
+        found = total(query, Unit("who", ROWS_PER_UNIT_MAX), [one] * 65)
+    assert found[0] == 65 * 8192 * ROWS_PER_UNIT_MAX * LARGEST > 2**59
 
 
 @pytest.mark.attack
 def test_unit_that_counts_as_no_or_too_many_rows_is_refused() -> None:
-    for wrong in ((None, 2), ("id", 0), ("id", -1), ("id", UNIT_ROWS_MAX + 1), ("id", 1, -1)):
+    for wrong in ((None, 2), ("id", 0), ("id", -1), ("id", ROWS_PER_UNIT_MAX + 1), ("id", 1, -1)):
         with pytest.raises(ValueError, match="a unit counts as"):
             Unit(*wrong)

@@ -243,7 +243,7 @@ def test_random_state_never_reaches_the_noise() -> None:
     first, second = (
         PEMeans(2, delta=1e-6, bounds=BOX, random_state=0).fit(two_groups()) for _ in range(2)
     )
-    assert first.releases_[0].answer[0] != second.releases_[0].answer[0]
+    assert first.releases_[0].result[0] != second.releases_[0].result[0]
     assert first.releases_[0].noise == "OpenDP"
 
 

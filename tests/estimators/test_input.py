@@ -99,9 +99,9 @@ def nameless(statement: Statement) -> Statement:
 
 
 def same_fit(one: Any, other: Any) -> bool:
-    released = [release.answer.tolist() for release in one.releases_]
+    released = [release.result.tolist() for release in one.releases_]
     return (
-        released == [release.answer.tolist() for release in other.releases_]
+        released == [release.result.tolist() for release in other.releases_]
         and bool((one.cluster_centers_ == other.cluster_centers_).all())
         and one.feature_names_in_.tolist() == other.feature_names_in_.tolist() == FEATURES
         and nameless(one.privacy_statement_) == nameless(other.privacy_statement_)
@@ -109,10 +109,10 @@ def same_fit(one: Any, other: Any) -> bool:
 
 
 @cache
-def exact(kind: Any, unit: str | None = None, unit_rows: int = 1) -> Any:
+def exact(kind: Any, unit: str | None = None, max_rows_per_unit: int = 1) -> Any:
     """Fit the table in memory."""
     columns = FEATURES if unit is None else ["age", unit, "income"]
-    return fitted(kind, visits().select(columns), unit=unit, unit_rows=unit_rows)
+    return fitted(kind, visits().select(columns), unit=unit, max_rows_per_unit=max_rows_per_unit)
 
 
 # Fits --------------------------------------------------------------------------------------------
@@ -131,11 +131,13 @@ def test_other_algorithms_too(table: str, kind: Any, tmp_path: Path) -> None:
     assert same_fit(fitted(kind, TABLES[table](tmp_path)), exact(kind))
 
 
-@pytest.mark.parametrize(("unit", "unit_rows"), [("person", 3), ("ward", 100)])
+@pytest.mark.parametrize(("unit", "max_rows_per_unit"), [("person", 3), ("ward", 100)])
 @some_tables
-def test_units_too(table: str, unit: str, unit_rows: int, tmp_path: Path) -> None:
-    model = fitted(PrivateKMeans, TABLES[table](tmp_path), unit=unit, unit_rows=unit_rows)
-    assert same_fit(model, exact(PrivateKMeans, unit, unit_rows))
+def test_units_too(table: str, unit: str, max_rows_per_unit: int, tmp_path: Path) -> None:
+    model = fitted(
+        PrivateKMeans, TABLES[table](tmp_path), unit=unit, max_rows_per_unit=max_rows_per_unit
+    )
+    assert same_fit(model, exact(PrivateKMeans, unit, max_rows_per_unit))
     assert f"all rows of one {unit!r}" in str(model.privacy_statement_)
 
 
@@ -149,7 +151,7 @@ def test_samples_too(
     model = fitted(PrivateKMeans, TABLES[table](tmp_path), unit=unit)
     columns = FEATURES if unit is None else ["age", unit, "income"]
     assert same_fit(model, fitted(PrivateKMeans, visits().select(columns), unit=unit))
-    assert max(release.halvings for release in model.releases_) > 0
+    assert max(release.sampling_exponent for release in model.releases_) > 0
 
 
 def test_files_end_with_the_fit(tmp_path: Path) -> None:
@@ -262,9 +264,17 @@ def unreadable(folder: Path) -> Path:
         ({"bounds": {"weight": (0, 1)}}, ValueError, "not have these columns: 'weight'"),
         ({"unit": "patient"}, ValueError, "unit='patient' is no column of the table. It has 'per"),
         ({"unit": "income", "bounds": {"age": (0, 1)}}, TypeError, "neither whole numbers nor tex"),
-        ({"unit": "person", "unit_rows": 0}, ValueError, "unit_rows must be a whole number"),
-        ({"unit": "person", "unit_rows": 1025}, ValueError, "between 1 and 1024; got"),
-        ({"unit_rows": 3}, ValueError, "unit must be the name of a column .* Leave both out"),
+        (
+            {"unit": "person", "max_rows_per_unit": 0},
+            ValueError,
+            "unit_rows must be a whole number",
+        ),
+        ({"unit": "person", "max_rows_per_unit": 1025}, ValueError, "between 1 and 1024; got"),
+        (
+            {"max_rows_per_unit": 3},
+            ValueError,
+            "unit must be the name of a column .* Leave both out",
+        ),
         ({"unit": "row"}, ValueError, "column of ids other than 'row'"),
         ({"unit": 5}, ValueError, "unit must be the name of a column"),
     ],

@@ -109,8 +109,8 @@ def profiled(model: Any, rows: Any = TABLE, **given: Any) -> Profile:
     return profile
 
 
-def answers(profile: Profile) -> list[list[int]]:
-    return [release.answer.tolist() for release in profile.releases]
+def results(profile: Profile) -> list[list[int]]:
+    return [release.result.tolist() for release in profile.releases]
 
 
 def test_means_and_shares_are_those_of_the_clusters(model: Any) -> None:
@@ -139,7 +139,7 @@ def in_file(folder: Path) -> Any:
     return str(folder / "people.parquet")
 
 
-def silos(folder: Path) -> Any:
+def clients(folder: Path) -> Any:
     even = np.arange(N_ROWS) % 1400 < 700
     pq.write_table(TABLE.filter(pa.array(~even)), folder / "south.parquet")
     tables = {"north": TABLE.filter(pa.array(even)), "south": str(folder / "south.parquet")}
@@ -151,20 +151,20 @@ LAID_OUT = {
     "shuffled columns": lambda _: TABLE.select(["who", "visit", "ward", "y", "age", "x"]),
     "Polars": lambda _: pl.from_arrow(TABLE),
     "Parquet": in_file,
-    "federation": silos,
+    "federation": clients,
 }
 
 
 @pytest.mark.parametrize("name", LAID_OUT)
 def test_every_engine_gives_the_same_answers(name: str, model: Any, tmp_path: Path) -> None:
-    assert answers(profiled(model, LAID_OUT[name](tmp_path))) == answers(profiled(model))
+    assert results(profiled(model, LAID_OUT[name](tmp_path))) == results(profiled(model))
 
 
 @pytest.mark.parametrize("name", ["pandas", "Parquet"])
 def test_every_engine_sums_units_alike(name: str, tmp_path: Path) -> None:
-    by_person = fitted(unit="who", unit_rows=2)
+    by_person = fitted(unit="who", max_rows_per_unit=2)
     found = profiled(by_person, LAID_OUT[name](tmp_path))
-    assert answers(found) == answers(profiled(by_person))
+    assert results(found) == results(profiled(by_person))
     assert found.privacy_statement.unit == "who"
     # 700 people, of whom two rows count each.
     assert found.sizes.values.sum() == pytest.approx(1400, rel=0.25)
@@ -172,7 +172,7 @@ def test_every_engine_sums_units_alike(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.attack
 def test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised() -> None:
-    by_person = fitted(unit="who", unit_rows=2)
+    by_person = fitted(unit="who", max_rows_per_unit=2)
     once = TABLE.slice(0, 1).set_column(5, "who", pa.array(["new"]))
     for times in (1, 5000):
         more = pa.concat_tables([TABLE, *[once] * times])
@@ -271,14 +271,14 @@ def test_interrupted_profile_is_resumed_at_no_cost(ledger: str, at: int) -> None
     noise = Interrupted(99)
     with noise_from(noise):
         profile = model.profile(TABLE, OTHERS, bounds=BOUNDS, epsilon=0.5, resume=run.name)
-    assert answers(profile) == answers(twin)
+    assert results(profile) == results(twin)
     assert noise.draws == 3 - at
     assert profile.privacy_statement.run.name == run.name
     assert book.run(run.name).state == "finished"
     assert book.remaining("people").quanta >= left.quanta
     before = book.export()
     again = profiled(model, TABLE.slice(0, 5), epsilon=0.5, resume=run.name)
-    assert answers(again) == answers(profile)
+    assert results(again) == results(profile)
     assert again.privacy_statement == profile.privacy_statement
     assert book.export() == before
 
@@ -365,7 +365,7 @@ def test_a_profile_comes_back_as_it_was_saved(model: Any, tmp_path: Path) -> Non
     file, bounds = tmp_path / "profile.json", tmp_path / "people.toml"
     bounds.write_text(DECLARED)
     profile = profiled(model, bounds=bounds)
-    assert answers(profile) == answers(profiled(model))
+    assert results(profile) == results(profiled(model))
     assert profile.privacy_statement.bounds_origin == "domain knowledge"
     save_profile(profile, file)
     again = load_profile(file)

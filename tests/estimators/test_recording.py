@@ -40,7 +40,7 @@ FACTS = {
     "bounds_origin",
     "seed",
     "unit",
-    "unit_rows",
+    "max_rows_per_unit",
     "privclust",
     "numpy",
     "scikit-learn",
@@ -231,7 +231,7 @@ def leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def questions(place: str) -> list[bytes]:
+def measurements(place: str) -> list[bytes]:
     with closing(sqlite3.connect(place)) as connection:
         rows = connection.execute("SELECT question FROM privclust_entries WHERE kind = 'claim'")
         return [zlib.decompress(question) for (question,) in rows]
@@ -247,7 +247,7 @@ def test_no_cell_and_no_exact_count_is_in_a_ledger(kind: Any, place: str) -> Non
     for leaf in leaves(ledger.export()):
         assert leaf not in (CANARY, N_ROWS, N_ROWS * 2**26)
         assert str(CANARY)[:8] not in str(leaf)
-    stored = [*questions(place), *(path.read_bytes() for path in Path(place).parent.iterdir())]
+    stored = [*measurements(place), *(path.read_bytes() for path in Path(place).parent.iterdir())]
     assert len(stored) >= 6
     for content in stored:
         for order in ("<d", ">d", "<f"):
@@ -277,7 +277,7 @@ def test_a_ledger_does_not_know_when_or_where_it_was_written(
         place = str(tmp_path / folder / f"{folder}.db")
         Ledger.create(place, "table", epsilon=2.0, delta=1e-6)
         fitted(model_of(place))
-        exports.append((Ledger.open(place).export(), questions(place)))
+        exports.append((Ledger.open(place).export(), measurements(place)))
         monkeypatch.undo()
     assert exports[0] == exports[1]
 
@@ -293,7 +293,7 @@ def test_the_column_names_and_the_order_of_rows_are_not_in_a_ledger(place: str) 
         [
             entry["values"]
             for entry in exported
-            if entry["kind"] == "answer" and entry["label"] == at
+            if entry["kind"] == "result" and entry["label"] == at
         ]
         for at in ("table", "again")
     )
@@ -324,22 +324,22 @@ VISITS = pd.DataFrame(
 ).assign(who=np.arange(600) // 2, client=1, **{"whole client": 1})
 
 
-def silos(per_patient: int) -> Federation:
+def clients(per_patient: int) -> Federation:
     tables = dict.fromkeys("xyz", VISITS)
-    return Federation.in_process(tables, ["a", "b"], silos_per_patient=per_patient)
+    return Federation.in_process(tables, ["a", "b"], clients_per_unit=per_patient)
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize(
     ("protected", "table", "unit"),
     [
-        ("row", silos(2), None),
-        ("row in 2 clients", silos(1), None),
-        ("row in 2 clients", silos(3), None),
-        ("who", silos(1), "who"),
-        ("who in 2 clients", silos(1), "who"),
+        ("row", clients(2), None),
+        ("row in 2 clients", clients(1), None),
+        ("row in 2 clients", clients(3), None),
+        ("who", clients(1), "who"),
+        ("who in 2 clients", clients(1), "who"),
         ("who in 1 client", VISITS[["a", "b", "who"]], "who"),
-        ("client", silos(1), "client"),
+        ("client", clients(1), "client"),
         ("whole client", VISITS[["a", "b", "client"]], "client"),
         ("whole client", VISITS[["a", "b", "whole client"]], "whole client"),
     ],
@@ -355,12 +355,12 @@ def test_a_label_has_one_unit(protected: str, table: Any, unit: str | None, tmp_
 @pytest.mark.parametrize(
     ("protected", "table", "unit"),
     [
-        ("row", silos(1), None),
+        ("row", clients(1), None),
         ("row", VISITS[["a", "b"]], None),
-        ("row in 2 clients", silos(2), None),
-        ("who in 1 client", silos(1), "who"),
-        ("who in 3 clients", silos(3), "who"),
-        ("whole client", silos(1), "client"),
+        ("row in 2 clients", clients(2), None),
+        ("who in 1 client", clients(1), "who"),
+        ("who in 3 clients", clients(3), "who"),
+        ("whole client", clients(1), "client"),
         ("client", VISITS[["a", "b", "client"]], "client"),
     ],
 )

@@ -47,7 +47,7 @@ PARAMETERS = {
     "scale",
     "n_rows",
     "unit",
-    "unit_rows",
+    "max_rows_per_unit",
     "ledger",
     "dataset",
     "period",
@@ -149,8 +149,8 @@ def test_the_key_of_a_sample_ends_with_the_fit(monkeypatch: pytest.MonkeyPatch) 
     samples: list[weakref.ref[NumpyEngine]] = []
     sample = NumpyEngine.sample
 
-    def overheard(engine: NumpyEngine, halvings: int, key: bytes) -> NumpyEngine:
-        some = sample(engine, halvings, key)
+    def overheard(engine: NumpyEngine, sampling_exponent: int, key: bytes) -> NumpyEngine:
+        some = sample(engine, sampling_exponent, key)
         keys.append(key)
         samples.append(weakref.ref(some))
         return some
@@ -160,7 +160,7 @@ def test_the_key_of_a_sample_ends_with_the_fit(monkeypatch: pytest.MonkeyPatch) 
     bounds = ([-1.0, -1.0], [1.0, 1.0])
     model = PrivateKMeans(2, epsilon=4.0, delta=1e-6, bounds=bounds, n_rows=2000).fit(rows)
     (key,) = keys
-    assert {release.halvings for release in model.releases_} == {0, 2}
+    assert {release.sampling_exponent for release in model.releases_} == {0, 2}
     assert not any(isinstance(leaf, bytes) for leaf in leaves(vars(model)))
     assert key not in pickle.dumps(model)
     statement = model.privacy_statement_

@@ -79,8 +79,12 @@ def assert_twins(one: Any, other: Any) -> None:
         if isinstance(value, np.ndarray):
             np.testing.assert_array_equal(value, getattr(other.model_, name), err_msg=name)
     for mine, its in zip(one.releases_, other.releases_, strict=True):
-        assert mine.answer.tolist() == its.answer.tolist(), mine.slot
-        assert (mine.slot, mine.charge, mine.halvings) == (its.slot, its.charge, its.halvings)
+        assert mine.result.tolist() == its.result.tolist(), mine.slot
+        assert (mine.slot, mine.charge, mine.sampling_exponent) == (
+            its.slot,
+            its.charge,
+            its.sampling_exponent,
+        )
     assert one.privacy_statement_.releases == other.privacy_statement_.releases
 
 
@@ -120,7 +124,7 @@ def test_a_fit_interrupted_at_every_draw_ends_as_its_twin(place: str) -> None:
 def test_a_fit_that_asks_a_sample_is_resumed_too(place: str) -> None:
     given = {"max_clusters": 4, "n_rows": 200_000}
     twin = fit(model_of(None, PrivateKMeans, **given))
-    assert {release.halvings for release in twin.releases_} == {0, 2}
+    assert {release.sampling_exponent for release in twin.releases_} == {0, 2}
     model = model_of(place, PrivateKMeans, **given)
     assert_twins(fit(model, interrupt(model, 5)), twin)
 
@@ -284,10 +288,10 @@ def test_a_run_is_not_resumed_with_more_rows_of_a_unit(place: str) -> None:
     frame = pd.DataFrame(two_groups(), columns=["x", "y"]).assign(who=np.arange(400) // 2)
     given: dict[str, Any] = {"dataset": "people", "unit": "who"}
     with noise_from(Interrupted(2)), pytest.raises(KeyboardInterrupt):
-        model_of(place, **given, unit_rows=1).fit(frame)
+        model_of(place, **given, max_rows_per_unit=1).fit(frame)
     (run,) = Ledger.open(place).runs("people")
     with pytest.raises(LedgerError, match="unit_rows was 1, is 2"):
-        model_of(place, **given, unit_rows=2).fit(frame, resume=run.name)
+        model_of(place, **given, max_rows_per_unit=2).fit(frame, resume=run.name)
 
 
 @pytest.mark.parametrize("package", ["privclust", "numpy", "scikit-learn"])
@@ -320,8 +324,8 @@ def test_a_changed_table_does_not_end_a_run_because_nothing_of_it_is_known(place
         model.fit(np.vstack([two_groups(7), two_groups(8)]), resume=run)
     before = fit(model_of(None))
     for mine, its in zip(model.releases_[:3], before.releases_[:3], strict=True):
-        assert mine.answer.tolist() == its.answer.tolist()
-    assert model.releases_[3].answer.tolist() != before.releases_[3].answer.tolist()
+        assert mine.result.tolist() == its.result.tolist()
+    assert model.releases_[3].result.tolist() != before.releases_[3].result.tolist()
 
 
 @pytest.mark.attack

@@ -174,7 +174,7 @@ def test_private_scale_sees_the_rows_of_wide_tables(n_columns: int) -> None:
     domain = Box(-np.ones(n_columns), np.ones(n_columns))
     planned = _scale.plan(2, n_columns, Budget(64.0, 1e-6))
     curator = Curator.open(NumpyEngine(rows, domain), planned.spending, noiseless=True)
-    found = _scale.variances(curator, domain.reach / domain.spread)
+    found = _scale.variances(curator, domain.half_widths / domain.scales)
     assert found[0] == pytest.approx(0.25 / n_columns, rel=0.1)
     assert (found[1:] < 0.01 * found[0]).all()
     assert curator.releases[0].values.sum() == 1000 * n_columns

@@ -159,7 +159,7 @@ def in_memory(
     return NumpyEngine(table.select(used), domain, unit=unit)
 
 
-def answers(engine: Engine, queries: Sequence[Query] = QUERIES) -> list[list[int]]:
+def results(engine: Engine, queries: Sequence[Query] = QUERIES) -> list[list[int]]:
     """Ask all queries."""
     return [engine.aggregate(query) for query in queries]
 
@@ -270,7 +270,7 @@ def spark_files(session: Any, table: Any, folder: Path) -> Any:
     return on_spark(session, [*files, files[0]])
 
 
-def silos(table: Any, unit: Unit, n_clients: int) -> list[Any]:
+def clients(table: Any, unit: Unit, n_clients: int) -> list[Any]:
     """Deal rows out to clients, unevenly, all rows of a unit to one of them; the last has none."""
     if unit.column is None:
         place = np.arange(table.num_rows) ** 2 // max(1, table.num_rows)
@@ -286,7 +286,7 @@ def _federated(n_clients: int) -> Make:
         table: Any, columns: Sequence[str], domain: Domain, unit: Unit, folder: Path
     ) -> Engine:
         tables: dict[str, Any] = {}
-        for number, part in enumerate(silos(table, unit, n_clients)):
+        for number, part in enumerate(clients(table, unit, n_clients)):
             # Clients differ in how they keep their rows.
             as_file = number % 3 == 1
             kept = write_parquet(part, folder / f"{number}.parquet") if as_file else part

@@ -37,7 +37,7 @@ every_form = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 
 
 def half_widths(domain: Domain) -> FloatArray:
-    return domain.reach / domain.spread
+    return domain.half_widths / domain.scales
 
 
 def fit(

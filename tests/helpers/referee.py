@@ -10,16 +10,16 @@ from typing import Any
 
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from privclust.audit.replay import Question
+from privclust.audit.replay import Measurement
 
 
-def epsilon_spent(questions: Iterable[Question], delta: float, interval: float) -> float:
+def epsilon_spent(measurements: Iterable[Measurement], delta: float, interval: float) -> float:
     """Return the epsilon that these noisy answers keep together; losses are put on `interval`.
 
     It looks at the bounds the engine enforced and at the scale the noise was drawn with, and at no
     charge, share or plan. With delta = 0 epsilons of Laplace noise add up.
     """
-    asked = Counter((one.mechanism, _relative_scale(one)) for one in questions)
+    asked = Counter((one.mechanism, _relative_scale(one)) for one in measurements)
     if delta == 0:
         assert {mechanism for mechanism, _ in asked} == {"laplace"}
         return math.fsum(times / scale for (_, scale), times in asked.items())
@@ -28,7 +28,7 @@ def epsilon_spent(questions: Iterable[Question], delta: float, interval: float) 
     return float(whole.get_epsilon_for_delta(delta))
 
 
-def _relative_scale(question: Question) -> float:
+def _relative_scale(question: Measurement) -> float:
     if question.mechanism == "gaussian":
         return question.scale / math.sqrt(question.sensitivity.l2_squared)
     return question.scale / question.sensitivity.l1

@@ -30,4 +30,4 @@ def small_fit(place: str | None, resume: str | None = None) -> list[list[int]]:
         votes = curator.measure(name, NearestVotes(CANDIDATES * (1 + moved))).values
         moved = votes[0] / 1000
     curator.close()
-    return [release.answer.tolist() for release in curator.releases]
+    return [release.result.tolist() for release in curator.releases]

@@ -38,7 +38,7 @@ def good() -> dict[str, Any]:
         model = PEMeans(1, delta=1e-6, bounds=(-1, 1), random_state=0).fit(np.zeros((300, 1)))
     content: dict[str, Any] = json.loads(to_json(model))
     for part in content["releases"]:
-        del part["answer"][3:]
+        del part["result"][3:]
     content["releases"] = content["releases"][:1]
     return content
 

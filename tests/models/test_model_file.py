@@ -44,7 +44,7 @@ PLACES = {"bounds", "radius", "ledger", "dataset", "server_data"}
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "PrivateKMeans": (PrivateKMeans, NAMED),
     "PrivateKMeans in a ball": (PrivateKMeans, {"radius": 400.0, "random_state": None}),
-    "PrivateKMeans of people": (PrivateKMeans, {**NAMED, "unit": "who", "unit_rows": 2}),
+    "PrivateKMeans of people": (PrivateKMeans, {**NAMED, "unit": "who", "max_rows_per_unit": 2}),
     "PrivateKMeans of typed rows": (PrivateKMeans, {**NAMED, "n_rows": np.int64(5000)}),
     "PrivateKMeans in own units": (PrivateKMeans, {**NAMED, "scale": "none"}),
     "PrivateKMeans by arrays": (PrivateKMeans, {"bounds": (0, [120, 300]), "max_clusters": None}),
@@ -59,10 +59,10 @@ MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "FastLloyd": (FastLloyd, NAMED),
     "FastLloyd in a ball": (FastLloyd, {"radius": 400.0}),
     "LSHCoreset": (LSHCoreset, NAMED),
-    "LSHCoreset of people": (LSHCoreset, {**NAMED, "unit": "who", "unit_rows": 2}),
+    "LSHCoreset of people": (LSHCoreset, {**NAMED, "unit": "who", "max_rows_per_unit": 2}),
     "BalcanKMeans": (BalcanKMeans, NAMED),
     "BalcanKMeans in a ball": (BalcanKMeans, {"radius": 400.0, "constants": "original"}),
-    "BalcanKMeans of people": (BalcanKMeans, {**NAMED, "unit": "who", "unit_rows": 2}),
+    "BalcanKMeans of people": (BalcanKMeans, {**NAMED, "unit": "who", "max_rows_per_unit": 2}),
     "BalcanKMeans in pure epsilon": (BalcanKMeans, {**NAMED, "delta": 0.0}),
     "BalcanKMeans without noise": (BalcanKMeans, {**NAMED, "epsilon": math.inf}),
     "FedDPKMeans": (FedDPKMeans, NAMED),
@@ -167,7 +167,7 @@ def test_a_loaded_model_does_what_the_saved_one_does(model: Any, file: Path) -> 
         np.testing.assert_array_equal(loaded.transform(rows), model.transform(rows))
     for one, other in zip(loaded.releases_, model.releases_, strict=True):
         assert (one.sigma, one.values.tolist()) == (other.sigma, other.values.tolist())
-        assert not one.answer.flags.writeable
+        assert not one.result.flags.writeable
     if hasattr(model, "coreset_") and model.random_state is not None:
         assert loaded.k_path() == model.k_path()
         assert_same(model.refit(1).cluster_centers_, loaded.refit(1).cluster_centers_)

@@ -35,7 +35,7 @@ NUMBERS = (
     "coreset.radii.0",
     "releases.0.answer.0",
     "releases.0.scale",
-    "releases.0.halvings",
+    "releases.0.sampling_exponent",
     "releases.0.charge.quanta",
     "releases.0.charge.slack",
     "statement.delta",
@@ -283,7 +283,7 @@ def test_what_is_no_text_is_refused_where_one_belongs(
         ("releases.0.charge", {"quanta": 1}),
         ("releases.0.charge.quanta", -1),
         ("releases.0.mechanism", "magic"),
-        ("releases.0.halvings", -1),
+        ("releases.0.sampling_exponent", -1),
     ],
 )
 def test_wrong_shapes_words_and_kinds_are_refused(

@@ -63,7 +63,7 @@ def expected(column: Column, cells: Any) -> Any:
 
 def in_unit(column: Column, found: Any) -> Any:
     mixed = Mixed((column,))
-    return (np.array(found, dtype=float) - mixed.center) / mixed.spread
+    return (np.array(found, dtype=float) - mixed.center) / mixed.scales
 
 
 @pytest.mark.parametrize(("column", "cells"), CELLS.values(), ids=CELLS)

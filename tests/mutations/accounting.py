@@ -60,7 +60,7 @@ ACCOUNTING = (
         "amplification claimed",
         "privacy/curator.py",
         "question = written_out(query)",
-        "rate = 4**self.halvings\n"
+        "rate = 4**self.sampling_exponent\n"
         "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n"
         "        question = written_out(query)",
         "tests/privacy/test_curator_sample.py::test_a_sample_is_charged_and_noised_like_all_rows",
@@ -145,8 +145,8 @@ ACCOUNTING = (
     Mutation(
         "another scale for other units",
         "privacy/curator.py",
-        "if engine.unit != self._engine.unit or self.halvings:",
-        "if self.halvings:",
+        "if engine.unit != self._engine.unit or self.sampling_exponent:",
+        "if self.sampling_exponent:",
         "tests/privacy/test_curator_units.py::test_another_scale_protects_the_same_unit",
     ),
     Mutation(

@@ -75,7 +75,7 @@ ENGINES = (
         "a unit clipped at twice its rows",
         "engines/units.py",
         "clipped = _clipped(values, of_unit, unit.sensitivity(query))",
-        "twice = Unit(unit.column, 2 * unit.rows, unit.silos, unit.whole)\n"
+        "twice = Unit(unit.column, 2 * unit.rows, unit.clients, unit.whole)\n"
         "    clipped = _clipped(values, of_unit, twice.sensitivity(query))",
         "tests/engines/test_units.py::test_a_unit_at_a_bound_counts_in_full_and_one_row_more_does_not",
     ),

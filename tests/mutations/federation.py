@@ -15,7 +15,7 @@ FEDERATION = (
     Mutation(
         "noise for one silo of a patient's",
         "queries/unit.py",
-        "one, times = query.sensitivity, self.rows * max(1, self.silos)",
+        "one, times = query.sensitivity, self.rows * max(1, self.clients)",
         "one, times = query.sensitivity, self.rows",
         "tests/engines/federated/test_federation.py::test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them",
     ),

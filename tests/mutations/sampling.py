@@ -29,7 +29,8 @@ SAMPLING = (
     Mutation(
         "a sample drawn again by its coins",
         "engines/sampling.py",
-        "return self._capacity is not None and self._seen > self._capacity << self.halvings",
+        "return self._capacity is not None and self._seen > self._capacity"
+        " << self.sampling_exponent",
         "held = sum(len(words) for words, _ in self._parts)\n"
         "        return self._capacity is not None and held > self._capacity",
         "tests/engines/federated/test_reserve.py::test_how_often_it_halves_follows_from_the_number_of_rows_and_not_from_coins",
@@ -37,8 +38,8 @@ SAMPLING = (
     Mutation(
         "a key in the ledger",
         "privacy/curator.py",
-        'question += f" of one row in {2**self.halvings}".encode()',
-        'question += f" of one row in {2**self.halvings}".encode() + self._key',
+        'question += f" of one row in {2**self.sampling_exponent}".encode()',
+        'question += f" of one row in {2**self.sampling_exponent}".encode() + self._key',
         "tests/privacy/test_curator_sample.py::test_a_key_is_in_no_release_and_not_in_the_ledger",
     ),
 )

@@ -95,8 +95,8 @@ WIRE = (
     Mutation(
         "a sample by what the server knows",
         "engines/federated/client.py",
-        "request.halvings, secrets.token_bytes(KEY_BYTES))",
-        "request.halvings, request.fit * 2)",
+        "request.sampling_exponent, secrets.token_bytes(KEY_BYTES))",
+        "request.sampling_exponent, request.fit * 2)",
         "tests/engines/federated/test_sample_store.py::test_a_key_is_fresh_and_kept_nowhere",
     ),
     Mutation(
@@ -109,8 +109,8 @@ WIRE = (
     Mutation(
         "one sample for all domains",
         "engines/federated/client.py",
-        "about = (request.halvings, request.columns, request.domain, request.unit)",
-        "about = (request.halvings, request.unit)",
+        "about = (request.sampling_exponent, request.columns, request.domain, request.unit)",
+        "about = (request.sampling_exponent, request.unit)",
         "tests/engines/federated/test_sample_store.py::test_a_sample_is_of_one_domain",
     ),
     Mutation(

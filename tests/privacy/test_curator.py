@@ -16,7 +16,7 @@ from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.journal import Entry, LedgerError, MemoryJournal
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 from privclust.privacy.noise import NoNoise, OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
@@ -122,10 +122,10 @@ def test_every_release_is_charged_and_stored_before_it_is_seen() -> None:
     (run,) = ledger.runs("table")
     assert run.spent == sum((release.charge for release in releases), Spend())
     assert run.spent.within(run.reserved)
-    stored = {entry["slot"]: entry for entry in ledger.export() if entry["kind"] == "answer"}
+    stored = {entry["slot"]: entry for entry in ledger.export() if entry["kind"] == "result"}
     assert stored.keys() == {release.slot for release in releases}
     for release in releases:
-        assert stored[release.slot]["values"] == release.answer.tolist()
+        assert stored[release.slot]["values"] == release.result.tolist()
         assert stored[release.slot]["scale"] == release.scale
 
 
@@ -136,7 +136,7 @@ def test_no_coordinate_leaves_without_noise() -> None:
         exact = ask_everything(open_curator())
     noisy = ask_everything(open_curator())
     for bare, release in zip(exact[:3], noisy[:3], strict=True):
-        assert (bare.answer != release.answer).all(), release.slot
+        assert (bare.result != release.result).all(), release.slot
 
 
 @pytest.mark.attack
@@ -146,7 +146,7 @@ def test_two_releases_never_share_their_noise() -> None:
         exact = ask_everything(open_curator())
     first, second = ask_everything(open_curator()), ask_everything(open_curator())
     for bare, a, b in zip(exact[:3], first[:3], second[:3], strict=True):
-        assert (a.answer - bare.answer != b.answer - bare.answer).all()
+        assert (a.result - bare.result != b.result - bare.result).all()
 
 
 @pytest.mark.attack
@@ -154,7 +154,7 @@ def test_an_empty_table_is_answered_like_any_other() -> None:
     engine = NumpyEngine(np.empty((0, 2)), Ball([0.0, 0.0], 1.0))
     curator = Curator.open(engine, make_plan(BUDGET, SLOTS))
     for release in ask_everything(curator)[:3]:
-        assert (release.answer != 0).all(), "false alarm below 2e-7, as above"
+        assert (release.result != 0).all(), "false alarm below 2e-7, as above"
 
 
 def test_nothing_is_read_when_the_ledger_refuses() -> None:
@@ -202,7 +202,7 @@ class Unreadable:
     def expect_sample(self, key: bytes) -> None:
         pass
 
-    def sample(self, halvings: int, key: bytes) -> Unreadable:
+    def sample(self, sampling_exponent: int, key: bytes) -> Unreadable:
         return self
 
 
@@ -215,7 +215,7 @@ def test_stored_answers_are_replayed_with_the_noise_they_were_drawn_with() -> No
     (run,) = ledger.runs("table")
     again = Curator(Unreadable(), first.plan, ledger, run.name, OpenDPNoise())
     replayed = again.measure("votes", NearestVotes(CANDIDATES))
-    np.testing.assert_array_equal(replayed.answer, votes.answer)
+    np.testing.assert_array_equal(replayed.result, votes.result)
     assert (replayed.noise, replayed.scale) == ("none", votes.scale)
 
 
@@ -267,13 +267,13 @@ def test_totals_beyond_64_bits_are_clamped_not_wrapped() -> None:
         def expect_sample(self, key: bytes) -> None:
             pass
 
-        def sample(self, halvings: int, key: bytes) -> Enormous:
+        def sample(self, sampling_exponent: int, key: bytes) -> Enormous:
             return self
 
     with noise_from(NoNoise()):
         curator = Curator.open(Enormous(), make_plan(BUDGET, SLOTS))
-        answer = curator.measure("votes", NearestVotes(CANDIDATES)).answer
-    assert answer.tolist() == [2**62, -(2**62), 0, 1]
+        result = curator.measure("votes", NearestVotes(CANDIDATES)).result
+    assert result.tolist() == [2**62, -(2**62), 0, 1]
 
 
 def test_failures_of_the_noise_source_say_nothing() -> None:
@@ -292,7 +292,7 @@ def test_failures_of_the_noise_source_say_nothing() -> None:
 def test_releases_cannot_be_changed() -> None:
     release = open_curator().measure("count", Count())
     with pytest.raises(ValueError, match="read-only"):
-        release.answer[0] = 0
+        release.result[0] = 0
 
 
 def test_sigma_of_a_release_is_in_votes() -> None:
@@ -309,7 +309,7 @@ def test_an_answer_that_cannot_be_stored_stays_in_no_frame() -> None:
 
     class Full(MemoryJournal):
         def append(self, entry: Entry) -> None:
-            if entry.kind == "answer":
+            if entry.kind == "result":
                 raise LedgerError("the disk is full")
             super().append(entry)
 
@@ -323,7 +323,7 @@ def test_an_answer_that_cannot_be_stored_stays_in_no_frame() -> None:
         trace = error.__traceback__
         while trace is not None:
             held = trace.tb_frame.f_locals
-            assert not any(isinstance(value, Answer) for value in held.values())
+            assert not any(isinstance(value, StoredResult) for value in held.values())
             assert not {"exact", "noisy"} & set(held)
             trace = trace.tb_next
         error = error.__context__

@@ -13,7 +13,7 @@ import pytest
 from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX
+from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT
 from privclust.privacy.accounting import Budget, Spend
@@ -39,7 +39,7 @@ PLAN = make_plan(
     ],
 )
 POINTS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.9], [0.0, -0.9]])
-MOMENTS = ClusterMoments(POINTS, np.full(4, 0.5), weight=0.6, spread=0.4)
+MOMENTS = ClusterMoments(POINTS, np.full(4, 0.5), weight=0.6, square_weight=0.4)
 ENGINE = NumpyEngine(np.random.default_rng(0).normal(0.0, 0.2, (500, 2)), Ball([0.0, 0.0], 1.0))
 
 
@@ -78,7 +78,7 @@ class Listening:
         assert self.spent_when_read == [], "rows were read before the key was told"
         self.expected.append(key)
 
-    def sample(self, halvings: int, key: bytes) -> Listening:
+    def sample(self, sampling_exponent: int, key: bytes) -> Listening:
         self.keys.append(key)
         return self
 
@@ -105,8 +105,8 @@ def test_a_sample_shares_releases_and_what_is_left() -> None:
     first = sample.measure("count", Count())
     second = curator.measure("votes", NearestVotes(POINTS))
     assert curator.releases == sample.releases == (first, second)
-    assert [release.halvings for release in curator.releases] == [2, 0]
-    assert (curator.halvings, sample.halvings) == (0, 2)
+    assert [release.sampling_exponent for release in curator.releases] == [2, 0]
+    assert (curator.sampling_exponent, sample.sampling_exponent) == (0, 2)
     assert curator.left == sample.left == pytest.approx(0.5)
 
 
@@ -137,7 +137,7 @@ def test_halvings_below_zero_are_refused_and_those_beyond_the_coins_bits_do_not_
     curator = Curator.open(ENGINE, PLAN)
     with pytest.raises(ValueError, match=r"0 or more.*got -1"):
         curator.sample(-1)
-    assert curator.sample(HALVINGS_MAX + 1).halvings == HALVINGS_MAX
+    assert curator.sample(SAMPLING_EXPONENT_MAX + 1).sampling_exponent == SAMPLING_EXPONENT_MAX
 
 
 def test_a_fit_without_noise_asks_all_rows() -> None:
@@ -147,24 +147,26 @@ def test_a_fit_without_noise_asks_all_rows() -> None:
     assert listening.expected == listening.keys == []
 
 
-@pytest.mark.parametrize("halvings", [0, 1])
-def test_a_sample_of_a_sample_is_refused(halvings: int) -> None:
+@pytest.mark.parametrize("sampling_exponent", [0, 1])
+def test_a_sample_of_a_sample_is_refused(sampling_exponent: int) -> None:
     sample = Curator.open(ENGINE, PLAN).sample(3)
     with pytest.raises(ValueError, match="halved 3 times"):
-        sample.sample(halvings)
+        sample.sample(sampling_exponent)
 
 
 # Price -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("halvings", [1, 5, HALVINGS_MAX])
-def test_a_sample_is_charged_and_noised_like_all_rows(halvings: int) -> None:
+@pytest.mark.parametrize("sampling_exponent", [1, 5, SAMPLING_EXPONENT_MAX])
+def test_a_sample_is_charged_and_noised_like_all_rows(sampling_exponent: int) -> None:
     """No amplification: the noise of each answer and the ledger's charge are the same."""
     ledger = own_ledger()
     with noise_from(NoNoise()):
         whole = ask_everything(Curator.open(ENGINE, PLAN))
-        sampled = ask_everything(Curator.open(ENGINE, PLAN, ledger, "table").sample(halvings))
+        sampled = ask_everything(
+            Curator.open(ENGINE, PLAN, ledger, "table").sample(sampling_exponent)
+        )
     for one, other in zip(whole, sampled, strict=True):
         assert (one.scale, one.charge) == (other.scale, other.charge)
     assert ledger.runs("table")[0].spent == sum((one.charge for one in whole), Spend())
@@ -173,15 +175,15 @@ def test_a_sample_is_charged_and_noised_like_all_rows(halvings: int) -> None:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("halvings", [1, HALVINGS_MAX])
-def test_no_coordinate_of_a_sample_leaves_without_noise(halvings: int) -> None:
+@pytest.mark.parametrize("sampling_exponent", [1, SAMPLING_EXPONENT_MAX])
+def test_no_coordinate_of_a_sample_leaves_without_noise(sampling_exponent: int) -> None:
     """False alarm: one of 1 + 4 + 16 coordinates draws exactly 0 at sigma > 2^26, twice: 3e-7."""
     with noise_from(NoNoise()):
-        bare = ask_everything(Curator.open(NoneDrawn(), PLAN).sample(halvings))
-    noisy = ask_everything(Curator.open(NoneDrawn(), PLAN).sample(halvings))
+        bare = ask_everything(Curator.open(NoneDrawn(), PLAN).sample(sampling_exponent))
+    noisy = ask_everything(Curator.open(NoneDrawn(), PLAN).sample(sampling_exponent))
     for exact, release in zip(bare[:3], noisy[:3], strict=True):
-        assert (exact.answer == 0).all()
-        assert (release.answer != 0).all(), release.slot
+        assert (exact.result == 0).all()
+        assert (release.result != 0).all(), release.slot
 
 
 class NoneDrawn:
@@ -196,26 +198,28 @@ class NoneDrawn:
     def expect_sample(self, key: bytes) -> None:
         pass
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         return NumpyEngine(np.empty((0, 2)), Ball([0.0, 0.0], 1.0))
 
 
-@pytest.mark.parametrize("halvings", [1, 3])
-def test_values_and_sigma_are_those_of_all_rows(halvings: int) -> None:
+@pytest.mark.parametrize("sampling_exponent", [1, 3])
+def test_values_and_sigma_are_those_of_all_rows(sampling_exponent: int) -> None:
     with noise_from(NoNoise()):
         whole = ask_everything(Curator.open(ENGINE, PLAN))
-        sampled = ask_everything(Curator.open(ENGINE, PLAN).sample(halvings))
+        sampled = ask_everything(Curator.open(ENGINE, PLAN).sample(sampling_exponent))
         key = NoNoise().key()
-    exact = ENGINE.sample(halvings, key)
+    exact = ENGINE.sample(sampling_exponent, key)
     queries: tuple[Query, ...] = (Count(), NearestVotes(POINTS), MOMENTS)
     for release, query in zip(sampled[:3], queries, strict=True):
-        assert release.answer.tolist() == exact.aggregate(query)
-        np.testing.assert_array_equal(release.values, release.answer / UNIT * 2**halvings)
+        assert release.result.tolist() == exact.aggregate(query)
+        np.testing.assert_array_equal(release.values, release.result / UNIT * 2**sampling_exponent)
     for one, other in zip(whole[:4], sampled[:4], strict=True):
-        assert other.sigma == 2**halvings * one.sigma
-    assert sampled[3].sigma == math.sqrt(2) * sampled[3].scale / UNIT * 2**halvings
+        assert other.sigma == 2**sampling_exponent * one.sigma
+    assert sampled[3].sigma == math.sqrt(2) * sampled[3].scale / UNIT * 2**sampling_exponent
     # 500 coins at 1/2 or 1/8, scaled: within five standard deviations, and the key is constant.
-    assert sampled[0].values[0] == pytest.approx(500, abs=5 * math.sqrt(500 * (2**halvings - 1)))
+    assert sampled[0].values[0] == pytest.approx(
+        500, abs=5 * math.sqrt(500 * (2**sampling_exponent - 1))
+    )
 
 
 # Rows and keys -----------------------------------------------------------------------------------
@@ -246,7 +250,7 @@ class Unreadable:
     def expect_sample(self, key: bytes) -> None:
         pass
 
-    def sample(self, halvings: int, key: bytes) -> Unreadable:
+    def sample(self, sampling_exponent: int, key: bytes) -> Unreadable:
         return self
 
 
@@ -315,11 +319,11 @@ def test_test_noise_repeats_its_keys() -> None:
 def test_a_key_is_in_no_release_and_not_in_the_ledger(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    questions: list[bytes] = []
+    measurements: list[bytes] = []
     claim = Ledger.claim
 
     def overheard(ledger: Ledger, run: str, slot: str, charge: Spend, question: bytes) -> Any:
-        questions.append(question)
+        measurements.append(question)
         return claim(ledger, run, slot, charge, question)
 
     monkeypatch.setattr(Ledger, "claim", overheard)
@@ -336,8 +340,10 @@ def test_a_key_is_in_no_release_and_not_in_the_ledger(
         assert key not in pickle.dumps(release)
     told = repr(releases) + repr(vars(ledger)) + repr(curator.plan) + repr((curator, sample))
     assert not any(form in told for form in (repr(key)[2:-1], key.hex(), str(list(key))))
-    assert len(questions) == len(releases)
-    assert not any(form in question for question in questions for form in (key, key.hex().encode()))
+    assert len(measurements) == len(releases)
+    assert not any(
+        form in question for question in measurements for form in (key, key.hex().encode())
+    )
 
 
 def test_a_stored_answer_of_a_sample_is_not_taken_for_one_of_all_rows() -> None:

@@ -95,10 +95,10 @@ def test_the_widest_answer_is_within_what_one_unit_may_do() -> None:
         with noise_from(NoNoise()):
             releases = ask_everything(open_curator(over(frame, rows)))
         for release in releases[:2]:
-            length = np.linalg.norm(release.answer.astype(np.float64))
+            length = np.linalg.norm(release.result.astype(np.float64))
             assert length <= release.scale * release.charge.mu
-        assert releases[0].answer[0] >= 0.99 * releases[0].scale * releases[0].charge.mu
-        assert releases[2].answer.sum() <= releases[2].scale * releases[2].charge.epsilon
+        assert releases[0].result[0] >= 0.99 * releases[0].scale * releases[0].charge.mu
+        assert releases[2].result.sum() <= releases[2].scale * releases[2].charge.epsilon
 
 
 @pytest.mark.attack
@@ -176,7 +176,7 @@ def kmeans(engine: Engine) -> None:
     plan = private_kmeans.plan(2, 2, BUDGET, n_rows=300)
     curator = Curator.open(engine, plan.spending)
     private_kmeans.run(curator, plan, np.random.default_rng(0))
-    assert {release.halvings for release in curator.releases} == {0, 1}
+    assert {release.sampling_exponent for release in curator.releases} == {0, 1}
 
 
 def evolution(engine: Engine) -> None:
@@ -228,16 +228,16 @@ class ClippedInParts:
         self._parts = [over(part, rows) for part in (frame[:half], frame[half:])]
 
     def aggregate(self, query: Query) -> list[int]:
-        answers = [part.aggregate(query) for part in self._parts]
-        return [sum(values) for values in zip(*answers, strict=True)]
+        results = [part.aggregate(query) for part in self._parts]
+        return [sum(values) for values in zip(*results, strict=True)]
 
     def expect_sample(self, key: bytes) -> None:
         pass
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         other = ClippedInParts.__new__(ClippedInParts)
         other.unit = self.unit
-        other._parts = [part.sample(halvings, key) for part in self._parts]
+        other._parts = [part.sample(sampling_exponent, key) for part in self._parts]
         return other
 
 
@@ -296,9 +296,9 @@ def test_a_label_of_another_unit_is_refused_and_nothing_reserved(
 @pytest.mark.parametrize("kind", EVERY_KIND)
 @hardly_found
 def test_the_ledger_and_the_statement_name_the_unit(kind: Any, place: str) -> None:
-    model = fitted(place, kind, unit="who", unit_rows=4)
+    model = fitted(place, kind, unit="who", max_rows_per_unit=4)
     (run,) = Ledger.open(place).runs("visits")
-    assert (run.facts["unit"], run.facts["unit_rows"]) == ("who", "4")
+    assert (run.facts["unit"], run.facts["max_rows_per_unit"]) == ("who", "4")
     statement = model.privacy_statement_
     assert statement.unit == "who"
     assert "has all rows of one 'who' more, however many" in statement.adjacency
@@ -310,13 +310,18 @@ def test_the_ledger_and_the_statement_name_the_unit(kind: Any, place: str) -> No
 
 def test_a_statement_says_what_a_unit_adds_at_most() -> None:
     for rows in (1, 6):
-        lines = fitted(None, unit="who", unit_rows=rows).privacy_statement_.releases
+        lines = fitted(None, unit="who", max_rows_per_unit=rows).privacy_statement_.releases
         assert [line.sensitivity for line in lines] == pytest.approx([rows] * len(lines))
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"unit": "row"}, {"unit": "who", "unit_rows": 1025}, {"unit_rows": 2}, {"unit": 3}],
+    [
+        {"unit": "row"},
+        {"unit": "who", "max_rows_per_unit": 1025},
+        {"max_rows_per_unit": 2},
+        {"unit": 3},
+    ],
 )
 def test_units_that_no_proof_covers_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="unit must be the name of a column of ids other than"):

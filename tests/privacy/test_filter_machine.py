@@ -10,7 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from privclust.privacy.accounting import QUANTA, Budget, Spend, gaussian_spend, pure_spend
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 
 TOTAL = Budget(1.0, 1e-6)
 WHOLE = TOTAL.capacity.quanta
@@ -59,10 +59,10 @@ class Adversary(RuleBasedStateMachine):
         assert self.charged.setdefault((run, slot), price) == price
 
     @rule(run=runs, slot=st.sampled_from("abc"), value=st.integers(-5, 5))
-    def answer(self, run: str, slot: str, value: int) -> None:
+    def result(self, run: str, slot: str, value: int) -> None:
         """Store an answer; only a slot that was charged has one, and the first stays."""
         try:
-            self.ledger.record(run, slot, Answer((value,), 1.0, "OpenDP"))
+            self.ledger.record(run, slot, StoredResult((value,), 1.0, "OpenDP"))
         except RuntimeError:
             assert (run, slot) not in self.charged
         else:

@@ -81,7 +81,7 @@ def folded(values: IntArray, weights: FloatArray, reach: int) -> FloatArray:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "scale", "reach"), [("gaussian", 3.0, 9), ("laplace", 2.0, 11)]
+    ("mechanism", "scale", "radius"), [("gaussian", 3.0, 9), ("laplace", 2.0, 11)]
 )
 def test_noise_has_the_exact_mass_function(mechanism: str, scale: float, reach: int) -> None:
     x = np.arange(-400, 401)

@@ -109,4 +109,4 @@ def test_a_fit_with_a_sample_touches_rows_only_through_the_engine(
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(2, epsilon=4.0, delta=1e-6, radius=4.0, random_state=0).fit(rows)
     assert [release.query for release in model.releases_] == fence
-    assert max(release.halvings for release in model.releases_) > 0
+    assert max(release.sampling_exponent for release in model.releases_) > 0

@@ -46,7 +46,7 @@ def test_a_plan_that_is_fixed_is_counted_down() -> None:
 
 def test_questions_to_a_sample_are_told_apart() -> None:
     model, steps = watched(PrivateKMeans, n_rows=200_000)
-    halved = {release.slot: release.halvings > 0 for release in model.releases_}
+    halved = {release.slot: release.sampling_exponent > 0 for release in model.releases_}
     assert set(halved.values()) == {False, True}
     assert all(step.whole is not halved[step.slot] for step in steps)
 

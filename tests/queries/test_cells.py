@@ -33,7 +33,7 @@ def ball(rows: FloatArray) -> Ball:
     return Ball(np.zeros(rows.shape[1]), 1.0)
 
 
-def answer(query: Query, rows: FloatArray) -> FloatArray:
+def result(query: Query, rows: FloatArray) -> FloatArray:
     """The exact answer in votes."""
     engine = NumpyEngine(rows, ball(rows), threads=1)
     return np.array(engine.aggregate(query)) / UNIT
@@ -59,7 +59,7 @@ def test_counts_equal_brute_force(n_columns: int, names: tuple[str, ...]) -> Non
     rows, normals = points(500, n_columns, seed=1), points(20, n_columns, seed=2)
     cells = exact_cells(ball(rows).to_grid(rows), to_grid(normals), names)
     expected = [cells.count(index) for index in range(len(names))]
-    assert answer(CellCounts(SignCells(normals, names)), rows).tolist() == expected
+    assert result(CellCounts(SignCells(normals, names)), rows).tolist() == expected
 
 
 @pytest.mark.parametrize("weight", [2**-10, 0.25, 3.7])
@@ -69,7 +69,7 @@ def test_sums_are_those_of_the_rows_of_a_cell(weight: float) -> None:
     grid_rows = ball(rows).to_grid(rows)
     cells = np.array(exact_cells(grid_rows, to_grid(normals), NAMES))
     assert NOWHERE in cells
-    sums, counts = query.split(answer(query, rows))
+    sums, counts = query.split(result(query, rows))
     for index in range(len(NAMES)):
         members = grid_rows[cells == index] / GRID
         assert counts[index] == pytest.approx(len(members), rel=1e-12)
@@ -87,7 +87,7 @@ def test_a_row_in_no_cell_adds_nothing() -> None:
     cells = SignCells(np.eye(2), ("11",))
     rows = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5]])
     for query in (CellCounts(cells), CellSums(cells, 2, 0.5)):
-        assert answer(query, rows).tolist() == [0.0] * query.size
+        assert result(query, rows).tolist() == [0.0] * query.size
 
 
 @settings(deadline=None, derandomize=True, database=None)

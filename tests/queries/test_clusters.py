@@ -59,7 +59,7 @@ def examples_with(n_columns: int) -> list[Example]:
         "residuals": ClusterSums(few, few, radius=0.3, weight=0.37),
         "sums": ClusterSums(few, np.zeros(few.shape), radius=1.0, weight=1.0),
         "sums projected": ClusterSums(projected, few, radius=0.8, weight=3.7, projection=project),
-        "moments": ClusterMoments(few, radii, weight=0.6, spread=0.4),
+        "moments": ClusterMoments(few, radii, weight=0.6, square_weight=0.4),
         "moments projected": ClusterMoments(projected, radii, 3.7, 0.15, project),
         "distances": DistanceHistogram(few, edges),
         "cells": CellCounts(cells),
@@ -237,13 +237,13 @@ def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: flo
     )
 
 
-@pytest.mark.parametrize(("weight", "spread"), [(2**-10, 16.0), (0.37, 0.15), (1.0, 1.0), (16, 3)])
+@pytest.mark.parametrize(("weight", "width"), [(2**-10, 16.0), (0.37, 0.15), (1.0, 1.0), (16, 3)])
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 65, 1000])
 def test_declared_bounds_of_moments_are_the_proved_ones(
-    n_columns: int, weight: float, spread: float
+    n_columns: int, weight: float, square_weight: float
 ) -> None:
-    bounds = ClusterMoments(np.zeros((1, n_columns)), np.ones(1), weight, spread).sensitivity
-    count, square = int(weight * UNIT), int(spread * UNIT)
+    bounds = ClusterMoments(np.zeros((1, n_columns)), np.ones(1), weight, square_weight).sensitivity
+    count, square = int(weight * UNIT), int(square_weight * UNIT)
     assert bounds.l2_squared == UNIT**2 + count**2 + square**2
     residual_l1 = bounds.l1 - count - square
     assert (residual_l1 - 2) ** 2 < n_columns * UNIT**2 <= residual_l1**2

@@ -13,16 +13,16 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, to_grid
 from privclust.queries.columns import ColumnHistograms
 
-REACH = np.array([0.5, 0.1, 0.9])
-QUERY = ColumnHistograms(REACH, 8)
+HALF_WIDTHS = np.array([0.5, 0.1, 0.9])
+QUERY = ColumnHistograms(HALF_WIDTHS, 8)
 
 
 def test_counts_are_those_of_the_rows() -> None:
-    rows = np.random.default_rng(0).uniform(-0.5, 0.5, (500, 3)) * REACH
+    rows = np.random.default_rng(0).uniform(-0.5, 0.5, (500, 3)) * HALF_WIDTHS
     sums = NumpyEngine(rows, Ball(np.zeros(3), 1.0)).aggregate(QUERY)
     counts = QUERY.split(np.array(sums) / UNIT)
     for column in range(3):
-        edges = np.linspace(-REACH[column], REACH[column], 9)
+        edges = np.linspace(-HALF_WIDTHS[column], HALF_WIDTHS[column], 9)
         assert counts[column].tolist() == np.histogram(rows[:, column], edges)[0].tolist()
     assert QUERY.middles()[0, 0] == pytest.approx(-0.5 * 7 / 8)
 
@@ -50,7 +50,7 @@ def test_a_row_votes_in_every_column_and_its_bounds_say_so(n_columns: int) -> No
     assert np.count_nonzero(values) == query.sensitivity.l0
 
 
-@pytest.mark.parametrize(("reach", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])
+@pytest.mark.parametrize(("radius", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])
 def test_what_is_no_range_is_refused(reach: list[float], bins: int) -> None:
     with pytest.raises(ValueError, match="column histograms need"):
         ColumnHistograms(np.array(reach), bins)

@@ -28,10 +28,10 @@ from privclust.queries.base import Contribution
 from privclust.queries.clusters import ClusterSums
 from privclust.queries.nearby import NearbySums
 
-REACH = 0.3
+HALF_WIDTHS = 0.3
 
 
-def nearby(centers: FloatArray, radius: float = REACH, weight: float = 0.37) -> NearbySums:
+def nearby(centers: FloatArray, radius: float = HALF_WIDTHS, weight: float = 0.37) -> NearbySums:
     return NearbySums(ClusterSums(centers, centers, radius, weight))
 
 
@@ -39,7 +39,7 @@ EXAMPLES = [
     Example(f"nearby {radius} d={n_columns}", n_columns, nearby(points, radius, weight))
     for n_columns in COLUMNS
     for points in [mirrored_points(n_columns, 3, seed=2)]
-    for radius, weight in ((REACH, 0.37), (0.9, 3.7))
+    for radius, weight in ((HALF_WIDTHS, 0.37), (0.9, 3.7))
 ]
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 
@@ -67,7 +67,7 @@ def test_a_row_contributes_alone_what_it_does_among_others(example: Example) -> 
 @pytest.mark.parametrize("n_columns", COLUMNS)
 def test_a_row_at_the_rim_is_near_or_far_whoever_stands_beside_it(n_columns: int) -> None:
     example = Example("rim", n_columns, nearby(np.zeros((1, n_columns))))
-    rows = rows_at_the_rim(n_columns, REACH)
+    rows = rows_at_the_rim(n_columns, HALF_WIDTHS)
     alone = each_row_alone(example, rows)
     assert len({one[-8:] for one in alone}) == 2  # some count, some do not
     assert contributions(example, rows) == alone
@@ -88,11 +88,11 @@ def test_a_row_just_within_reach_is_counted_and_nearly_reaches_the_bound(n_colum
     query = nearby(np.zeros((1, n_columns)))
     example = Example("rim", n_columns, query)
     row = np.zeros((1, n_columns))
-    row[0, 0] = REACH - 1 / GRID
+    row[0, 0] = HALF_WIDTHS - 1 / GRID
     moved = totals(example, row)
     squares = sum(move * move for move in moved)
     assert (1 - 1e-6) * query.sensitivity.l2_squared <= squares <= query.sensitivity.l2_squared
-    row[0, 0] = REACH + 2 / GRID
+    row[0, 0] = HALF_WIDTHS + 2 / GRID
     assert totals(example, row) == [0] * (n_columns + 1)
 
 

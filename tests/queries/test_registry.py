@@ -16,7 +16,7 @@ from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.privacy.fingerprint import written_out
+from privclust.privacy.fingerprint import serialize
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import (
     ONE_HOT,
@@ -75,8 +75,8 @@ def request(query: Query) -> QueryRequest:
 def test_query_of_ones_own_arrives_as_it_left() -> None:
     arrived = decode(encode(request(SIDES)), QueryRequest).query
     assert type(arrived) is Sides
-    assert written_out(arrived) == written_out(SIDES)
-    assert written_out(SIDES).startswith(b"tests.Sides/normal=")
+    assert serialize(arrived) == serialize(SIDES)
+    assert serialize(SIDES).startswith(b"tests.Sides/normal=")
 
 
 def test_query_of_ones_own_is_measured_by_engines_and_federations() -> None:

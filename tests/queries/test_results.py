@@ -20,7 +20,7 @@ def points(n_points: int, n_columns: int, seed: int, size: float = 1.0) -> Float
     return drawn
 
 
-def answer(query: Query, rows: FloatArray) -> FloatArray:
+def result(query: Query, rows: FloatArray) -> FloatArray:
     """The exact answer in votes."""
     engine = NumpyEngine(rows, Ball(np.zeros(rows.shape[1]), 1.0), threads=1)
     return np.array(engine.aggregate(query)) / UNIT
@@ -35,7 +35,7 @@ def exact_nearest(rows: FloatArray, candidates: FloatArray) -> list[int]:
 
 def test_count_is_the_number_of_rows() -> None:
     for n_rows in (0, 1, 10_000):
-        assert answer(Count(), np.zeros((n_rows, 2))).tolist() == [n_rows]
+        assert result(Count(), np.zeros((n_rows, 2))).tolist() == [n_rows]
 
 
 @pytest.mark.parametrize("projection", [None, gaussian_projection(5, 3, np.random.default_rng(1))])
@@ -44,7 +44,7 @@ def test_votes_equal_brute_force(projection: Projection | None) -> None:
     candidates = points(40, 5 if projection is None else 3, seed=2)
     placed = to_grid(rows) if projection is None else projection(to_grid(rows))
     expected = np.bincount(exact_nearest(placed, to_grid(candidates)), minlength=40)
-    assert answer(NearestVotes(candidates, projection), rows).tolist() == expected.tolist()
+    assert result(NearestVotes(candidates, projection), rows).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("radius", [0.2, 1.0, 2.0])
@@ -68,7 +68,7 @@ def test_sums_are_clipped_residuals_and_counts(
     expected = np.array([clipped[cluster == index].sum(axis=0) for index in range(6)])
     sizes = np.bincount(cluster, minlength=6)
 
-    sums, counts = query.split(answer(query, rows))
+    sums, counts = query.split(result(query, rows))
     assert counts == pytest.approx(sizes, rel=1e-12)
     # A row loses less than one unit per coordinate to truncation, and 2^-40 to the margin.
     assert (np.abs(sums - expected) <= sizes[:, None] * radius * (1 / UNIT + 2.0**-39)).all()
@@ -76,18 +76,18 @@ def test_sums_are_clipped_residuals_and_counts(
 
 def test_the_count_is_exact_when_its_weight_is_no_whole_number_of_units() -> None:
     query = ClusterSums(np.zeros((1, 1)), np.zeros((1, 1)), radius=1.0, weight=1 / 3)
-    assert query.split(answer(query, np.zeros((1000, 1))))[1] == pytest.approx([1000], rel=1e-14)
+    assert query.split(result(query, np.zeros((1000, 1))))[1] == pytest.approx([1000], rel=1e-14)
 
 
-@pytest.mark.parametrize(("weight", "spread"), [(0.6, 0.4), (1 / 3, 4.0)])
+@pytest.mark.parametrize(("weight", "width"), [(0.6, 0.4), (1 / 3, 4.0)])
 @pytest.mark.parametrize("projection", [None, gaussian_projection(4, 2, np.random.default_rng(2))])
 def test_moments_are_clipped_residuals_counts_and_squared_lengths(
-    weight: float, spread: float, projection: Projection | None
+    weight: float, square_weight: float, projection: Projection | None
 ) -> None:
     rows = points(400, 4, seed=3, size=0.6)
     centers = points(6, 4 if projection is None else 2, seed=4)
     radii = np.array([0.01, 0.1, 0.2, 0.5, 1.0, 2.0])
-    query = ClusterMoments(centers, radii, weight, spread, projection)
+    query = ClusterMoments(centers, radii, weight, square_weight, projection)
 
     grid_rows = to_grid(rows)
     placed = grid_rows if projection is None else projection(grid_rows)
@@ -100,7 +100,7 @@ def test_moments_are_clipped_residuals_counts_and_squared_lengths(
     assert (lengths < radii[cluster]).any()
     assert (lengths > radii[cluster]).any()
 
-    found = query.split(answer(query, rows))
+    found = query.split(result(query, rows))
     assert found.sums.shape == centers.shape
     assert found.counts == pytest.approx(sizes, rel=1e-12)
     # A row loses less than one unit per coordinate to truncation, and 2^-40 to the margin.
@@ -109,7 +109,7 @@ def test_moments_are_clipped_residuals_counts_and_squared_lengths(
         sums = clipped[cluster == index].sum(axis=0)
         assert (np.abs(found.sums[index] - sums) <= lost[index]).all()
     expected = np.bincount(cluster, squares, 6)
-    assert (np.abs(found.squares - expected) <= 2 * lost * radii / spread).all()
+    assert (np.abs(found.squares - expected) <= 2 * lost * radii / square_weight).all()
 
 
 @pytest.mark.parametrize("projection", [None, gaussian_projection(5, 3, np.random.default_rng(4))])
@@ -123,7 +123,7 @@ def test_bins_are_counted_by_exact_distance(projection: Projection | None) -> No
     thresholds = [int(square) for square in np.ceil((edges * GRID) ** 2)]
     bins = [sum(square >= threshold for threshold in thresholds) for square in squares]
     expected = np.bincount(bins, minlength=6)
-    found = answer(DistanceHistogram(centers, edges, projection), rows)
+    found = result(DistanceHistogram(centers, edges, projection), rows)
     assert found.tolist() == expected.tolist()
 
 
@@ -230,7 +230,7 @@ def test_a_bad_radius_or_weight_is_refused_with_what_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("radii", "weight", "spread"),
+    ("radii", "weight", "width"),
     [
         ([0.1, 0.2, 0.3, 0.0], 1.0, 1.0),
         ([0.1, 0.2, 0.3, -0.4], 1.0, 1.0),
@@ -246,10 +246,12 @@ def test_a_bad_radius_or_weight_is_refused_with_what_is_allowed(
     ],
 )
 def test_bad_radii_weight_or_spread_are_refused_with_what_is_allowed(
-    radii: FloatArray, weight: float, spread: float
+    radii: FloatArray, weight: float, square_weight: float
 ) -> None:
-    with pytest.raises(ValueError, match=r"a radius between .* and weight and spread .*; got"):
-        ClusterMoments(ONE, radii, weight, spread)
+    with pytest.raises(
+        ValueError, match=r"a radius between .* and weight and square_weight .*; got"
+    ):
+        ClusterMoments(ONE, radii, weight, square_weight)
 
 
 def test_moments_keep_their_own_frozen_radii() -> None:

@@ -11,7 +11,7 @@ from privclust.kernels.nearest import nearest
 POINTS = 1000
 FAR = 4.0
 """Rows this many median distances from the nearest cell belong to none."""
-REACH = 2.0
+HALF_WIDTHS = 2.0
 """They are looked for in a box this many times as wide as that of all cells, within the ball."""
 
 
@@ -37,7 +37,9 @@ def background(
         None where the far bins hold no more than noise would put there.
     """
     lowest, highest = cells.min(axis=0), cells.max(axis=0)
-    aside = rng.uniform(-REACH, REACH, (POINTS, cells.shape[1])) * (highest - lowest) / 2
+    aside = (
+        rng.uniform(-HALF_WIDTHS, HALF_WIDTHS, (POINTS, cells.shape[1])) * (highest - lowest) / 2
+    )
     grid_points = to_grid((lowest + highest) / 2 + aside)
     points = grid_points / GRID
     away = np.linalg.norm(points - cells[nearest(grid_points, to_grid(cells))], axis=1)

@@ -11,19 +11,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from privclust.algorithms._refine import Centers, distances_to, polish
+from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.algorithms._split import Cells, measured, one_cell
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, numbered
 
-LOOKS = 8
-LOOK_SHARE, LOOK_SHARE_MAX = 0.005, 0.06
-LOOK_ROWS = 55.0
+LOCATE_STEPS = 8
+LOCATE_SHARE, LOCATE_SHARE_MAX = 0.005, 0.06
+LOCATE_ROWS = 55.0
 """Looks after the first get the share at which all rows are this many standard deviations."""
 FIRST_RADIUS = 0.6
 RANGE = 64.0
 """Rows may turn out to lie this many times closer to the centre than one look before."""
-FIRST_SLOT = "look 1"
+FIRST_SLOT = "locate 1"
 
 
 def look(curator: Curator, n_columns: int) -> Cells:
@@ -33,9 +33,9 @@ def look(curator: Curator, n_columns: int) -> Cells:
 
 def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
     """Look again until rows come no closer; return their centre and the radius most lie within."""
-    reaches, looks = numbered("reach", LOOKS)[1:], numbered("look", LOOKS)[1:]
-    needed = (LOOK_ROWS / (n_rows * curator.plan.reserve.mu)) ** 2
-    share = float(np.clip(needed, LOOK_SHARE, LOOK_SHARE_MAX))
+    reaches, looks = numbered("radius", LOCATE_STEPS)[1:], numbered("locate", LOCATE_STEPS)[1:]
+    needed = (LOCATE_ROWS / (n_rows * curator.plan.reserve.mu)) ** 2
+    share = float(np.clip(needed, LOCATE_SHARE, LOCATE_SHARE_MAX))
     wide = seen.centers.shape[1] + 2
     slots = [
         slot
@@ -50,6 +50,6 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
         radius = min(radius, distances.quantile(0.8))
         if radius > before / 2:
             break
-        centers = polish(curator, look, centers, distances, n_rows)
+        centers = refine(curator, look, centers, distances, n_rows)
         before = radius
     return replace(centers, radii=np.array([radius]))

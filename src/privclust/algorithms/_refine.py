@@ -15,7 +15,7 @@ from privclust.privacy.curator import Curator
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram
 
 WEIGHT = 0.35
-SPREAD = 0.15
+SQUARE_WEIGHT = 0.15
 STEPS_MAX = 6
 
 
@@ -39,7 +39,7 @@ class Centers:
 
 
 @dataclass(frozen=True, eq=False)
-class Shadow:
+class ProjectedCenters:
     """Where clusters were found: centres in a projection of the rows."""
 
     centers: FloatArray
@@ -97,44 +97,46 @@ def lift(
     curator: Curator,
     slots: tuple[str, str],
     whole: Centers,
-    shadow: Shadow,
+    projected: ProjectedCenters,
     n_rows: int,
 ) -> Centers:
     """Take the full means of clusters found in a projection, as residuals of the mean of all."""
     distances, sums = slots
-    n_clusters = len(shadow.centers)
+    n_clusters = len(projected.centers)
     radius = float(whole.radii[0])
     histogram = distances_to(curator, distances, whole.points, radius)
     clip = _clip(histogram, curator, sums, n_clusters, whole.points.shape[1], n_rows)
     origins = np.repeat(whole.points, n_clusters, axis=0)
-    step = shadow_means(curator, sums, origins, clip, shadow)
+    step = projected_means(curator, sums, origins, clip, projected)
     return Centers(into_ball(origins + step.moves), step.variance, np.full(n_clusters, clip))
 
 
-def shadow_means(
-    curator: Curator, slot: str, origins: FloatArray, clip: float, shadow: Shadow
+def projected_means(
+    curator: Curator, slot: str, origins: FloatArray, clip: float, projected: ProjectedCenters
 ) -> Step:
     """Ask for residuals from `origins` of rows that are told apart in a projection."""
-    query = ClusterSums(shadow.centers, origins, clip, WEIGHT, shadow.projection)
+    query = ClusterSums(projected.centers, origins, clip, WEIGHT, projected.projection)
     release = curator.measure(slot, query)
     sums, counts = query.split(release.values)
     return weigh_means(sums, counts, release.sigma, clip, WEIGHT)
 
 
-def polish(
+def refine(
     curator: Curator, slot: str, centers: Centers, distances: Distances, n_rows: int
 ) -> Centers:
     """Ask for the residuals of rows from their centres, and move; clip by `distances`."""
     points = centers.points
     n_clusters, n_columns = points.shape
     clip = _clip(distances, curator, slot, n_clusters, n_columns, n_rows)
-    query = ClusterMoments(points, np.full(n_clusters, clip), WEIGHT, SPREAD)
+    query = ClusterMoments(points, np.full(n_clusters, clip), WEIGHT, SQUARE_WEIGHT)
     release = curator.measure(slot, query)
     residuals, counts, squares = query.split(release.values)
     step = weigh_means(residuals, counts, release.sigma, clip, WEIGHT, centers.variance)
     mean_squares = squares / rows_held(counts, release.sigma / WEIGHT)
     radii = np.sqrt(np.clip(mean_squares, 0.0, clip**2))
-    variance = step.variance + sampling_variance(radii, counts, n_columns, curator.halvings)
+    variance = step.variance + sampling_variance(
+        radii, counts, n_columns, curator.sampling_exponent
+    )
     return Centers(into_ball(points + step.moves), variance, radii)
 
 
@@ -143,6 +145,6 @@ def _clip(
 ) -> float:
     """Weigh what a clip cuts off against the noise that the sums of `slot` will have."""
     granted = curator.plan.price(curator.plan.slot(slot)).mu2
-    sigma = 2**curator.halvings * np.sqrt((1 + WEIGHT**2) / granted)
+    sigma = 2**curator.sampling_exponent * np.sqrt((1 + WEIGHT**2) / granted)
     noise = float(np.sqrt(n_columns) * sigma * n_clusters / n_rows)
     return float(np.clip(histogram.best_clip(noise), SMALLEST, 1.0))

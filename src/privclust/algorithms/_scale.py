@@ -13,7 +13,7 @@ import numpy as np
 
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import Measured
-from privclust.algorithms._locate import FIRST_SLOT, LOOK_SHARE
+from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE
 from privclust.algorithms.private_kmeans import PrivateKMeansPlan
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
@@ -55,8 +55,8 @@ def plan(
     wide = n_columns + 2
     slots = [
         Slot(SLOT, SHARE, n_columns),
-        Slot(FIRST_SLOT, LOOK_SHARE, wide),
-        Slot("rest", 1 - SHARE - LOOK_SHARE, wide),
+        Slot(FIRST_SLOT, LOCATE_SHARE, wide),
+        Slot("rest", 1 - SHARE - LOCATE_SHARE, wide),
     ]
     return ScaledPlan(
         planned.n_clusters,
@@ -81,6 +81,6 @@ def variances(curator: Curator, reach: FloatArray) -> FloatArray:
     weights = seen / seen.sum(axis=1, keepdims=True)
     middles = query.middles()
     mean = (weights * middles).sum(axis=1, keepdims=True)
-    within_bins = (2 * query.reach / BINS) ** 2 / 12
+    within_bins = (2 * query.half_widths / BINS) ** 2 / 12
     found: FloatArray = (weights * (middles - mean) ** 2).sum(axis=1) + within_bins
     return found

@@ -72,7 +72,7 @@ def weigh_means(
 
 
 def sampling_variance(
-    radii: FloatArray, counts: FloatArray, n_columns: int, halvings: int
+    radii: FloatArray, counts: FloatArray, n_columns: int, sampling_exponent: int
 ) -> FloatArray:
     """Return the variance per coordinate of a sample's means about those of all rows.
 
@@ -81,7 +81,7 @@ def sampling_variance(
     >>> sampling_variance(np.array([2.0]), np.array([100.0]), 4, 1).tolist()
     [0.01]
     """
-    left_out = 2.0**halvings - 1
+    left_out = 2.0**sampling_exponent - 1
     return np.asarray(left_out * radii**2 / (n_columns * np.maximum(counts, 1.0)))
 
 

@@ -19,7 +19,7 @@ from privclust.privacy.curator import Curator
 from privclust.queries.clusters import ClusterMoments
 
 WEIGHT = 0.6
-SPREAD = 0.4
+SQUARE_WEIGHT = 0.4
 CLIP = 0.9
 """Residuals are clipped at this part of a cell's root mean square."""
 STEP = 0.5
@@ -122,15 +122,15 @@ def measured(
 ) -> Cells:
     """Measure every cell, move it to its mean and learn its radius."""
     clips = np.clip(CLIP * cells.radii, SMALLEST, 1.0)
-    query = ClusterMoments(cells.centers, clips, WEIGHT, SPREAD, projection)
+    query = ClusterMoments(cells.centers, clips, WEIGHT, SQUARE_WEIGHT, projection)
     release = curator.measure(slot, query)
     sums, counts, squares = query.split(release.values)
     counts, squares = np.maximum(counts, 0.0), np.maximum(squares, 0.0)
     step = weigh_means(sums, counts, release.sigma, clips, WEIGHT)
     # Noise must not make all cells seem to be points: nothing narrower than it can be seen.
-    visible = 2 * float(np.linalg.norm(release.sigma / SPREAD * clips**2))
+    visible = 2 * float(np.linalg.norm(release.sigma / SQUARE_WEIGHT * clips**2))
     typical = max(squares.sum(), visible) / max(counts.sum(), 1.0)
-    doubt = CAUTION * release.sigma / SPREAD
+    doubt = CAUTION * release.sigma / SQUARE_WEIGHT
     radii = np.sqrt((squares + doubt * typical) / (counts + doubt)) / CLIP
     radii = np.minimum(radii, cells.radii)
     return Cells(
@@ -152,8 +152,8 @@ def into_ball(points: FloatArray) -> FloatArray:
 def as_coreset(curator: Curator, cells: Cells) -> Coreset:
     """Return weighted points, which noise and the choice of the sample made uncertain."""
     n_columns = cells.centers.shape[1]
-    around = sampling_variance(cells.radii, cells.counts, n_columns, curator.halvings)
-    left_out = 2.0**curator.halvings - 1
+    around = sampling_variance(cells.radii, cells.counts, n_columns, curator.sampling_exponent)
+    left_out = 2.0**curator.sampling_exponent - 1
     precision = Precision(
         np.sqrt(cells.variance + around),
         np.sqrt(cells.count_sigma**2 + left_out * cells.counts),

@@ -64,7 +64,7 @@ def run(curator: Curator, plan: LloydPlan, rng: np.random.Generator) -> Clusteri
     rounds = settle_rounds(curator, plan, rounds_for(n_rows, k, d, plan.spending.budget))
     centers = domain_packing(k, plan.half_widths, rng)
     for number, name in enumerate(rounds):
-        reach = 1.0 if number == 0 else later_reach(k, d)
+        reach = 1.0 if number == 0 else later_radius(k, d)
         query = NearbySums(ClusterSums(centers, centers, reach, count_weight(d)))
         sums, counts = query.sums.split(curator.measure(name, query).values)
         centers = fold(centers + moves(sums, counts, reach), plan.half_widths)
@@ -80,12 +80,12 @@ def rounds_for(n_rows: int, n_clusters: int, n_columns: int, budget: Budget) -> 
     5
     """
     signal = n_rows * mu_of(budget.epsilon, budget.delta)
-    reach = math.sqrt(n_columns) * later_reach(n_clusters, n_columns)
+    reach = math.sqrt(n_columns) * later_radius(n_clusters, n_columns)
     columns = (1 + math.sqrt(4 * n_columns)) ** 2
     return clamped_rounds(0.016 * signal**2 / (n_clusters**3 * reach**2 * columns))
 
 
-def later_reach(n_clusters: int, n_columns: int) -> float:
+def later_radius(n_clusters: int, n_columns: int) -> float:
     """Return the reach after the first round, in radii of the domain."""
     return ALPHA * float(n_clusters ** (-1 / n_columns))
 

@@ -127,9 +127,9 @@ def run(curator: Curator, plan: FedDPPlan, rng: np.random.Generator) -> Clusteri
     candidates = _candidates(plan, projection, rng)
     release = curator.measure(WEIGHTS, NearestVotes(candidates, projection))
     votes = surviving(release.values, release.sigma, plan.n_clusters)
-    shadows = into_ball(weighted_kmeans(candidates, votes, plan.n_clusters, rng).centers)
-    centers = shadows if projection is None else shadows @ (projection.directions / GRID)
-    centers, sizes = _means(curator, LIFT, centers, shadows, projection)
+    projections = into_ball(weighted_kmeans(candidates, votes, plan.n_clusters, rng).centers)
+    centers = projections if projection is None else projections @ (projection.directions / GRID)
+    centers, sizes = _means(curator, LIFT, centers, projections, projection)
     for slot in numbered("sums", plan.rounds):
         centers, sizes = _means(curator, slot, centers, centers, None)
     n_rows = plan.n_rows or max(1, round(float(sizes.sum())))

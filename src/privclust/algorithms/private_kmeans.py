@@ -4,7 +4,7 @@
    If there are many, a sample of them is asked from then on.
 2. *Split* (`splitting`): three times as many cells as clusters, in a projection if d > 32.
 3. *Merge*: weighted k-means on the cells, with a background for outliers; free of charge.
-4. *Polish* (`polishing`): centres move to their means; in high dimension the first step lifts them
+4. *Polish* (`refining`): centres move to their means; in high dimension the first step lifts them
    from the projection. The last two steps ask all rows.
 5. *Sizes*: rows vote for the final centres.
 
@@ -23,8 +23,8 @@ from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, total
 from privclust.algorithms._locate import (
     FIRST_RADIUS,
     FIRST_SLOT,
-    LOOK_SHARE,
-    LOOKS,
+    LOCATE_SHARE,
+    LOCATE_STEPS,
     locate,
     look,
 )
@@ -32,11 +32,11 @@ from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import (
     STEPS_MAX,
     Centers,
-    Shadow,
+    ProjectedCenters,
     distances_to,
     lift,
-    polish,
-    shadow_means,
+    projected_means,
+    refine,
     steps_for,
 )
 from privclust.algorithms._split import (
@@ -65,7 +65,7 @@ COMPONENTS, MOST_COMPONENTS, COLUMNS_PER_COMPONENT = 16, 48, 3
 ROOMY = 60.0
 """With at least so many rows per cluster, times mu, the projection of a wide table has more
 dimensions, so that clusters that hardly differ from each other stay apart."""
-ROOM = 0.25
+MARGIN = 0.25
 """Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
 SAMPLE_ROWS = 2**15
@@ -116,7 +116,7 @@ class PrivateKMeansPlan:
         """Whether clusters are found in a projection."""
         return self.n_columns > MANY_COLUMNS
 
-    def halvings(self, n_rows: int) -> int:
+    def sampling_exponent(self, n_rows: int) -> int:
         """Return how often to halve the rows that are asked while clusters are being found."""
         rows_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.spending.reserve.mu, 1.0)
         spare = n_rows / max(SAMPLE_ROWS, rows_needed)
@@ -146,7 +146,7 @@ class PrivateKMeansPlan:
         k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
         p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
         measured = [
-            Measured(d + 2, 1, d, LOOKS, passes=1),
+            Measured(d + 2, 1, d, LOCATE_STEPS, passes=1),
             # Cells double from step to step, each measured twice: four to six times the last.
             Measured(cells * (p + 2), cells, p, 5, passes=0),
             Measured(k * (d + 2), k, d, STEPS_MAX if self.projects else 4, passes=FULL_STEPS),
@@ -180,8 +180,8 @@ def plan(
     ['look 1', 'rest']
     """
     wide = n_columns + 2
-    first = Slot(FIRST_SLOT, LOOK_SHARE, wide)
-    spending = make_plan(budget, [first, Slot("rest", 1 - LOOK_SHARE, wide)])
+    first = Slot(FIRST_SLOT, LOCATE_SHARE, wide)
+    spending = make_plan(budget, [first, Slot("rest", 1 - LOCATE_SHARE, wide)])
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
     planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
     if n_rows is not None:
@@ -195,29 +195,29 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     n_rows = plan.n_rows or max(1, round(float(seen.counts[0])))
     if plan.n_rows is None:
         warn_if_lost(plan, n_rows)
-    sample = curator.sample(plan.halvings(n_rows))
+    sample = curator.sample(plan.sampling_exponent(n_rows))
     whole = locate(sample, seen, n_rows)
     projection = _projection(plan, n_rows, rng) if plan.projects else None
     start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
     cells = _split(sample, plan, n_rows, start, rng, projection)
     width = float(np.median(cells.radii))
-    radius = width if projection is None else width / ROOM
-    spread = distances_to(sample, "spread", cells.centers, width, projection)
+    radius = width if projection is None else width / MARGIN
+    spread = distances_to(sample, "width", cells.centers, width, projection)
     coreset = as_coreset(sample, cells)
     merged = merge(with_background(coreset, spread, rng), plan.n_clusters, rng)
     if projection is None:
-        steps = _plan_polish(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
+        steps = _plan_refinement(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
         known = merged.precision
         centers = Centers(merged.centers, known.center_stderr**2, known.radii)
     else:
-        shadow = Shadow(merged.centers, projection)
-        within = spread.quantile(0.6) / (ROOM * float(whole.radii[0]))
-        steps = _plan_polish(curator, plan, _lift_steps(curator, plan, n_rows, within))
-        centers = lift(sample, steps.pop(0), whole, shadow, n_rows)
+        projected = ProjectedCenters(merged.centers, projection)
+        within = spread.quantile(0.6) / (MARGIN * float(whole.radii[0]))
+        steps = _plan_refinement(curator, plan, _lift_steps(curator, plan, n_rows, within))
+        centers = lift(sample, steps.pop(0), whole, projected, n_rows)
     for number, slots in enumerate(steps, 1):
         asked = sample if number <= len(steps) - FULL_STEPS else curator
         distances = distances_to(sample, slots[0], centers.points, radius)
-        centers = polish(asked, slots[1], centers, distances, n_rows)
+        centers = refine(asked, slots[1], centers, distances, n_rows)
     if projection is not None:
         coreset = _lifted_cells(sample, cells, merged.centers, centers, projection)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
@@ -262,7 +262,7 @@ def _split(
 ) -> Cells:
     """Share out what is left after the looks, and split until there are enough cells."""
     wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
-    rows_asked = n_rows / 2**curator.halvings
+    rows_asked = n_rows / 2**curator.sampling_exponent
     affordable = int(rows_asked * plan.spending.reserve.mu / ROWS_PER_CELL)
     repeats = 1 if plan.signal(n_rows) < FAINT else 2
     steps = schedule(max(min(wanted, affordable), 2 * plan.n_clusters), repeats)
@@ -277,14 +277,16 @@ def _split(
                 Slot(name, granted * part, wide)
                 for name, part in zip(slots, shares(steps), strict=True)
             ),
-            Slot("spread", merging),
+            Slot("width", merging),
             Slot("rest", left - granted - merging, wide),
         ]
     )
     return find_cells(curator, slots, steps, start, rng, projection)
 
 
-def _plan_polish(curator: Curator, plan: PrivateKMeansPlan, n_steps: int) -> list[tuple[str, str]]:
+def _plan_refinement(
+    curator: Curator, plan: PrivateKMeansPlan, n_steps: int
+) -> list[tuple[str, str]]:
     """Share out what is left after the cells were merged; return the slots of each step."""
     left = curator.left
     wide = plan.n_columns + 2
@@ -318,15 +320,17 @@ def _lifted_cells(
     """Take the cells' full means, as residuals of the final centres."""
     origins = centers.points[nearest(to_grid(cells.centers), to_grid(merged))]
     clip = float(np.clip(np.median(centers.radii), SMALLEST, 1.0))
-    step = shadow_means(curator, "cells", origins, clip, Shadow(cells.centers, projection))
+    step = projected_means(
+        curator, "cells", origins, clip, ProjectedCenters(cells.centers, projection)
+    )
     points = into_ball(origins + step.moves)
-    lifted = replace(cells, centers=points, variance=step.variance, radii=cells.radii / ROOM)
+    lifted = replace(cells, centers=points, variance=step.variance, radii=cells.radii / MARGIN)
     return as_coreset(curator, lifted)
 
 
 def _projection(plan: PrivateKMeansPlan, n_rows: int, rng: np.random.Generator) -> Projection:
     drawn = gaussian_projection(plan.n_columns, plan.components(n_rows), rng)
-    return Projection(drawn.directions / GRID, drawn.gain * ROOM)
+    return Projection(drawn.directions / GRID, drawn.gain * MARGIN)
 
 
 def _start(whole: Centers, widen: float, projection: Projection | None) -> Cells:
@@ -334,4 +338,4 @@ def _start(whole: Centers, widen: float, projection: Projection | None) -> Cells
     radius = min(widen * float(whole.radii[0]), FIRST_RADIUS)
     if projection is None:
         return one_cell(whole.points[0], radius)
-    return one_cell(projection(to_grid(whole.points))[0] / GRID, ROOM * radius)
+    return one_cell(projection(to_grid(whole.points))[0] / GRID, MARGIN * radius)

@@ -18,9 +18,9 @@ import numpy as np
 
 from privclust.algorithms._background import POINTS
 from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, total
-from privclust.algorithms._locate import FIRST_SLOT, LOOK_SHARE, look
+from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, look
 from privclust.algorithms._merge import STARTS, merge, with_background
-from privclust.algorithms._refine import Centers, distances_to, polish
+from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.algorithms._split import SMALLEST, Cells, as_coreset, measured, split
 from privclust.algorithms._swap import swapped
 from privclust.algorithms.private_kmeans import (
@@ -43,7 +43,7 @@ from privclust.queries.clusters import NearestVotes
 
 CELL_SHARE = (0.05, 0.15)
 """Of the budget, for the start's cells and for those they are split into."""
-SPREAD_SHARE = 0.02
+WIDTH_SHARE = 0.02
 DISTANCE_SHARE = 0.05
 STEPS = 2
 """Of polish: from a start that is near, more steps would only share out the budget."""
@@ -144,7 +144,7 @@ def plan(
     """Plan a fit from public values, among them the start."""
     wide = n_columns + 2
     spending = make_plan(
-        budget, [Slot(FIRST_SLOT, LOOK_SHARE, wide), Slot("rest", 1 - LOOK_SHARE, wide)]
+        budget, [Slot(FIRST_SLOT, LOCATE_SHARE, wide), Slot("rest", 1 - LOCATE_SHARE, wide)]
     )
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
     planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
@@ -162,16 +162,16 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     if known.n_rows is None:
         warn_if_lost(known, n_rows)
     steps = _plan_slots(curator, known)
-    sample = curator.sample(known.halvings(n_rows))
+    sample = curator.sample(known.sampling_exponent(n_rows))
     cells = _cells(sample, known, n_rows, start, rng)
     width = float(np.median(cells.radii))
-    spread = distances_to(sample, "spread", cells.centers, width)
+    spread = distances_to(sample, "width", cells.centers, width)
     coreset = as_coreset(sample, cells)
     centers = _first_centers(with_background(coreset, spread, rng), known.n_clusters, start, rng)
     for number, (distances, sums) in enumerate(steps, 1):
         asked = sample if number <= len(steps) - FULL_STEPS else curator
         reach = distances_to(sample, distances, centers.points, width)
-        centers = polish(asked, sums, centers, reach, n_rows)
+        centers = refine(asked, sums, centers, reach, n_rows)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
     precision = Precision(
         np.sqrt(centers.variance), np.full(known.n_clusters, sizes.sigma), centers.radii
@@ -200,16 +200,16 @@ def _plan_slots(curator: Curator, plan: PrivateKMeansPlan) -> list[tuple[str, st
             Slot(name, share, wide)
             for name, share in zip(("start", "split"), CELL_SHARE, strict=True)
         ),
-        Slot("spread", SPREAD_SHARE),
+        Slot("width", WIDTH_SHARE),
         Slot("sizes", SIZE_SHARE),
     ]
     moving = curator.left - sum(slot.share for slot in others) - DISTANCE_SHARE
-    polishing = [
+    refining = [
         slot
         for distances, sums in names
         for slot in (Slot(distances, DISTANCE_SHARE / STEPS), Slot(sums, moving / STEPS, wide))
     ]
-    curator.refine([*others, *polishing])
+    curator.refine([*others, *refining])
     return names
 
 
@@ -226,7 +226,7 @@ def _cells(
     # Rows that came since may lie beyond what the start saw; a radius shrinks when it is measured.
     first = Cells(start.points, np.minimum(2 * radii, 1.0), unknown, unknown, unknown, np.inf)
     cells = measured(curator, "start", first)
-    rows_asked = n_rows / 2**curator.halvings
+    rows_asked = n_rows / 2**curator.sampling_exponent
     affordable = int(rows_asked * plan.spending.reserve.mu / ROWS_PER_CELL)
     wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
     wanted = max(min(wanted, affordable), 2 * plan.n_clusters, len(start.points))

@@ -36,8 +36,8 @@ class FewRows:
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: rows are in memory."""
 
-    def sample(self, halvings: int, key: bytes) -> FewRows:
+    def sample(self, sampling_exponent: int, key: bytes) -> FewRows:
         """Return an engine over some of the rows, each in or out by a bit that `key` decides."""
         some = FewRows(np.empty((0, self.n_columns)))
-        some._rows = self._rows[included(row_words(key, 0, len(self._rows)), halvings)]
+        some._rows = self._rows[included(row_words(key, 0, len(self._rows)), sampling_exponent)]
         return some

@@ -18,12 +18,12 @@ import numpy as np
 from privclust.audit._few_rows import FewRows
 from privclust.audit.canaries import Algorithm, attacks, planned_by, sightings
 from privclust.audit.epsilon_bound import refuted
-from privclust.audit.replay import Question, Transcript, replay_on_neighbour
+from privclust.audit.replay import Measurement, Transcript, replay_on_neighbour
 from privclust.engines.base import Engine, kept_rows
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.privacy.accounting import QUANTA, Budget, Spend
 from privclust.privacy.curator import Curator
-from privclust.privacy.fingerprint import written_out
+from privclust.privacy.fingerprint import serialize
 from privclust.privacy.release import Release
 from privclust.queries.base import Query
 from privclust.testing import SeededNoise, noise_from
@@ -79,7 +79,7 @@ def check_queries(algorithm: Algorithm, budget: Budget) -> Verdict:
         with _collecting(findings):
             transcript, releases = _recorded(algorithm, budget, n_clusters, n_columns)
             rows = to_grid(_rows(n_clusters, n_columns))
-            for question, release in zip(transcript.questions, releases, strict=False):
+            for question, release in zip(transcript.measurements, releases, strict=False):
                 measured += 1
                 name = f"{type(question.query).__name__} in slot {release.slot!r}"
                 findings += [f"{name}: {finding}" for finding in _faults(question.query, rows)]
@@ -102,11 +102,11 @@ def check_plan(algorithm: Algorithm, budget: Budget) -> Verdict:
                 )
             transcript, releases = _recorded(algorithm, budget, n_clusters, n_columns)
             measured += len(releases)
-            if transcript.reads > len(transcript.questions):
+            if transcript.reads > len(transcript.measurements):
                 findings.append("exact results were read from the engine, past the Curator")
             if not sum((release.charge for release in releases), Spend()).within(planned.reserve):
                 findings.append("releases cost more than the plan reserved")
-            for question, release in zip(transcript.questions, releases, strict=True):
+            for question, release in zip(transcript.measurements, releases, strict=True):
                 if question.scale < _least_scale(question, release.charge) * (1 - 1e-9):
                     findings.append(f"slot {release.slot!r} has less noise than it was charged for")
     return Verdict("plan", f"{measured} releases against their slots", _once(findings))
@@ -139,7 +139,7 @@ def _differences(
         outcomes.append(_fitted(algorithm, budget, n_clusters, engine)[1])
 
     findings = replay_on_neighbour(fit, FewRows(first), FewRows(second), SeededNoise(len(first)))
-    if written_out(outcomes[0]) != written_out(outcomes[1]):
+    if serialize(outcomes[0]) != serialize(outcomes[1]):
         findings.append("the outcome differs between neighbouring tables with equal noisy results")
     return findings
 
@@ -159,7 +159,7 @@ def _faults(query: Query, rows: FloatArray) -> list[str]:
     return faults
 
 
-def _least_scale(question: Question, charge: Spend) -> float:
+def _least_scale(question: Measurement, charge: Spend) -> float:
     bounds = question.sensitivity
     if question.mechanism == "gaussian":
         return math.sqrt(bounds.l2_squared * QUANTA / charge.quanta)

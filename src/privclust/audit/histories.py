@@ -36,7 +36,7 @@ from privclust.testing import SeededNoise, noise_from
 Observed = dict[str, list[float]]
 """What each kind of attacker sees of one history."""
 BOUNDS = {"x": (-1.0, 1.0)}
-UNIT_ROWS = 3
+MAX_ROWS_PER_UNIT = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +95,11 @@ def histories() -> dict[str, History]:
     """
     crowd, more = (pa.table({"x": rows[:, 0]}) for rows in (CROWD, np.vstack([CROWD, CANARY])))
     alone = {name: History(crowd, more, partial(_fit, name)) for name in estimators.__all__}
-    many = np.repeat(CANARY[:, 0], UNIT_ROWS)
+    many = np.repeat(CANARY[:, 0], MAX_ROWS_PER_UNIT)
     owned = pa.table({"x": CROWD[:, 0], "who": [f"person {place}" for place in range(len(CROWD))]})
-    owner = pa.table({"x": many, "who": ["somebody"] * UNIT_ROWS})
-    by_unit = partial(_fit, "PrivateKMeans", unit="who", unit_rows=UNIT_ROWS)
-    by_client = partial(_fit, "PrivateKMeans", unit="client", unit_rows=UNIT_ROWS)
+    owner = pa.table({"x": many, "who": ["somebody"] * MAX_ROWS_PER_UNIT})
+    by_unit = partial(_fit, "PrivateKMeans", unit="who", max_rows_per_unit=MAX_ROWS_PER_UNIT)
+    by_client = partial(_fit, "PrivateKMeans", unit="client", max_rows_per_unit=MAX_ROWS_PER_UNIT)
     halves = {"north": crowd.slice(0, len(CROWD) // 2), "south": crowd.slice(len(CROWD) // 2)}
     nobody = crowd.slice(0, 0)
     return {
@@ -218,7 +218,7 @@ class _PairedFederation(Federation):
     def __init__(
         self, attack: LikelihoodRatioAttack, absent: Federation, present: Federation
     ) -> None:
-        super().__init__(absent.exchange, absent.roster, absent.columns)
+        super().__init__(absent.exchange, absent.clients, absent.columns)
         object.__setattr__(self, "_pair", (attack, absent, present))
 
     def engine(self, domain: Domain, unit: Unit) -> Any:

@@ -64,9 +64,9 @@ class LikelihoodRatioAttack:
         for table in self._tables:
             table.expect_sample(key)
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return a sample of both tables by the same inclusion bits: the attacker has the key."""
-        absent, present = (table.sample(halvings, key) for table in self._tables)
+        absent, present = (table.sample(sampling_exponent, key) for table in self._tables)
         return self.paired(absent, present)
 
     def paired(self, absent: Engine, present: Engine) -> PairedEngine:
@@ -123,9 +123,9 @@ class PairedEngine:
         for table in self._tables:
             table.expect_sample(key)
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return a sample of both by the same inclusion bits."""
-        absent, present = (table.sample(halvings, key) for table in self._tables)
+        absent, present = (table.sample(sampling_exponent, key) for table in self._tables)
         return self._attack.paired(absent, present)
 
     def close(self) -> None:

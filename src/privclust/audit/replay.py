@@ -22,7 +22,7 @@ from privclust.testing import noise_from
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Measurement:
     """One query as the engine saw it, with its exact result and the noise that was drawn."""
 
     query: Query
@@ -32,7 +32,7 @@ class Question:
     mechanism: str
     scale: float
 
-    def same_as(self, other: Question) -> bool:
+    def same_as(self, other: Measurement) -> bool:
         """Tell whether all that may be public is equal."""
         return (self.digest, self.sensitivity, len(self.exact), self.mechanism, self.scale) == (
             other.digest,
@@ -42,7 +42,7 @@ class Question:
             other.scale,
         )
 
-    def within_bounds(self, other: Question) -> bool:
+    def within_bounds(self, other: Measurement) -> bool:
         """Tell whether the exact results differ by no more than one row may contribute."""
         moved = [abs(a - b) for a, b in zip(self.exact, other.exact, strict=True)]
         return (
@@ -52,7 +52,7 @@ class Question:
             and sum(m > 0 for m in moved) <= self.sensitivity.l0
         )
 
-    def directions(self, other: Question) -> set[int]:
+    def directions(self, other: Measurement) -> set[int]:
         """Return how coordinates of the exact result moved: 1 up, -1 down."""
         pairs = zip(self.exact, other.exact, strict=True)
         return {1 if after > before else -1 for before, after in pairs if after != before}
@@ -72,9 +72,9 @@ class Transcript:
 
     Attributes
     ----------
-    questions : list of Question
+    measurements : list of Question
         Queries whose results got noise.
-    answers : list of int arrays
+    results : list of int arrays
         The noisy results.
     reads : int
         How often exact results were read; more often than noise was drawn is a leak.
@@ -87,8 +87,8 @@ class Transcript:
     ) -> None:
         self.n_columns = engine.n_columns
         self.unit = engine.unit
-        self.questions: list[Question] = []
-        self.answers: list[IntArray] = []
+        self.measurements: list[Measurement] = []
+        self.results: list[IntArray] = []
         self.reads = 0
         self._engine = engine
         self._noise = noise
@@ -106,9 +106,9 @@ class Transcript:
         self._asked = (query, tuple(exact))
         return exact
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return a sample of the engine behind, recorded as well."""
-        return _Sample(self, self._engine.sample(halvings, key))
+        return _Sample(self, self._engine.sample(sampling_exponent, key))
 
     def expect_sample(self, key: bytes) -> None:
         """Tell the engine behind."""
@@ -120,11 +120,11 @@ class Transcript:
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
         """Draw, or replay, a Gaussian result."""
-        return self._answer("gaussian", sigma, lambda: self._noise.gaussian(exact, sigma))
+        return self._result("gaussian", sigma, lambda: self._noise.gaussian(exact, sigma))
 
     def laplace(self, exact: IntArray, scale: float) -> IntArray:
         """Draw, or replay, a Laplace result."""
-        return self._answer("laplace", scale, lambda: self._noise.laplace(exact, scale))
+        return self._result("laplace", scale, lambda: self._noise.laplace(exact, scale))
 
     def permute_and_flip(self, scores: IntArray, scale: float) -> int:
         """Draw, or replay, a choice."""
@@ -132,19 +132,19 @@ class Transcript:
         def draw() -> IntArray:
             return np.array([self._noise.permute_and_flip(scores, scale)])
 
-        return int(self._answer("select", scale, draw)[0])
+        return int(self._result("select", scale, draw)[0])
 
-    def _answer(self, mechanism: str, scale: float, draw: Callable[[], IntArray]) -> IntArray:
+    def _result(self, mechanism: str, scale: float, draw: Callable[[], IntArray]) -> IntArray:
         if self._asked is None:
             raise AssertionError("noise was drawn without a query to the engine")
         query, exact = self._asked
         self._asked = None
         bounds = self.unit.sensitivity(query)
-        self.questions.append(Question(query, digest(query), bounds, exact, mechanism, scale))
-        left = self._replay[len(self.answers) :]
-        answer = left[0] if left else draw()
-        self.answers.append(answer)
-        return answer
+        self.measurements.append(Measurement(query, digest(query), bounds, exact, mechanism, scale))
+        left = self._replay[len(self.results) :]
+        result = left[0] if left else draw()
+        self.results.append(result)
+        return result
 
 
 class _Sample:
@@ -164,9 +164,9 @@ class _Sample:
         """Tell the sample."""
         self._engine.expect_sample(key)
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return a sample of the sample, recorded as well."""
-        return _Sample(self._transcript, self._engine.sample(halvings, key))
+        return _Sample(self._transcript, self._engine.sample(sampling_exponent, key))
 
 
 def replay_on_neighbour(
@@ -189,17 +189,17 @@ def replay_on_neighbour(
     first = Transcript(table, noise)
     with noise_from(first):
         algorithm(first)
-    second = Transcript(neighbour, noise, replay=first.answers)
+    second = Transcript(neighbour, noise, replay=first.results)
     with noise_from(second):
         algorithm(second)
     findings = []
     went: set[int] = set()
-    if len(first.questions) != len(second.questions):
+    if len(first.measurements) != len(second.measurements):
         findings.append(
-            f"made {len(first.questions)} queries of one table, "
-            f"{len(second.questions)} of the other"
+            f"made {len(first.measurements)} queries of one table, "
+            f"{len(second.measurements)} of the other"
         )
-    for number, (a, b) in enumerate(zip(first.questions, second.questions, strict=False), 1):
+    for number, (a, b) in enumerate(zip(first.measurements, second.measurements, strict=False), 1):
         if not a.same_as(b):
             findings.append(f"query {number} differs between neighbouring tables")
         elif not a.within_bounds(b):

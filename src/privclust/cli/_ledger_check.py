@@ -13,7 +13,7 @@ from privclust.models.statement import Statement
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.privacy.ledger.records import Answer, Dataset, Run
+from privclust.privacy.ledger.records import Dataset, Run, StoredResult
 
 
 def read_statement(model: Path) -> dict[str, Any]:
@@ -51,15 +51,15 @@ def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     try:
         run = ledger.run(said.run.name)
         found = _misstated(ledger, said)
-        answers = content.get("releases")  # a statement alone has none
+        results = content.get("releases")  # a statement alone has none
         given = {
-            answer["slot"]: (
-                Spend(**answer["charge"]),
-                Answer(tuple(answer["answer"]), answer["scale"], answer["noise"]),
+            result["slot"]: (
+                Spend(**result["charge"]),
+                StoredResult(tuple(result["result"]), result["scale"], result["noise"]),
             )
-            for answer in answers or ()
+            for result in results or ()
         }
-        if answers is not None and given != _answers(ledger, run):
+        if results is not None and given != _results(ledger, run):
             found.append("its answers")
     except (LedgerError, LookupError, TypeError, ValueError):
         found = ["its run"]
@@ -100,18 +100,21 @@ def _misstated_of(said: PrivateRun, run: Run, account: Dataset) -> list[str]:
     facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
     if (said.epsilon, said.delta) != facts or said.reserved != run.reserved:
         found.append("its guarantee")
-    if (said.unit.ledger_name, str(said.unit.rows)) != (account.unit, run.facts.get("unit_rows")):
+    if (said.unit.ledger_name, str(said.unit.rows)) != (
+        account.unit,
+        run.facts.get("max_rows_per_unit"),
+    ):
         found.append("whom it protects")
     if str(said.n_rows) != run.facts.get("n_rows", "None"):
         found.append("its number of rows")
     return found
 
 
-def _answers(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, Answer | None]]:
+def _results(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, StoredResult | None]]:
     """Return what each slot of a run cost and what was answered."""
     stored = {
-        entry["slot"]: Answer(tuple(entry["values"]), entry["scale"], entry["noise"])
+        entry["slot"]: StoredResult(tuple(entry["values"]), entry["scale"], entry["noise"])
         for entry in ledger.export()
-        if (entry["kind"], entry["run"]) == ("answer", run.name)
+        if (entry["kind"], entry["run"]) == ("result", run.name)
     }
     return {slot: (charge, stored.get(slot)) for slot, charge in run.charges.items()}

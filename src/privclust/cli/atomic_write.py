@@ -17,7 +17,7 @@ from privclust._files import holds_something
 from privclust.cli.messages import CANNOT_WRITE, print_error, writing
 from privclust.errors import ParameterError
 
-ROOM = 2**20
+MARGIN = 2**20
 """Bytes to try to write before anything is spent."""
 FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
 
@@ -56,7 +56,7 @@ def replacing(
     try:
         with writing(path):
             with os.fdopen(handle, "wb") as file:
-                file.write(bytes(ROOM))
+                file.write(bytes(MARGIN))
             made.write_bytes(b"")
         yield made
         with writing(path):

@@ -47,7 +47,7 @@ def fit(
     unit: Annotated[
         str | None, typer.Option(help="Column of ids whose rows are protected together.")
     ] = None,
-    unit_rows: Annotated[int, typer.Option(help="How many rows of one id count.")] = 1,
+    max_rows_per_unit: Annotated[int, typer.Option(help="How many rows of one id count.")] = 1,
     scale: Annotated[
         str | None,
         typer.Option(help="Columns count by their 'bounds', by a 'private' spread, or 'none'."),
@@ -109,7 +109,7 @@ def fit(
             scale=scale,
             n_rows=n_rows,
             unit=unit,
-            unit_rows=unit_rows,
+            max_rows_per_unit=max_rows_per_unit,
             max_clusters=max_clusters,
             ledger=ledger,
             dataset=dataset,

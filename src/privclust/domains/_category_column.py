@@ -58,7 +58,7 @@ class CategoryColumn:
         return np.full(len(self.levels), 1 / len(self.levels))
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """So far that a share of 1 is within it."""
         return 1 - self.center
 

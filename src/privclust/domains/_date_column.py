@@ -50,9 +50,9 @@ class DateColumn(OrderedColumn):
         return self.number.center
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """Half of the days."""
-        return self.number.reach
+        return self.number.half_widths
 
     @property
     def unit(self) -> FloatArray:

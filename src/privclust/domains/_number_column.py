@@ -62,7 +62,7 @@ class OrderedColumn(ABC):
     def offsets(self, values: FloatArray) -> FloatArray:
         """Return how far each value lies from the middle, in grid units; its bounds are ±2^25."""
         column = self.number
-        apart = (column.features(values)[:, 0] - column.center) / column.reach
+        apart = (column.features(values)[:, 0] - column.center) / column.half_widths
         whole = np.trunc(np.clip(apart, -1.0, 1.0) * GRID)
         return np.where(np.isnan(values), 0.0, whole)
 
@@ -96,7 +96,9 @@ class NumberColumn(OrderedColumn):
         check_weight(self.name, self.weight)
         lowest = {"none": -BOUND_MAX, "log": 0.0, "log1p": -1.0}[self.transform]
         inside = lowest <= self.lower and (self.transform == "none" or lowest < self.lower)
-        if not (inside and self.lower < self.upper <= BOUND_MAX and self.reach[0] >= WIDTH_MIN):
+        if not (
+            inside and self.lower < self.upper <= BOUND_MAX and self.half_widths[0] >= WIDTH_MIN
+        ):
             raise ValueError(
                 f"column {self.name!r} needs a lower bound below its upper one, apart on its "
                 f"scale, at most {BOUND_MAX:g} in size, and where it has a logarithm; got "
@@ -128,14 +130,14 @@ class NumberColumn(OrderedColumn):
         return np.array([self.ends.mean()])
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """Half of the scale's width."""
         return np.array([np.ptp(self.ends) / 2])
 
     @property
     def unit(self) -> FloatArray:
         """How much of the scale is worth 1."""
-        return self.reach / self.weight
+        return self.half_widths / self.weight
 
     def read(self, cells: CellReader) -> FloatArray:
         """Return the features of the column's cells."""

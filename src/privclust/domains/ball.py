@@ -45,14 +45,14 @@ class Ball(Domain, kind="ball"):
         return self.middle
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """The radius, for each column."""
         return np.full(self.middle.size, self.radius)
 
     @property
-    def spread(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """The radius, for each column."""
-        return self.reach
+        return self.half_widths
 
     def describe(self, columns: Sequence[str] | None) -> list[tuple[str, list[str]]]:
         """Return how far rows may lie from where.

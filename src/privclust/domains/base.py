@@ -55,12 +55,12 @@ class Domain(ABC):
 
     @property
     @abstractmethod
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """How far each coordinate may lie from its middle."""
 
     @property
     @abstractmethod
-    def spread(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """User's units per unit of the ball, for each coordinate."""
 
     @abstractmethod
@@ -120,13 +120,13 @@ class Domain(ABC):
         >>> (Ball([10.0, 0.0], 5.0).to_grid(rows) / GRID).round(6).tolist()
         [[0.0, 0.0], [1.0, 0.0]]
         """
-        center, reach = self.center, self.reach
+        center, reach = self.center, self.half_widths
         if rows.ndim != 2 or rows.shape[1] != center.size:
             raise ValueError(f"rows must have {center.size} columns, as the domain has.")
         values = np.ma.filled(rows.astype(np.float64), np.nan)
         values = np.where(np.isnan(values), center, values)
         values = np.clip(values, center - reach, center + reach)
-        return clip_to_ball((values - center) / self.spread, GRID)
+        return clip_to_ball((values - center) / self.scales, GRID)
 
     def read_to_grid(self, cells: CellReader, columns: Sequence[str] | None) -> FloatArray:
         """Return the rows of a table on the grid, each row alone."""
@@ -180,18 +180,18 @@ class Domain(ABC):
         >>> Box([0.0], [10.0]).to_ball(np.array([[5.0], [10.0]])).ravel().tolist()
         [0.0, 1.0]
         """
-        return np.asarray((self.to_scales(points) - self.center) / self.spread)
+        return np.asarray((self.to_scales(points) - self.center) / self.scales)
 
     def from_ball(self, points: FloatArray) -> FloatArray:
         """Map points of the unit ball to the scales of the columns, beyond the bounds if need be.
 
         A column's scale is its own unit, or the logarithm or the shares that were declared for it.
         """
-        return self.center + points * self.spread
+        return self.center + points * self.scales
 
     def ball_to_scales(self, points: FloatArray) -> FloatArray:
         """Map points of the unit ball to the scales of the columns, within the bounds."""
-        lower, upper = self.center - self.reach, self.center + self.reach
+        lower, upper = self.center - self.half_widths, self.center + self.half_widths
         return np.clip(self.from_ball(points), lower, upper)
 
     def to_units(self, points: FloatArray) -> FloatArray:

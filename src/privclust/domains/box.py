@@ -61,14 +61,14 @@ class Box(Domain, kind="box"):
         return self.lower / 2 + self.upper / 2
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """Half of each column's width."""
         return self.upper / 2 - self.lower / 2
 
     @property
-    def spread(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """Half widths over weights, scaled so that corners of the box touch the unit sphere."""
-        return self.reach / self.weights * float(np.linalg.norm(self.weights))
+        return self.half_widths / self.weights * float(np.linalg.norm(self.weights))
 
     def describe(self, columns: Sequence[str] | None) -> list[tuple[str, list[str]]]:
         """Return each column with its bounds."""
@@ -92,7 +92,7 @@ class Box(Domain, kind="box"):
 
     def unscaled(self) -> Box:
         """Return the box in which columns count by their widths."""
-        return Box(self.lower, self.upper, weights=self.reach)
+        return Box(self.lower, self.upper, weights=self.half_widths)
 
     def parameters(self, scale: object) -> dict[str, Any]:
         """Return two arrays of bounds, unless columns have weights, which these do not say."""

@@ -44,12 +44,12 @@ class Mixed(Domain, kind="columns"):
         return np.concatenate([column.center for column in self.columns])
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """How far each feature may lie from its middle."""
-        return np.concatenate([column.reach for column in self.columns])
+        return np.concatenate([column.half_widths for column in self.columns])
 
     @property
-    def spread(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """Features per unit of the ball, which no row leaves."""
         units = np.concatenate([column.unit for column in self.columns])
         return units * float(np.linalg.norm([column.length for column in self.columns]))
@@ -103,7 +103,7 @@ class Mixed(Domain, kind="columns"):
         """Return how far rows lie from their point, but for their levels, which are drawn."""
         is_share = np.array([use == "category" for use in self.coordinate_uses])
         shares = np.clip(self.ball_to_scales(points), 0.0, 1.0)
-        of_levels = shares * (1 - shares) / self.spread**2 * is_share
+        of_levels = shares * (1 - shares) / self.scales**2 * is_share
         rest = variance - of_levels.sum(axis=1)
         # A cell whose levels explain all of its noisy spread is as wide as others, not a point.
         typical = max(0.0, float(np.average(rest, weights=weights)))

@@ -66,12 +66,12 @@ class ProfileDomain(Domain, kind="profile"):
         return np.zeros(self.base.center.size + len(self.columns) + self.n_numbers)
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """The grid's own size, for each coordinate."""
         return np.full(self.center.size, float(GRID))
 
     @property
-    def spread(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """Ones: rows are on the grid already."""
         return np.ones(self.center.size)
 

@@ -49,12 +49,12 @@ class Sphere(Domain, kind="sphere"):
         return np.zeros(self.n_columns)
 
     @property
-    def reach(self) -> FloatArray:
+    def half_widths(self) -> FloatArray:
         """The radius, for each column."""
         return np.ones(self.n_columns)
 
     @property
-    def spread(self) -> FloatArray:
+    def scales(self) -> FloatArray:
         """The radius, for each column."""
         return np.ones(self.n_columns)
 

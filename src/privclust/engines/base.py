@@ -41,10 +41,10 @@ class Engine(Protocol):
     def expect_sample(self, key: bytes) -> None:
         """Be told that a sample with this key may be wanted, before rows are read."""
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return an engine over some of the units, each in or out by a bit that `key` decides.
 
-        A unit is in with probability 2^-halvings. Rows are not read before `aggregate`.
+        A unit is in with probability 2^-sampling_exponent. Rows are not read before `aggregate`.
         """
 
 

@@ -31,11 +31,13 @@ class GridTable:
     starts: IntArray | None = None
     ids: Any = None
 
-    def drawn(self, halvings: int, key: bytes) -> GridTable:
+    def drawn(self, sampling_exponent: int, key: bytes) -> GridTable:
         """Return the rows of the units that are included."""
         if self.starts is None:
-            return GridTable(self.rows[included(row_words(key, 0, len(self.rows)), halvings)])
-        chosen = included(unit_words(key, self.ids), halvings)
+            return GridTable(
+                self.rows[included(row_words(key, 0, len(self.rows)), sampling_exponent)]
+            )
+        chosen = included(unit_words(key, self.ids), sampling_exponent)
         counts = np.diff(np.append(self.starts, len(self.rows)))
         kept = counts[chosen]
         rows = self.rows[np.repeat(chosen, counts)]
@@ -102,10 +104,13 @@ class NumpyEngine:
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: rows are in memory."""
 
-    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+    def sample(self, sampling_exponent: int, key: bytes) -> NumpyEngine:
         """Return an engine over some of the units, each in or out by a bit that `key` decides."""
         return NumpyEngine.holding(
-            lambda: self._loaded().drawn(halvings, key), self.n_columns, self.unit, self._threads
+            lambda: self._loaded().drawn(sampling_exponent, key),
+            self.n_columns,
+            self.unit,
+            self._threads,
         )
 
     def write(self, file: Path) -> None:

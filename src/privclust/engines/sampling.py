@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-HALVINGS_MAX = 32
+SAMPLING_EXPONENT_MAX = 32
 _BLOCK_ROWS = 8192
 
 Words = NDArray[np.uint32]
@@ -57,15 +57,15 @@ def unit_words(key: bytes, ids: Any) -> Words:
     return words
 
 
-def included(words: Words, halvings: int) -> NDArray[np.bool_]:
-    """Return the inclusion bits of rows or units, each set with probability 2^-halvings.
+def included(words: Words, sampling_exponent: int) -> NDArray[np.bool_]:
+    """Return the inclusion bits of rows or units, each set with probability 2^-sampling_exponent.
 
     Examples
     --------
     >>> included(row_words(b"secret", 0, 6), 1).tolist()
     [False, False, True, True, True, False]
     """
-    return np.asarray(words < 2 ** (HALVINGS_MAX - halvings))
+    return np.asarray(words < 2 ** (SAMPLING_EXPONENT_MAX - sampling_exponent))
 
 
 def later_key(key: bytes, turn: int) -> bytes:
@@ -85,7 +85,7 @@ class Reserve:
     """Rows that may belong to a sample, set aside before its sampling rate is known.
 
     It starts with all rows and halves them, by their own words, each time the rows read have
-    doubled: after reading it holds exactly the rows that are included at the rate 2^-halvings, in
+    doubled: after reading it holds exactly the rows that are included at the sampling rate, in
     order. The rate follows from how many rows there are and never from inclusion bits, or the
     sample would not be as likely as any other (docs/proofs/sampling.md).
 
@@ -93,17 +93,19 @@ class Reserve:
     ----------
     key : bytes
         Secret that decides who is included.
-    halvings : int
-        The sampling rate to start with is 2^-halvings.
+    sampling_exponent : int
+        The sampling rate to start with is 2^-sampling_exponent.
     n_columns : int
         Of the rows.
     capacity : int or None
         About the most rows to hold; None for any number.
     """
 
-    def __init__(self, key: bytes, halvings: int, n_columns: int, capacity: int | None) -> None:
+    def __init__(
+        self, key: bytes, sampling_exponent: int, n_columns: int, capacity: int | None
+    ) -> None:
         self.key = key
-        self.halvings = halvings
+        self.sampling_exponent = sampling_exponent
         self._capacity = capacity
         self._seen = 0
         self._parts = [(np.empty(0, np.uint32), np.empty((0, n_columns), np.int32))]
@@ -111,21 +113,21 @@ class Reserve:
     def add(self, n_read: int, words: Words, rows: NDArray[np.int32]) -> None:
         """Of `n_read` rows that were read, set aside those that are included."""
         self._seen += n_read
-        self._parts.append(_chosen(words, rows, self.halvings))
-        while self._is_full() and self.halvings < HALVINGS_MAX:
-            self.halvings += 1
-            self._parts = [_chosen(*part, self.halvings) for part in self._parts]
+        self._parts.append(_chosen(words, rows, self.sampling_exponent))
+        while self._is_full() and self.sampling_exponent < SAMPLING_EXPONENT_MAX:
+            self.sampling_exponent += 1
+            self._parts = [_chosen(*part, self.sampling_exponent) for part in self._parts]
 
-    def drawn(self, halvings: int) -> NDArray[np.int32]:
-        """Return the rows of a sample; `halvings` must not be below the reserve's."""
-        return np.concatenate([_chosen(*part, halvings)[1] for part in self._parts])
+    def drawn(self, sampling_exponent: int) -> NDArray[np.int32]:
+        """Return the rows of a sample; `sampling_exponent` must not be below the reserve's."""
+        return np.concatenate([_chosen(*part, sampling_exponent)[1] for part in self._parts])
 
     def _is_full(self) -> bool:
-        return self._capacity is not None and self._seen > self._capacity << self.halvings
+        return self._capacity is not None and self._seen > self._capacity << self.sampling_exponent
 
 
 def _chosen(
-    words: Words, rows: NDArray[np.int32], halvings: int
+    words: Words, rows: NDArray[np.int32], sampling_exponent: int
 ) -> tuple[Words, NDArray[np.int32]]:
-    chosen = included(words, halvings)
+    chosen = included(words, sampling_exponent)
     return words[chosen], rows[chosen]

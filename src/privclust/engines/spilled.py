@@ -83,13 +83,13 @@ class SpilledEngine:
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: a unit's inclusion bit follows from its id."""
 
-    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+    def sample(self, sampling_exponent: int, key: bytes) -> NumpyEngine:
         """Return an engine over some of the units, each in or out by a bit that `key` decides."""
 
         def drawn() -> GridTable:
             files = self._spilled()
             parts = on_all_cores(
-                lambda file: self._read(file).drawn(halvings, key), files, self._threads
+                lambda file: self._read(file).drawn(sampling_exponent, key), files, self._threads
             )
             return _together(list(parts))
 

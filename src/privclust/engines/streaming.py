@@ -85,35 +85,35 @@ class ArrowEngine:
         """Set rows aside while the next query is summed, to save a sample from reading anew."""
         self._key, self._reserve = key, None
 
-    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+    def sample(self, sampling_exponent: int, key: bytes) -> NumpyEngine:
         """Return an engine over some of the rows, each in or out by a bit that `key` decides."""
 
         def drawn() -> GridTable:
             reserve, self._reserve = self._reserve, None  # for one sample only
-            if key != self._key or reserve is None or reserve.halvings > halvings:
-                reserve = self._new_reserve(key, halvings, None)
+            if key != self._key or reserve is None or reserve.sampling_exponent > sampling_exponent:
+                reserve = self._new_reserve(key, sampling_exponent, None)
                 self._pass(Count(), reserve)
-            return GridTable(reserve.drawn(halvings))
+            return GridTable(reserve.drawn(sampling_exponent))
 
         return NumpyEngine.holding(drawn, self.n_columns, ROW, self._threads)
 
-    def _new_reserve(self, key: bytes, halvings: int, capacity: int | None) -> Reserve:
+    def _new_reserve(self, key: bytes, sampling_exponent: int, capacity: int | None) -> Reserve:
         # Read anew, the table may come in another order: its rows then have other bits.
         secret = later_key(key, self._turn)
         self._turn += 1
-        return Reserve(secret, halvings, self.n_columns, capacity)
+        return Reserve(secret, sampling_exponent, self.n_columns, capacity)
 
     def _pass(self, query: Query, reserve: Reserve | None) -> list[int]:
         """Read all rows once: add up the query, and fill the reserve."""
 
         def work(batch: tuple[Any, int, int]) -> _Part:
-            cells, start, halvings = batch
+            cells, start, sampling_exponent = batch
             if reserve is None:
                 words = np.empty(0, dtype=np.uint32)
                 chosen = np.zeros(cells.num_rows, dtype=bool)
             else:
                 words = row_words(reserve.key, start, cells.num_rows)
-                chosen = included(words, halvings)
+                chosen = included(words, sampling_exponent)
                 words = words[chosen]
             kept = []
 
@@ -136,5 +136,5 @@ class ArrowEngine:
     def _batches(self, reserve: Reserve | None) -> Iterator[tuple[Any, int, int]]:
         start = 0
         for cells in self._source.batches(self._columns):
-            yield cells, start, 0 if reserve is None else reserve.halvings
+            yield cells, start, 0 if reserve is None else reserve.sampling_exponent
             start += cells.num_rows

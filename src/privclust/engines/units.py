@@ -1,7 +1,7 @@
 """Whose rows count as one: every row alone, or all rows that share an id.
 
-All rows of a unit are added up first, exactly; then the sum is clipped to `unit_rows` times what
-the query allows one row. The result is a function of the unit's own rows, bit for bit
+All rows of a unit are added up first, exactly; then the sum is clipped to `max_rows_per_unit`
+times what the query allows one row. The result is a function of the unit's own rows, bit for bit
 (docs/proofs/units.md).
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from privclust.engines.base import bounded_sum, kept_rows
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.queries.base import Query, Sensitivity
-from privclust.queries.unit import ROW, UNIT_ROWS_MAX, Unit
+from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
 
 GridRows = NDArray[np.int32] | NDArray[np.float64]
 
@@ -136,7 +136,7 @@ def _clipped(values: IntArray, of_unit: IntArray, bounds: Sensitivity) -> IntArr
         return values
     first = np.flatnonzero(np.diff(of_unit, prepend=-1))
     counts = np.diff(np.append(first, len(values)))
-    linf = min(bounds.linf, UNIT_ROWS_MAX * 2**31)
+    linf = min(bounds.linf, ROWS_PER_UNIT_MAX * 2**31)
     largest = np.maximum.reduceat(np.abs(values).max(axis=1), first)
     values = _shrunk(values, _factor(linf, largest), counts)
     l1, squared = _lengths(values, first)

@@ -106,7 +106,7 @@ def cluster_fields(domain: Domain, found: Clustering) -> ClusterFields:
         cluster_radii=None,
     )
     if found.precision is not None:
-        stderr = found.precision.center_stderr[order, None] * domain.spread / lengths
+        stderr = found.precision.center_stderr[order, None] * domain.scales / lengths
         fields["center_stderr"] = stderr * domain.slopes(centers)
         fields["size_stderr"] = found.precision.size_stderr[order]
         fields["cluster_radii"] = found.precision.radii[order]
@@ -150,7 +150,7 @@ def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:
     """Measure how columns are spread, and ask the same rows on that scale from then on."""
     domain = table.domain
     assert table.reopened is not None
-    domain = domain.rescaled(variances(curator, domain.reach / domain.spread))
+    domain = domain.rescaled(variances(curator, domain.half_widths / domain.scales))
     return curator.over(table.reopened(domain)), domain
 
 

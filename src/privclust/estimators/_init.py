@@ -40,10 +40,10 @@ def start_of(init: object, task: Task, most: int, epsilon: float) -> Start:
             "init is a model of columns with other names than those of the table. Give a model of "
             "the same columns in the same order."
         )
-    within = domain.reach / domain.spread
+    within = domain.half_widths / domain.scales
     inside = into_ball(np.clip(domain.to_ball(points), -within, within))
     if model is None or model.cluster_radii is None or len(points) > most:
         check_cost(start_cost(len(points), most, domain.center.size), "merging the points of init")
         return start_from(inside, most, np.random.default_rng(0))
-    rescaled = float(np.mean(model.domain.spread / domain.spread))
+    rescaled = float(np.mean(model.domain.scales / domain.scales))
     return Start(inside, np.asarray(model.cluster_radii * rescaled))

@@ -21,7 +21,7 @@ from privclust.engines.federated.federation import Federation
 from privclust.errors import BoundsError, ColumnError, ParameterError, shown
 from privclust.estimators._parameters import Parameters, number, parameters_of, unit_of
 from privclust.kernels.grid import FloatArray
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
 from privclust.sources.guard import clears_frames
 from privclust.sources.schema import Schema
@@ -43,10 +43,10 @@ class OpenTable:
     traceback must print it."""
 
     @property
-    def attendance(self) -> tuple[Attendance, ...] | None:
+    def participation(self) -> tuple[QueryParticipation, ...] | None:
         """How many clients answered each question, if the table is a federation."""
         engine = self.engine
-        return tuple(engine.attendance) if isinstance(engine, FederatedEngine) else None
+        return tuple(engine.participation) if isinstance(engine, FederatedEngine) else None
 
     def close(self) -> None:
         """Let clients of a federation forget the fit's samples: it has ended."""

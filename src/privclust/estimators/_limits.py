@@ -23,7 +23,7 @@ MEMORY_VARIABLE, MINUTES_VARIABLE = "PRIVCLUST_MAX_MEMORY", "PRIVCLUST_MAX_MINUT
 GIB = 2**30
 LONG_SECONDS = 60.0
 """Fits that take longer, whatever the number of rows, say so first."""
-MESSAGE_ROOM = 2**24
+MESSAGE_MARGIN = 2**24
 """Bytes of a query beside what rows are compared with: columns, domain, radii, a projection."""
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -109,7 +109,7 @@ def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) 
             f"other than single rows at most {unit.l0:,} are allowed. Ask for fewer clusters "
             "or columns. Nothing was read or spent."
         )
-    if unit is not None and unit.silos:
+    if unit is not None and unit.clients:
         _check_messages(cost, subject)
     beyond = beyond_limits(cost)
     if beyond is not None:
@@ -129,10 +129,10 @@ def _check_messages(cost: Cost, subject: str) -> None:
             f"federation answer with at most {SIZE_MAX:,}. Ask for fewer clusters or columns. "
             "Nothing was asked or spent."
         )
-    if cost.sent > MESSAGE_MAX - MESSAGE_ROOM:
+    if cost.sent > MESSAGE_MAX - MESSAGE_MARGIN:
         raise CostError(
             f"{subject} sends clients questions of up to {_count(cost.sent)} bytes, and they read "
-            f"at most {MESSAGE_MAX - MESSAGE_ROOM:,}. Ask for fewer clusters or columns. Nothing "
+            f"at most {MESSAGE_MAX - MESSAGE_MARGIN:,}. Ask for fewer clusters or columns. Nothing "
             "was asked or spent."
         )
 

@@ -13,7 +13,7 @@ from privclust.errors import Message, Parameter, ParameterError, TooManyClusters
 from privclust.estimators._declared import Declared
 from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
-from privclust.queries.unit import ROW, UNIT_ROWS_MAX, Unit
+from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
 
 WHOLE_MAX = 2**53
 """No table has as many rows, and arithmetic with larger numbers may fail."""
@@ -48,7 +48,7 @@ class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
         Column of ids, such as "patient_id": all rows with one id are protected together, rows
         without an id as one. With a federation, "client" protects all rows of a client together.
         By default every row is protected alone.
-    unit_rows : int, default=1
+    max_rows_per_unit : int, default=1
         How many rows of one id count; more are scaled down together. Noise grows with it, which is
         why it is 1. Sizes and `n_rows` are counted so, too.
     ledger : str, optional
@@ -72,7 +72,7 @@ class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
     scale: str | None = None
     n_rows: int | None = None
     unit: str | None = None
-    unit_rows: int = 1
+    max_rows_per_unit: int = 1
     ledger: str | None = None
     dataset: str | None = None
     period: str | None = None
@@ -134,18 +134,18 @@ def sizes_of(given: Parameters) -> tuple[int, int | None]:
 
 def unit_of(given: Parameters) -> Unit:
     """Return whose rows count as one."""
-    rows = whole_number("unit_rows", given.unit_rows)
+    rows = whole_number("max_rows_per_unit", given.max_rows_per_unit)
     if given.unit is None and rows == 1:
         return ROW
-    if not isinstance(given.unit, str) or given.unit == ROW.name or rows > UNIT_ROWS_MAX:
+    if not isinstance(given.unit, str) or given.unit == ROW.name or rows > ROWS_PER_UNIT_MAX:
         raise ParameterError(
             Message(
                 Parameter("unit"),
                 f" must be the name of a column of ids other than {ROW.name!r}, and ",
-                Parameter("unit_rows"),
-                f", how many rows of one id count, between 1 and {UNIT_ROWS_MAX}; got unit="
+                Parameter("max_rows_per_unit"),
+                f", how many rows of one id count, between 1 and {ROWS_PER_UNIT_MAX}; got unit="
                 f"{shown(given.unit)} and ",
-                Parameter("unit_rows", rows),
+                Parameter("max_rows_per_unit", rows),
                 ". Leave both out to protect single rows.",
             )
         )

@@ -175,7 +175,7 @@ def _facts(
         "bounds": fingerprint_of(domain),
         "bounds_origin": origin,
         "unit": unit.ledger_name,
-        "unit_rows": str(unit.rows),
+        "max_rows_per_unit": str(unit.rows),
         **fact_of_dependencies([model]),
         **versions(),
     }

@@ -18,7 +18,7 @@ from privclust.errors import Message, Parameter, ParameterError, shown
 from privclust.estimators._parameters import Parameters, held_model
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.private_run import Record
-from privclust.privacy.fingerprint import written_out
+from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.unit import Unit
 
@@ -53,7 +53,7 @@ class Recording:
     call: str
 
     @contextmanager
-    def telling_how_to_resume(self, run: str) -> Iterator[None]:
+    def noting_how_to_resume(self, run: str) -> Iterator[None]:
         """Whatever ends the run too early, add how to go on with it."""
         try:
             yield
@@ -131,7 +131,7 @@ def fact_of_dependencies(models: Sequence[ClusterModel]) -> dict[str, str]:
 
 def fingerprint_of(domain: Domain) -> str:
     """Return a short hash of what was declared about values."""
-    return sha256(written_out(domain)).hexdigest()[:16]
+    return sha256(serialize(domain)).hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:
@@ -173,7 +173,7 @@ def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, 
         )
     ledger = Ledger.open(os.fspath(place))
     protected, asked = ledger.dataset(label).unit, unit.ledger_name
-    if unit.silos == 0 and _FEDERATED.fullmatch(asked):
+    if unit.clients == 0 and _FEDERATED.fullmatch(asked):
         asked = f"{asked!r}, a column of one table"
     if protected != asked:
         raise ValueError(

@@ -18,7 +18,7 @@ from privclust.models.statement import Dependency, Kind, PublicPoints, Statement
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 
 Result = TypeVar("Result")
 
@@ -45,7 +45,7 @@ class FinishedRun(Generic[Result]):
     releases: tuple[Release, ...]
     run: PrivateRun
     bounds_origin: str
-    participation: tuple[Attendance, ...] | None
+    participation: tuple[QueryParticipation, ...] | None
 
     def statement(
         self,
@@ -94,11 +94,11 @@ def run_recorded(
         recorded.resume,
     )
     # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
-    with threadpool_limits(1, "blas"), recorded.telling_how_to_resume(curator.run):
+    with threadpool_limits(1, "blas"), recorded.noting_how_to_resume(curator.run):
         try:
             result = work(curator)
         finally:
             table.close()
         record = recorded.record(curator.close())
     run = run_of(curator, name, table.engine.unit, record, n_rows, noiseless)
-    return FinishedRun(result, curator.releases, run, table.bounds_origin, table.attendance)
+    return FinishedRun(result, curator.releases, run, table.bounds_origin, table.participation)

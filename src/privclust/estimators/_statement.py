@@ -21,7 +21,7 @@ from privclust.models.statement import (
 )
 from privclust.privacy.curator import Curator, noise_is_real
 from privclust.privacy.plan import Plan
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
 
 _COMMON = {parameter.name for parameter in fields(Parameters)}
@@ -73,15 +73,15 @@ def given_to(
 
 
 def participation_of(
-    attendance: tuple[Attendance, ...] | None, n_answers: int
+    participation: tuple[QueryParticipation, ...] | None, n_results: int
 ) -> Participation | None:
     """Return who answered in a federation, where there was one."""
-    if attendance is None:
+    if participation is None:
         return None
-    earlier = n_answers - len(attendance)
-    if not attendance:
+    earlier = n_results - len(participation)
+    if not participation:
         return Participation(0, 0, earlier)
-    fewest = min(attendance, key=lambda one: one.answered)
+    fewest = min(participation, key=lambda one: one.answered)
     return Participation(fewest.answered, fewest.asked, earlier)
 
 

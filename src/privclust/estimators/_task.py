@@ -70,4 +70,4 @@ class Task:
     @property
     def half_widths(self) -> FloatArray:
         """Half the width of each column's bounds, in the unit ball."""
-        return self.domain.reach / self.domain.spread
+        return self.domain.half_widths / self.domain.scales

@@ -16,14 +16,14 @@ from privclust.privacy.release import Release
 
 def release_content(release: Release) -> dict[str, Any]:
     """Return a release as plain values, for JSON."""
-    return {**asdict(release), "answer": release.answer.tolist()}
+    return {**asdict(release), "result": release.result.tolist()}
 
 
 def release_from(content: Mapping[str, Any]) -> Release:
     """Return the release that `release_content` described."""
-    answer = np.array(content["answer"], dtype=np.int64)
-    answer.setflags(write=False)
-    return Release(**{**content, "answer": answer, "charge": Spend(**content["charge"])})
+    result = np.array(content["result"], dtype=np.int64)
+    result.setflags(write=False)
+    return Release(**{**content, "result": result, "charge": Spend(**content["charge"])})
 
 
 def statement_from(

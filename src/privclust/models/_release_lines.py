@@ -20,11 +20,11 @@ def lines_of(releases: tuple[Release, ...], noiseless: bool) -> tuple[ReleaseLin
             release.slot,
             release.query,
             release.mechanism,
-            release.answer.size,
+            release.result.size,
             _sensitivity(release),
-            0.0 if noiseless else release.sigma / 2**release.halvings,
+            0.0 if noiseless else release.sigma / 2**release.sampling_exponent,
             release.charge.mu2 / whole,
-            2**release.halvings,
+            2**release.sampling_exponent,
         )
         for release in releases
     )

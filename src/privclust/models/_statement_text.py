@@ -89,8 +89,8 @@ def adjacency(unit: Unit) -> str:
             f"client's vector may be longer than those of {unit.rows} row(s)."
         )
     tables, where, each = "tables", "", ""
-    if unit.silos:
-        clients = "one client" if unit.silos == 1 else f"each of up to {unit.silos} clients"
+    if unit.clients:
+        clients = "one client" if unit.clients == 1 else f"each of up to {unit.clients} clients"
         tables, where, each = "federations", f" at {clients}", " at each client"
     if unit.column is None:
         return f"two {tables} of the same columns, one of which has one row more{where}."
@@ -196,7 +196,7 @@ def _sampled(statement: Statement) -> list[str]:
 def _several(unit: Unit) -> str:
     if unit.whole:
         return "people with rows at several clients, who are protected less than one client is"
-    more = f", or with rows at more than {unit.silos} client(s)" if unit.silos else ""
+    more = f", or with rows at more than {unit.clients} client(s)" if unit.clients else ""
     if unit.column is None:
         return f"people with several rows{more}, who are protected less than one row is"
     return (

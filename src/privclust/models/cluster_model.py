@@ -11,7 +11,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset
 from privclust.models.statement import Statement
 from privclust.privacy.release import Release
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class ClusterModel:
     size_stderr: FloatArray | None = None
     cluster_radii: FloatArray | None = None
     coreset: Coreset | None = None
-    participation: tuple[Attendance, ...] | None = None
+    participation: tuple[QueryParticipation, ...] | None = None
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def moved(
             continue
         rows = np.maximum(model.cluster_sizes[chosen], 1.0)
         radii = np.maximum(model.cluster_radii[chosen], np.median(model.cluster_radii))
-        lengths = model.domain.slopes(model.cluster_centers[chosen]) * model.domain.spread
+        lengths = model.domain.slopes(model.cluster_centers[chosen]) * model.domain.scales
         variance += (radii**2 / (d * rows))[:, None] * lengths**2
     statistic = (shifts**2 / np.where(variance > 0, variance, 1e-300)).sum(axis=1)
     certain = reported(before)[one] & reported(after)[other]
@@ -166,7 +166,7 @@ def moved(
 def _unit_lengths(model: ClusterModel, chosen: IntArray) -> FloatArray:
     """Return what a radius of the domain is worth at each centre, in the user's units."""
     slopes = model.domain.slopes(model.cluster_centers[chosen])
-    return np.asarray(slopes * model.domain.spread)
+    return np.asarray(slopes * model.domain.scales)
 
 
 def _center_errors(model: ClusterModel) -> FloatArray:

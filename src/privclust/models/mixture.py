@@ -60,7 +60,7 @@ def mixture(model: ClusterModel) -> Mixture:
         found = _moments(cells, np.exp(logs - together[:, None]), found)
         if likelihood - before < SETTLED:
             break
-    spread = model.domain.spread
+    spread = model.domain.scales
     return Mixture(
         found.weights,
         model.domain.ball_to_scales(found.means),

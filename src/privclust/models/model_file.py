@@ -162,7 +162,9 @@ def _columns(domain: Domain, given: list[str] | None) -> tuple[int, tuple[str, .
 def _check_places(domain: Domain, points: FloatArray) -> None:
     """Refuse points that no fit could have released: from beyond the bounds none comes back."""
     within = domain.to_units(domain.to_ball(points))
-    if not np.allclose(within, points, rtol=_ROUNDING, atol=_ROUNDING * float(domain.reach.max())):
+    if not np.allclose(
+        within, points, rtol=_ROUNDING, atol=_ROUNDING * float(domain.half_widths.max())
+    ):
         raise ValueError("it has a centre or a point beyond its own bounds")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -131,7 +132,7 @@ def draw_series(series: Series, picture: str | Path) -> None:
     save_png(figure, picture)
 
 
-def _flat(series: Series) -> tuple[FloatArray, list[str]]:
+def _flat(series: Series) -> tuple[FloatArray, Sequence[str]]:
     """Return centres in two dimensions: the columns, or the two directions they differ in most."""
     shape = series.centers.shape
     points = series.centers.reshape(-1, shape[2])

@@ -208,7 +208,7 @@ def _means(
     """Divide sums by sizes and return them from half widths to the user's units."""
     found = _ratios(sums, sizes, variance_above, variance_below, 0.0).within(-1.0, 1.0)
     sides = (found.values, found.lower, found.upper)
-    return Intervals(*(number.units(number.center + number.reach * side) for side in sides))
+    return Intervals(*(number.units(number.center + number.half_widths * side) for side in sides))
 
 
 def _ratios(

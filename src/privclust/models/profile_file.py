@@ -81,7 +81,7 @@ def _profile_from(content: Mapping[str, Any]) -> Profile:
     sizes = [k * sum(len(column.labels) for column in columns), k * (numbers + 1)]
     if (
         k > POINTS_MAX
-        or [len(release.answer) for release in releases] != sizes[: 1 + (numbers > 0)]
+        or [len(release.result) for release in releases] != sizes[: 1 + (numbers > 0)]
     ):
         raise ValueError("its answers are not those of its columns and clusters")
     if any(not release.scale > 0 for release in releases):

@@ -96,7 +96,7 @@ def _place(table: object, dialect: Dialect) -> str:
 
 def _distance(center: Sequence[float], domain: Domain) -> str:
     terms = [
-        f"POWER((bounded.x{place} - {float(value)!r}) / {float(domain.spread[place])!r}, 2)"
+        f"POWER((bounded.x{place} - {float(value)!r}) / {float(domain.scales[place])!r}, 2)"
         for place, value in enumerate(center)
     ]
     return " + ".join(terms).replace("- -", "+ ")

@@ -161,7 +161,7 @@ def forecast(
     signal = planned.signal(n_rows)
     needed = signal_for(planned, FOUND)
     enough = epsilon_of(mu * needed / signal, delta) * (1 + SLACK)
-    sampled = planned.halvings(n_rows) > 0
+    sampled = planned.sampling_exponent(n_rows) > 0
     passes = FULL_PASSES if sampled else SMALL_PASSES
     cost = planned.cost()
     return Forecast(

@@ -72,8 +72,8 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
     """
     n_rows, n_columns, n_clusters = forecast.n_rows, forecast.n_columns, forecast.n_clusters
     budget = Budget(forecast.epsilon, forecast.delta)
-    halvings = private_kmeans.plan(n_clusters, n_columns, budget).halvings(n_rows)
-    drawing, sample = (1, n_rows / 2**halvings) if halvings else (0, 0.0)
+    sampling_exponent = private_kmeans.plan(n_clusters, n_columns, budget).sampling_exponent(n_rows)
+    drawing, sample = (1, n_rows / 2**sampling_exponent) if sampling_exponent else (0, 0.0)
     reading = n_columns * READ_SECONDS[kind]
     summing = ROW_SECONDS + n_columns * (NUMBER_SECONDS + n_clusters * PRODUCT_SECONDS)
     reads, sums = forecast.passes + DRAWING[kind] * drawing, forecast.passes

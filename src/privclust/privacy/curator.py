@@ -15,13 +15,13 @@ from functools import partial
 import numpy as np
 
 from privclust.engines.base import Engine
-from privclust.engines.sampling import HALVINGS_MAX
+from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.kernels.grid import UNIT, IntArray
 from privclust.privacy.accounting import QUANTA, Spend
-from privclust.privacy.fingerprint import written_out
+from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 from privclust.privacy.noise import NoiseSource, NoNoise, OpenDPNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
 from privclust.privacy.progress import Step, tell
@@ -46,7 +46,7 @@ class Curator:
 
     Attributes
     ----------
-    halvings : int
+    sampling_exponent : int
         0, or how often the rows it asks were halved by `sample`.
 
     Notes
@@ -64,7 +64,7 @@ class Curator:
         noise: NoiseSource,
         samples: bool = True,
     ) -> None:
-        self.halvings = 0
+        self.sampling_exponent = 0
         self._samples = samples
         self._key = noise.key()
         if samples:
@@ -153,23 +153,23 @@ class Curator:
         asked = (release.slot for release in self.releases)
         self._progress.plan = self.plan.refined(asked, _widened(slots, self._engine))
 
-    def sample(self, halvings: int) -> Curator:
-        """Return a Curator of the same fit that asks some rows only, drawn once and secretly.
+    def sample(self, sampling_exponent: int) -> Curator:
+        """Return a Curator of the same fit over some rows only, drawn once and secretly.
 
-        Each unit is in with probability 2^-halvings; more than 32 count as 32. Answers are scaled
-        to all rows, and so is their noise; they cost as much as if all rows had been asked
+        Each unit is in with probability 2^-sampling_exponent; more than 32 count as 32. Results are
+        scaled to all rows, and so is their noise; they cost as much as if all rows were measured
         (docs/proofs/sampling.md).
         """
-        if halvings < 0 or self.halvings:
+        if sampling_exponent < 0 or self.sampling_exponent:
             raise ValueError(
-                f"halvings must be 0 or more, of all rows, got {halvings!r} of a table halved "
-                f"{self.halvings} times."
+                f"the sampling exponent must be 0 or more, of all rows, got {sampling_exponent!r} "
+                f"for a table that is a sample at {self.sampling_exponent}."
             )
-        if halvings == 0 or not self._samples:  # a fit without noise is exact
+        if sampling_exponent == 0 or not self._samples:  # a fit without noise is exact
             return self
         some = copy(self)
-        some.halvings = min(halvings, HALVINGS_MAX)
-        some._engine = self._engine.sample(some.halvings, self._key)
+        some.sampling_exponent = min(sampling_exponent, SAMPLING_EXPONENT_MAX)
+        some._engine = self._engine.sample(some.sampling_exponent, self._key)
         return some
 
     def over(self, engine: Engine) -> Curator:
@@ -177,7 +177,7 @@ class Curator:
 
         `engine` reads the same table for the same units, in a domain that follows from Releases.
         """
-        if engine.unit != self._engine.unit or self.halvings:
+        if engine.unit != self._engine.unit or self.sampling_exponent:
             raise ValueError("the engine must be one of all rows, and of the same units.")
         other = copy(self)
         if other._samples:
@@ -233,9 +233,9 @@ class Curator:
         """Return the most that one unit can add to the answer, which the engine sees to."""
         return self._engine.unit.sensitivity(query)
 
-    def _store(self, slot: str, scale: float, noisy: IntArray) -> Answer:
-        answer = Answer(tuple(noisy.tolist()), scale, self._noise.name)
-        return self._ledger.record(self._run, slot, answer)
+    def _store(self, slot: str, scale: float, noisy: IntArray) -> StoredResult:
+        result = StoredResult(tuple(noisy.tolist()), scale, self._noise.name)
+        return self._ledger.record(self._run, slot, result)
 
     def _release(
         self,
@@ -246,16 +246,18 @@ class Curator:
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
         self._tell(slot, answered=False)
-        question = written_out(query)
-        if self.halvings:
-            question += f" of one row in {2**self.halvings}".encode()
-        answer: Answer | str | None = self._ledger.claim(self._run, slot.name, charge, question)
-        if answer is None:
+        question = serialize(query)
+        if self.sampling_exponent:
+            question += f" of one row in {2**self.sampling_exponent}".encode()
+        result: StoredResult | str | None = self._ledger.claim(
+            self._run, slot.name, charge, question
+        )
+        if result is None:
             store = partial(self._store, slot.name, scale)
-            answer = _stored_answer(self._engine, query, draw, store)
-        if isinstance(answer, str):
-            raise LedgerError(answer)
-        values = np.array(answer.values, dtype=np.int64)
+            result = _stored_result(self._engine, query, draw, store)
+        if isinstance(result, str):
+            raise LedgerError(result)
+        values = np.array(result.values, dtype=np.int64)
         values.setflags(write=False)
         kind = type(query).__name__
         release = Release(
@@ -263,10 +265,10 @@ class Curator:
             kind,
             slot.mechanism,
             values,
-            answer.scale,
+            result.scale,
             charge,
-            answer.noise,
-            self.halvings,
+            result.noise,
+            self.sampling_exponent,
         )
         self._tell(slot, answered=True)
         self._progress.releases.append(release)
@@ -275,16 +277,16 @@ class Curator:
     def _tell(self, slot: Slot, answered: bool) -> None:
         asked = len(self._progress.releases)
         left = len(self.plan.slots) - asked - 1
-        tell(Step(slot.name, answered, asked, left, whole=self.halvings == 0))
+        tell(Step(slot.name, answered, asked, left, whole=self.sampling_exponent == 0))
 
 
 @guarded
-def _stored_answer(
+def _stored_result(
     engine: Engine,
     query: Query,
     draw: Callable[[IntArray], IntArray],
-    store: Callable[[IntArray], Answer],
-) -> Answer | str:
+    store: Callable[[IntArray], StoredResult],
+) -> StoredResult | str:
     """Sum, add noise and store; return what is stored, or why it could not be."""
     # Guarded as a whole: no frame that holds the exact sum outlives this call, whatever fails.
     # Nor one with an answer that was not stored: asked again, its slot would give another.

@@ -12,7 +12,7 @@ from privclust.queries.base import Query
 from privclust.queries.registry import registered_name
 
 
-def written_out(value: Query | Domain) -> bytes:
+def serialize(value: Query | Domain) -> bytes:
     """Return all that defines a query, candidates included, or a domain, as bytes.
 
     Examples
@@ -26,7 +26,7 @@ def written_out(value: Query | Domain) -> bytes:
 
 def digest(query: Query) -> str:
     """Return a hash of all that defines a query."""
-    return sha256(written_out(query)).hexdigest()
+    return sha256(serialize(query)).hexdigest()
 
 
 def _parts(value: object) -> list[bytes]:

@@ -22,7 +22,7 @@ class Release:
         What kind of question it was.
     mechanism : str
         "gaussian", "laplace" or "select".
-    answer : int array
+    result : int array
         Noisy whole numbers in grid units; for a selection the chosen index.
     scale : float
         Parameter of the noise in grid units: sigma, or the Laplace or selection scale.
@@ -30,31 +30,31 @@ class Release:
         What it cost.
     noise : str
         Where the noise came from; anything but "OpenDP" is not private.
-    halvings : int
-        0 if all rows were asked; otherwise a sample, each row with probability 2^-halvings.
+    sampling_exponent : int
+        0 if all rows were measured; otherwise h for a sample at the rate 2^-h.
     """
 
     slot: str
     query: str
     mechanism: Mechanism
-    answer: IntArray
+    result: IntArray
     scale: float
     charge: Spend
     noise: str
-    halvings: int = 0
+    sampling_exponent: int = 0
 
     @property
     def values(self) -> FloatArray:
         """The noisy answer for all rows in votes (one vote, or one radius, is 1)."""
-        return self.answer / (UNIT / 2.0**self.halvings)
+        return self.result / (UNIT / 2.0**self.sampling_exponent)
 
     @property
     def sigma(self) -> float:
         """Standard deviation of the noise on one coordinate of `values`."""
         factor = math.sqrt(2) if self.mechanism == "laplace" else 1.0
-        return factor * self.scale * (2.0**self.halvings / UNIT)
+        return factor * self.scale * (2.0**self.sampling_exponent / UNIT)
 
     @property
     def choice(self) -> int:
         """The chosen index of a selection."""
-        return int(self.answer[0])
+        return int(self.result[0])

@@ -173,7 +173,7 @@ class ClusterMoments:
         from it.
     radii : array of shape (k,)
         Residuals are clipped to their cluster's radius and measured in it.
-    weight, spread : float
+    weight, square_weight : float
         What one row counts, and what a squared length of one radius counts, relative to one radius
         of residual: sensitivity is sqrt(1 + weight² + spread²).
     projection : Projection, optional
@@ -182,7 +182,7 @@ class ClusterMoments:
     Examples
     --------
     >>> from privclust.kernels.grid import to_grid
-    >>> query = ClusterMoments(np.zeros((1, 2)), np.ones(1), weight=1.0, spread=1.0)
+    >>> query = ClusterMoments(np.zeros((1, 2)), np.ones(1), weight=1.0, square_weight=1.0)
     >>> rows = to_grid(np.array([[0.5, 0.0], [0.0, 0.25]]))
     >>> moments = query.split(query.contribute(rows).values.sum(axis=(0, 1)) / UNIT)
     >>> moments.sums.tolist(), moments.counts.tolist(), moments.squares.tolist()
@@ -192,7 +192,7 @@ class ClusterMoments:
     centers: FloatArray
     radii: FloatArray
     weight: float
-    spread: float
+    square_weight: float
     projection: Projection | None = None
 
     def __post_init__(self) -> None:
@@ -203,10 +203,11 @@ class ClusterMoments:
         usable = radii.shape == (len(self.centers),) and bool(
             ((radii >= 2**-20) & (radii <= 2)).all()
         )
-        if not (usable and 2**-10 <= self.weight <= 16 and 2**-10 <= self.spread <= 16):
+        if not (usable and 2**-10 <= self.weight <= 16 and 2**-10 <= self.square_weight <= 16):
             raise ValueError(
-                "each centre needs a radius between 2^-20 and 2, and weight and spread must lie "
-                f"between 2^-10 and 16; got weight={self.weight!r}, spread={self.spread!r}."
+                "each centre needs a radius between 2^-20 and 2, and weight and square_weight must "
+                f"lie between 2^-10 and 16; got weight={self.weight!r}, "
+                f"square_weight={self.square_weight!r}."
             )
 
     @property
@@ -218,7 +219,7 @@ class ClusterMoments:
     def sensitivity(self) -> Sensitivity:
         """A residual of at most one radius, a count and a squared length, in one cluster."""
         n_columns = self.centers.shape[1]
-        count, square = int(self.weight * UNIT), int(self.spread * UNIT)
+        count, square = int(self.weight * UNIT), int(self.square_weight * UNIT)
         return Sensitivity(
             l1=math.isqrt(n_columns * UNIT**2) + 1 + count + square,
             l2_squared=UNIT**2 + count**2 + square**2,
@@ -237,7 +238,7 @@ class ClusterMoments:
         values = np.empty((len(rows), 1, rows.shape[1] + 2), dtype=np.int64)
         values[:, 0, :-2] = clip_to_ball(residuals / reach[:, None], UNIT)
         values[:, 0, -2] = int(self.weight * UNIT)
-        values[:, 0, -1] = squares * int(self.spread * UNIT)
+        values[:, 0, -1] = squares * int(self.square_weight * UNIT)
         return Contribution(cluster[:, None], values)
 
     def split(self, values: FloatArray) -> Moments:
@@ -246,7 +247,7 @@ class ClusterMoments:
         return Moments(
             sums=table[:, :-2] * self.radii[:, None],
             counts=table[:, -2] * (UNIT / int(self.weight * UNIT)),
-            squares=table[:, -1] * (UNIT / int(self.spread * UNIT)) * self.radii**2,
+            squares=table[:, -1] * (UNIT / int(self.square_weight * UNIT)) * self.radii**2,
         )
 
 

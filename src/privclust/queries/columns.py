@@ -21,8 +21,8 @@ class ColumnHistograms:
 
     Parameters
     ----------
-    reach : array of shape (d,)
-        How far columns reach from 0 to both sides, in radii of the unit ball. All bins of a column
+    half_widths : array of shape (d,)
+        How far columns go from 0 to both sides, in radii of the unit ball. All bins of a column
         are equally wide; what lies beyond counts in the last.
     bins : int
         How many there are in a column.
@@ -36,29 +36,33 @@ class ColumnHistograms:
     [[0, 6], [3, 7]]
     """
 
-    reach: FloatArray
+    half_widths: FloatArray
     bins: int
 
     def __post_init__(self) -> None:
-        reach = np.array(self.reach, dtype=np.float64)
-        usable = reach.ndim == 1 and reach.size > 0 and bool(np.all((reach > 0) & (reach <= 1)))
+        half_widths = np.array(self.half_widths, dtype=np.float64)
+        usable = (
+            half_widths.ndim == 1
+            and half_widths.size > 0
+            and bool(np.all((half_widths > 0) & (half_widths <= 1)))
+        )
         if not usable or self.bins < 2:
             raise ValueError(
-                "column histograms need a reach above 0 and at most 1 for each column, and at "
+                "column histograms need half widths above 0 and at most 1 for each column, and at "
                 f"least 2 bins, got {self.bins!r} bins."
             )
-        reach.setflags(write=False)
-        object.__setattr__(self, "reach", reach)
+        half_widths.setflags(write=False)
+        object.__setattr__(self, "radius", half_widths)
 
     @property
     def size(self) -> int:
         """One coordinate per bin of each column."""
-        return self.reach.size * self.bins
+        return self.half_widths.size * self.bins
 
     @property
     def sensitivity(self) -> Sensitivity:
         """One vote in each column."""
-        columns = self.reach.size
+        columns = self.half_widths.size
         return Sensitivity(
             l1=columns * UNIT,
             l2_squared=columns * UNIT**2,
@@ -69,7 +73,7 @@ class ColumnHistograms:
 
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return each row's bins; edges are stored and compared with."""
-        blocks = np.empty((len(rows), self.reach.size), dtype=np.int64)
+        blocks = np.empty((len(rows), self.half_widths.size), dtype=np.int64)
         for column, edges in enumerate(self._edges()):
             blocks[:, column] = np.searchsorted(edges, rows[:, column], side="right")
             blocks[:, column] += column * self.bins
@@ -78,13 +82,13 @@ class ColumnHistograms:
 
     def split(self, values: FloatArray) -> FloatArray:
         """Turn a result in votes into counts: a line for each column."""
-        return values.reshape(self.reach.size, self.bins)
+        return values.reshape(self.half_widths.size, self.bins)
 
     def middles(self) -> FloatArray:
         """Return where the bins of each column lie, in radii."""
         places = (2 * np.arange(self.bins) + 1) / self.bins - 1
-        return self.reach[:, None] * places
+        return self.half_widths[:, None] * places
 
     def _edges(self) -> FloatArray:
         places = 2 * np.arange(1, self.bins) / self.bins - 1
-        return GRID * self.reach[:, None] * places
+        return GRID * self.half_widths[:, None] * places

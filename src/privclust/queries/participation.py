@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Attendance:
+class QueryParticipation:
     """How many clients responded to one query, of how many that were asked."""
 
     answered: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from privclust.queries.base import Query, Sensitivity
 
-UNIT_ROWS_MAX = 1024
+ROWS_PER_UNIT_MAX = 1024
 """Clipped sums then stay below 2^40, so that their squares can be added exactly in two halves."""
 COORDINATES_MAX = 2**20
 """Coordinates of a result, all of which a unit with many rows may change."""
@@ -23,7 +23,7 @@ class Unit:
         The column of ids; None if every row is a unit of its own.
     rows : int
         A unit counts as so many rows at most, in each silo.
-    silos : int
+    clients : int
         At so many clients of a federation a unit may have rows; 0 where there is no federation.
     whole : bool
         Whether all rows of a client of a federation are one unit. It is then clipped by length
@@ -32,15 +32,15 @@ class Unit:
 
     column: str | None = None
     rows: int = 1
-    silos: int = 0
+    clients: int = 0
     whole: bool = False
 
     def __post_init__(self) -> None:
         alone = self.column is None and not self.whole
-        if not 1 <= self.rows <= (1 if alone else UNIT_ROWS_MAX) or self.silos < 0:
+        if not 1 <= self.rows <= (1 if alone else ROWS_PER_UNIT_MAX) or self.clients < 0:
             raise ValueError(
-                f"a unit counts as 1 to {UNIT_ROWS_MAX} rows, a row as one, in 0 or more silos; "
-                f"got rows={self.rows!r}, silos={self.silos!r}."
+                f"a unit counts as 1 to {ROWS_PER_UNIT_MAX} rows, a row as one, at 0 or more "
+                f"clients; got rows={self.rows!r}, clients={self.clients!r}."
             )
 
     @property
@@ -59,14 +59,14 @@ class Unit:
 
         Examples
         --------
-        >>> Unit("patient").ledger_name, Unit("patient", silos=2).ledger_name
+        >>> Unit("patient").ledger_name, Unit("patient", clients=2).ledger_name
         ('patient', 'patient in 2 clients')
         """
         if self.whole:
             return "whole client"
-        if self.silos == 0 or (self.column is None and self.silos == 1):
+        if self.clients == 0 or (self.column is None and self.clients == 1):
             return self.name
-        return f"{self.name} in {self.silos} client{'s' if self.silos > 1 else ''}"
+        return f"{self.name} in {self.clients} client{'s' if self.clients > 1 else ''}"
 
     def protects_same(self, other: Unit) -> bool:
         """Tell whether guarantees for this unit and another add up.
@@ -76,24 +76,24 @@ class Unit:
 
         Examples
         --------
-        >>> Unit().protects_same(Unit(silos=1)), Unit("who").protects_same(Unit("who", silos=1))
+        >>> Unit().protects_same(Unit(clients=1)), Unit("who").protects_same(Unit("who", clients=1))
         (True, False)
         """
         return self._kind == other._kind
 
     @property
     def _kind(self) -> tuple[str | None, int, bool]:
-        in_one_place = self.column is None and self.silos <= 1
-        return self.column, 0 if in_one_place else self.silos, self.whole
+        in_one_place = self.column is None and self.clients <= 1
+        return self.column, 0 if in_one_place else self.clients, self.whole
 
     @property
     def l0(self) -> int:
         """Coordinates of a result that one unit may change, whatever the query; 0 for rows."""
-        return 0 if self.column is None and self.silos < 2 else COORDINATES_MAX
+        return 0 if self.column is None and self.clients < 2 else COORDINATES_MAX
 
     def sensitivity(self, query: Query) -> Sensitivity:
         """Return the most one unit can add to the result."""
-        one, times = query.sensitivity, self.rows * max(1, self.silos)
+        one, times = query.sensitivity, self.rows * max(1, self.clients)
         if self.l0 == 0:
             return one
         # No vector of this length has a longer sum of absolute values.

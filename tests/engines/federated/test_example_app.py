@@ -91,7 +91,7 @@ def test_patients_in_two_silos_are_protected_and_recorded_so(tmp_path: Path) -> 
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "p", epsilon=2.0, delta=1e-6, unit="patient in 2 clients")
     recorded: dict[str, Any] = {"ledger": place, "dataset": "p", "method": "FedDPKMeans"}
-    model = run(tmp_path, unit="patient", unit_rows=2, silos_per_patient=2, **recorded)
+    model = run(tmp_path, unit="patient", max_rows_per_unit=2, clients_per_unit=2, **recorded)
     assert "all rows of one 'patient' more at each of up to 2 clients" in (
         model.privacy_statement_.adjacency
     )
@@ -115,7 +115,7 @@ def test_nothing_is_fitted_that_is_not_private(tmp_path: Path, epsilon: float) -
         ({"method": "FedDPKmeans"}, "method must be PrivateKMeans or FedDPKMeans, got 'FedDPKm"),
         ({"method": ""}, "method must be PrivateKMeans or FedDPKMeans, got ''"),
         ({"bounds": "none.toml"}, "the bounds file 'none.toml' cannot be read"),
-        ({"silos_per_patient": 4}, "silos_per_patient must be a whole number between 1 and .* 3"),
+        ({"clients_per_unit": 4}, "silos_per_patient must be a whole number between 1 and .* 3"),
         ({"model": "/no such folder/model.json"}, "name a file that does not exist yet"),
         ({"model": str(APP / "pyproject.toml")}, "name a file that does not exist yet"),
     ],

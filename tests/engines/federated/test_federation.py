@@ -24,11 +24,11 @@ from helpers.conformance import (
     QUERIES,
     TELLING,
     UNITS,
-    answers,
+    clients,
     fails_in_silence,
     in_memory,
     people,
-    silos,
+    results,
     write_parquet,
 )
 from hypothesis import given, settings
@@ -50,10 +50,10 @@ from privclust.errors import (
 from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count, Query
 from privclust.queries.clusters import NearestVotes
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import ROW, Unit
 
-CLIENT = Unit("client", 3, silos=1, whole=True)
+CLIENT = Unit("client", 3, clients=1, whole=True)
 
 
 def recorded_keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
@@ -72,7 +72,7 @@ Answers = Iterable[tuple[str, bytes]]
 
 
 def federation(n_clients: int = 3, unit: Unit = ROW, **settings: Any) -> Federation:
-    parts = silos(people(300), unit, n_clients)
+    parts = clients(people(300), unit, n_clients)
     tables = {f"client {number}": part for number, part in enumerate(parts)}
     return Federation.in_process(tables, COLUMNS, **settings)
 
@@ -83,10 +83,10 @@ def through(
     """Return a federation's engine whose answers `change` may tamper with."""
     honest = federation()
 
-    def exchange(questions: Mapping[str, bytes]) -> Answers:
-        return change(list(honest.exchange(questions)))
+    def exchange(measurements: Mapping[str, bytes]) -> Answers:
+        return change(list(honest.exchange(measurements)))
 
-    return Federation(exchange, honest.roster, COLUMNS, minimum=minimum).engine(DOMAIN, ROW)
+    return Federation(exchange, honest.clients, COLUMNS, minimum=minimum).engine(DOMAIN, ROW)
 
 
 # The same integers -------------------------------------------------------------------------------
@@ -98,12 +98,12 @@ def test_any_number_of_clients_gives_the_integers_of_the_pooled_rows(
     n_clients: int, unit: str
 ) -> None:
     engine = federation(n_clients, UNITS[unit]).engine(DOMAIN, UNITS[unit])
-    assert answers(engine) == answers(in_memory(people(300), unit=UNITS[unit]))
-    assert engine.attendance == [Attendance(n_clients, n_clients)] * len(QUERIES)
+    assert results(engine) == results(in_memory(people(300), unit=UNITS[unit]))
+    assert engine.participation == [QueryParticipation(n_clients, n_clients)] * len(QUERIES)
 
 
 def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
-    parts = silos(people(300), ROW, 4)
+    parts = clients(people(300), ROW, 4)
     names = [f"c{number}" for number, part in enumerate(parts) for _ in range(part.num_rows)]
     pooled = pa.concat_tables(parts)
     pooled = pooled.append_column("client", pa.array(names))
@@ -125,7 +125,7 @@ def client_sum(query: Query, part: Any) -> list[int]:
 
 @pytest.mark.attack
 def test_one_client_more_moves_no_answer_by_more_than_its_bounds() -> None:
-    parts = silos(people(300), ROW, 4)
+    parts = clients(people(300), ROW, 4)
     tables = {str(number): part for number, part in enumerate(parts)}
     emptied = {**tables, "1": tables["1"].slice(0, 0)}
     with_it, without = (
@@ -147,13 +147,13 @@ def test_one_client_more_moves_no_answer_by_more_than_its_bounds() -> None:
 @pytest.mark.attack
 def test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them() -> None:
     unit = Unit("name", 2)
-    base = silos(people(300), unit, 4)
+    base = clients(people(300), unit, 4)
     patient = people(300).slice(0, 12)
     patient = patient.set_column(3, "name", pa.array(["somebody new"] * 12))
     visited = [pa.concat_tables([part, patient]) if n < 3 else part for n, part in enumerate(base)]
     engines = [
         Federation.in_process(
-            {str(n): part for n, part in enumerate(parts)}, COLUMNS, silos_per_patient=3
+            {str(n): part for n, part in enumerate(parts)}, COLUMNS, clients_per_unit=3
         ).engine(DOMAIN, unit)
         for parts in (base, visited)
     ]
@@ -164,7 +164,7 @@ def test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them()
         assert sum(one * one for one in moved) <= bounds.l2_squared
         assert sum(moved) <= bounds.l1
     assert engines[0].unit.sensitivity(Count()).l1 == 6 * UNIT
-    rows = Federation.in_process({"a": base[0], "b": base[1]}, COLUMNS, silos_per_patient=2)
+    rows = Federation.in_process({"a": base[0], "b": base[1]}, COLUMNS, clients_per_unit=2)
     assert rows.engine(DOMAIN, ROW).unit.sensitivity(Count()).l2_squared == 4 * UNIT**2
 
 
@@ -176,11 +176,11 @@ def test_a_sample_is_each_clients_own_by_a_key_of_its_own(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = recorded_keys(monkeypatch)
-    parts = silos(people(300), UNITS[unit], 3)
+    parts = clients(people(300), UNITS[unit], 3)
     sample = federation(3, UNITS[unit]).engine(DOMAIN, UNITS[unit]).sample(1, KEY)
-    found = answers(sample, TELLING)[0]
+    found = results(sample, TELLING)[0]
     alone = [
-        answers(in_memory(part, unit=UNITS[unit]).sample(1, key), TELLING)[0]
+        results(in_memory(part, unit=UNITS[unit]).sample(1, key), TELLING)[0]
         for part, key in zip(parts, keys, strict=True)
     ]
     assert found == [sum(values) for values in zip(*alone, strict=True)]
@@ -192,14 +192,14 @@ def test_no_key_travels(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = recorded_keys(monkeypatch)
     honest = federation()
 
-    def exchange(questions: Mapping[str, bytes]) -> Answers:
-        answered = list(honest.exchange(questions))
-        sent.extend([*questions.values(), *(answer for _, answer in answered)])
+    def exchange(measurements: Mapping[str, bytes]) -> Answers:
+        answered = list(honest.exchange(measurements))
+        sent.extend([*measurements.values(), *(result for _, result in answered)])
         return answered
 
-    engine = Federation(exchange, honest.roster, COLUMNS).engine(DOMAIN, ROW)
+    engine = Federation(exchange, honest.clients, COLUMNS).engine(DOMAIN, ROW)
     engine.sample(1, KEY).aggregate(Count())
-    assert len(set(keys)) == len(honest.roster)  # one each
+    assert len(set(keys)) == len(honest.clients)  # one each
     assert not any(key in message for key in (KEY, *keys) for message in sent)
 
 
@@ -220,9 +220,9 @@ def test_a_whole_client_is_in_a_sample_or_not() -> None:
 
 def test_who_is_there_answers_and_too_few_stop_the_fit() -> None:
     engine = through(lambda given: given[1:], minimum=2)
-    parts = silos(people(300), ROW, 3)
+    parts = clients(people(300), ROW, 3)
     assert engine.aggregate(Count()) == [sum(part.num_rows for part in parts[1:]) * UNIT]
-    assert engine.attendance == [Attendance(2, 3)]
+    assert engine.participation == [QueryParticipation(2, 3)]
     with pytest.raises(TooFewClientsError, match=r"1 of 3 clients .* minimum is 2") as failed:
         through(lambda given: given[1:2], minimum=2).aggregate(Count())
     assert failed.value.__cause__ is failed.value.__context__ is None
@@ -240,12 +240,12 @@ def test_a_client_that_fails_stops_the_fit_and_says_nothing(
         tables = {"broken": table, "sound": people(20)}
         clients = {name: Client(given) for name, given in tables.items()}
 
-        def exchange(questions: Mapping[str, bytes], clients: Any = clients) -> Answers:
-            return [(name, clients[name].answer(asked)) for name, asked in questions.items()]
+        def exchange(measurements: Mapping[str, bytes], clients: Any = clients) -> Answers:
+            return [(name, clients[name].result(asked)) for name, asked in measurements.items()]
 
         engine = Federation(exchange, clients, COLUMNS, minimum=1).engine(DOMAIN, ROW)
         fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd, FailedClientError)
-        assert engine.attendance == []
+        assert engine.participation == []
 
 
 @pytest.mark.attack
@@ -272,9 +272,9 @@ def test_that_a_client_failed_is_believed_of_this_question_only() -> None:
     late: list[tuple[str, bytes]] = []
 
     def change(given: list[tuple[str, bytes]]) -> Answers:
-        before = [(name, answer[:NONCE_BYTES] + FAILED) for name, answer in late]
+        before = [(name, result[:NONCE_BYTES] + FAILED) for name, result in late]
         late[:] = given
-        again = [(name, answer[:NONCE_BYTES] + FAILED) for name, answer in given]
+        again = [(name, result[:NONCE_BYTES] + FAILED) for name, result in given]
         foreign = [("nobody", again[0][1]), (given[1][0], again[0][1]), (given[0][0], FAILED)]
         return [*before, *foreign, *given, *again]
 
@@ -296,10 +296,10 @@ def test_a_client_of_another_version_gives_no_answer() -> None:
 def test_a_farewell_that_fails_loses_no_fit() -> None:
     honest = federation()
 
-    def farewell(fit: bytes) -> None:
+    def on_finish(fit: bytes) -> None:
         raise OSError
 
-    engine = Federation(honest.exchange, honest.roster, COLUMNS, farewell=farewell).engine(
+    engine = Federation(honest.exchange, honest.clients, COLUMNS, on_finish=on_finish).engine(
         DOMAIN, ROW
     )
     engine.sample(1, KEY).aggregate(Count())
@@ -317,7 +317,7 @@ def test_fits_in_two_threads_get_engines_of_their_own() -> None:
     try:
         with ThreadPoolExecutor(2) as threads:
             found = threads.map(lambda n: (n % 2, engines[n % 2].aggregate(Count())), range(200))
-            assert all(answer == expected[which] for which, answer in found)
+            assert all(result == expected[which] for which, result in found)
     finally:
         sys.setswitchinterval(switching)
 
@@ -336,23 +336,23 @@ ONE_COUNT = wrong([UNIT])
 @pytest.mark.parametrize(
     "tamper",
     {
-        "nothing": lambda answer: b"",
-        "too short": lambda answer: answer[:-1],
-        "too long": lambda answer: answer + b"\0",
-        "two numbers": lambda answer: answer + ONE_COUNT,
-        "NaN": lambda answer: answer[:NONCE_BYTES] + np.array([np.nan]).tobytes(),
-        "infinity": lambda answer: answer[:NONCE_BYTES] + np.array([np.inf]).tobytes(),
-        "oversized": lambda answer: answer[:NONCE_BYTES] + wrong([LARGEST + 1]),
-        "smallest": lambda answer: answer[:NONCE_BYTES] + wrong([-(2**63)]),
-        "negative votes": lambda answer: answer[:NONCE_BYTES] + wrong([-1]),
-        "another nonce": lambda answer: secrets.token_bytes(NONCE_BYTES) + answer[NONCE_BYTES:],
+        "nothing": lambda result: b"",
+        "too short": lambda result: result[:-1],
+        "too long": lambda result: result + b"\0",
+        "two numbers": lambda result: result + ONE_COUNT,
+        "NaN": lambda result: result[:NONCE_BYTES] + np.array([np.nan]).tobytes(),
+        "infinity": lambda result: result[:NONCE_BYTES] + np.array([np.inf]).tobytes(),
+        "oversized": lambda result: result[:NONCE_BYTES] + wrong([LARGEST + 1]),
+        "smallest": lambda result: result[:NONCE_BYTES] + wrong([-(2**63)]),
+        "negative votes": lambda result: result[:NONCE_BYTES] + wrong([-1]),
+        "another nonce": lambda result: secrets.token_bytes(NONCE_BYTES) + result[NONCE_BYTES:],
     }.values(),
 )
 def test_an_answer_that_cannot_be_is_none(tamper: Callable[[bytes], bytes]) -> None:
     engine = through(lambda given: [(given[0][0], tamper(given[0][1])), *given[1:]])
-    parts = silos(people(300), ROW, 3)
+    parts = clients(people(300), ROW, 3)
     assert engine.aggregate(Count()) == [sum(part.num_rows for part in parts[1:]) * UNIT]
-    assert engine.attendance == [Attendance(2, 3)]
+    assert engine.participation == [QueryParticipation(2, 3)]
 
 
 @pytest.mark.attack
@@ -362,14 +362,14 @@ def test_repeated_late_and_foreign_answers_count_for_nothing() -> None:
     def change(given: list[tuple[str, bytes]]) -> Answers:
         before = list(late)
         late[:] = given
-        foreign = [("nobody", answer) for _, answer in given]
+        foreign = [("nobody", result) for _, result in given]
         swapped = [(given[1][0], given[0][1])]
         return [*before, *foreign, *swapped, *given, *given, *before]
 
     engine = through(change)
     expected = in_memory(people(300)).aggregate(QUERIES[1])
     assert [engine.aggregate(QUERIES[1]) for _ in range(3)] == [expected] * 3
-    assert engine.attendance == [Attendance(3, 3)] * 3
+    assert engine.participation == [QueryParticipation(3, 3)] * 3
 
 
 @pytest.mark.attack
@@ -377,9 +377,9 @@ def test_the_server_checks_what_a_whole_client_may_add() -> None:
     query = NearestVotes(np.eye(2))
     nonces = {"a": bytes(NONCE_BYTES)}
     for values, fits in (([3 * UNIT, 0], True), ([3 * UNIT, 1], False), ([0, 4 * UNIT], False)):
-        answer = [("a", nonces["a"] + wrong(values))]
-        assert bool(accepted(query, CLIENT, nonces, answer)) == fits
-        assert accepted(query, ROW, nonces, answer)
+        result = [("a", nonces["a"] + wrong(values))]
+        assert bool(accepted(query, CLIENT, nonces, result)) == fits
+        assert accepted(query, ROW, nonces, result)
 
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=200)
@@ -408,9 +408,9 @@ def test_what_a_federation_cannot_be_is_said() -> None:
     for minimum in (0, 3, 1.5):
         with pytest.raises(ParameterError, match="minimum between 1 and"):
             Federation.in_process({"a": rows, "b": rows}, minimum=minimum)  # type: ignore[arg-type]
-    for silos_per_patient in (0, 3, 1.5, True):
+    for clients_per_unit in (0, 3, 1.5, True):
         with pytest.raises(ParameterError, match="silos_per_patient must be a whole number"):
-            Federation.in_process({"a": rows, "b": rows}, silos_per_patient=silos_per_patient)  # type: ignore[arg-type]
+            Federation.in_process({"a": rows, "b": rows}, clients_per_unit=clients_per_unit)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"columns must be .*, got 'age'. .* \['age'\]"):
         Federation.in_process({"a": rows, "b": rows}, "age")
     with pytest.raises(ColumnError, match="the same columns in the same order"):

@@ -19,7 +19,7 @@ from privclust.estimators._limits import check_cost
 from privclust.kernels.grid import UNIT
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.base import Count
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
 from privclust.testing import SeededNoise, noise_from
 
@@ -34,8 +34,8 @@ def patients(seed: int, n_rows: int = 600) -> pd.DataFrame:
 TABLES = {name: patients(seed) for seed, name in enumerate("xyz")}
 
 
-def federation(silos_per_patient: int = 1) -> Federation:
-    return Federation.in_process(TABLES, ["a", "b"], silos_per_patient=silos_per_patient)
+def federation(clients_per_unit: int = 1) -> Federation:
+    return Federation.in_process(TABLES, ["a", "b"], clients_per_unit=clients_per_unit)
 
 
 def fitted(table: Any, resume: str | None = None, **given: Any) -> Any:
@@ -59,7 +59,7 @@ def test_the_flagship_starts_from_public_rows_of_the_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "silos", "promised"),
+    ("unit", "clients", "promised"),
     [
         (None, 1, "has one row more at one client."),
         (None, 2, "has one row more at each of up to 2 clients."),
@@ -68,12 +68,12 @@ def test_the_flagship_starts_from_public_rows_of_the_server() -> None:
     ],
 )
 def test_the_statement_says_at_how_many_clients_somebody_is_protected(
-    unit: str | None, silos: int, promised: str
+    unit: str | None, clients: int, promised: str
 ) -> None:
-    statement = fitted(federation(silos), unit=unit).privacy_statement_
+    statement = fitted(federation(clients), unit=unit).privacy_statement_
     assert statement.adjacency.startswith("two federations of the same columns")
     assert promised in statement.adjacency
-    assert f"or with rows at more than {silos} client(s)" in statement.not_covered[0]
+    assert f"or with rows at more than {clients} client(s)" in statement.not_covered[0]
     if unit:
         assert "Rows without one count as one 'pid' at each client." in statement.adjacency
 
@@ -109,8 +109,8 @@ def test_rows_of_a_federation_are_not_labelled_and_nothing_is_charged(
     Ledger.create(place, "d", epsilon=2.0, delta=1e-6)
     asked: list[Mapping[str, bytes]] = []
 
-    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        asked.append(questions)
+    def exchange(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        asked.append(measurements)
         return ()
 
     some = Federation(exchange, "xyz", ["a", "b"])
@@ -145,18 +145,18 @@ def test_a_resumed_fit_counts_only_who_answered_it(tmp_path: Path) -> None:
     recorded = {"ledger": place, "dataset": "d"}
     honest, asked = federation(), []
 
-    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        asked.append(questions)
-        answers = list(honest.exchange(questions))
-        return answers[1:] if len(asked) < 3 else answers[2:] if len(asked) == 3 else answers
+    def exchange(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        asked.append(measurements)
+        results = list(honest.exchange(measurements))
+        return results[1:] if len(asked) < 3 else results[2:] if len(asked) == 3 else results
 
-    some = Federation(exchange, honest.roster, ["a", "b"], minimum=2)
+    some = Federation(exchange, honest.clients, ["a", "b"], minimum=2)
     with pytest.raises(TooFewClientsError):
         fitted(some, **recorded)
     (run,) = Ledger.open(place).runs("d")
     model = fitted(some, run.name, **recorded)
     left = len(model.releases_) - 2
-    assert model.participation_ == (Attendance(3, 3),) * left
+    assert model.participation_ == (QueryParticipation(3, 3),) * left
     assert (
         "who takes part (3 of 3 clients or more answered each question, not counting 2 answered "
         "before the fit was resumed)"
@@ -181,7 +181,7 @@ def budgeted(folder: Path) -> dict[str, Any]:
 def unanswered(columns: Any) -> Federation:
     """A federation whose clients are never asked."""
 
-    def exchange(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+    def exchange(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
         raise AssertionError("somebody was asked")
 
     return Federation(exchange, ["north"], columns)
@@ -219,7 +219,7 @@ def test_query_longer_than_clients_read_is_refused() -> None:
     check_cost(cost)
     check_cost(cost, unit=Unit())
     with pytest.raises(CostError, match=r"questions of up to 268.4 million bytes"):
-        check_cost(cost, unit=Unit(silos=1))
+        check_cost(cost, unit=Unit(clients=1))
 
 
 @pytest.mark.attack

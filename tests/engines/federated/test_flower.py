@@ -35,8 +35,8 @@ def asked(open_client: Callable[[Any], Client], action: str = ACTION) -> bytes:
 
 def test_a_question_is_answered_and_the_sample_forgotten_at_the_end(tmp_path: Path) -> None:
     table = write_parquet(people(50), tmp_path / "rows.parquet")
-    answer = asked(lambda context: Client(table, tmp_path / "kept"))
-    assert len(answer) == response_size(Count())
+    result = asked(lambda context: Client(table, tmp_path / "kept"))
+    assert len(result) == response_size(Count())
     assert list((tmp_path / "kept").glob("*.sample"))
     asked(lambda context: Client(table, tmp_path / "kept"), END)
     assert not list((tmp_path / "kept").glob("*.sample"))

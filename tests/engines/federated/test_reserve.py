@@ -19,7 +19,13 @@ from privclust.domains.ball import Ball
 from privclust.engines import sampling, streaming
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.engines.sampling import HALVINGS_MAX, Reserve, included, later_key, row_words
+from privclust.engines.sampling import (
+    SAMPLING_EXPONENT_MAX,
+    Reserve,
+    included,
+    later_key,
+    row_words,
+)
 from privclust.engines.streaming import ArrowEngine
 from privclust.errors import EngineError
 from privclust.kernels.grid import FloatArray
@@ -67,9 +73,9 @@ def test_it_gives_the_rows_whose_coins_show_heads_however_often_it_was_halved(
     places = [0, *sorted(min(cut, n_rows) for cut in cuts), n_rows]
     for begin, end in itertools.pairwise(places):
         # Some rows may be gone before they come: those of coins that were out already.
-        coming = included(words[begin:end], reserve.halvings)
+        coming = included(words[begin:end], reserve.sampling_exponent)
         reserve.add(end - begin, words[begin:end][coming], rows[begin:end][coming])
-    wanted = min(reserve.halvings + further, HALVINGS_MAX)
+    wanted = min(reserve.sampling_exponent + further, SAMPLING_EXPONENT_MAX)
     assert reserve.drawn(wanted).tolist() == rows[included(words, wanted)].tolist()
 
 
@@ -80,20 +86,27 @@ def test_how_often_it_halves_follows_from_the_number_of_rows_and_not_from_coins(
     n_rows: int, capacity: int, cuts: list[int]
 ) -> None:
     """Else a sample would be drawn again because of what its coins show."""
-    least = next(halvings for halvings in range(33) if n_rows <= capacity * 2**halvings)
+    least = next(
+        sampling_exponent
+        for sampling_exponent in range(33)
+        if n_rows <= capacity * 2**sampling_exponent
+    )
     places = [0, *sorted(min(cut, n_rows) for cut in cuts), n_rows]
     none, half, every = 2**32 - 1, row_words(KEY, 0, n_rows), 0
     for words in (np.full(n_rows, none, np.uint32), half, np.full(n_rows, every, np.uint32)):
         reserve = Reserve(KEY, 0, 1, capacity)
         for begin, end in itertools.pairwise(places):
             reserve.add(end - begin, words[begin:end], numbered(n_rows)[begin:end])
-        assert reserve.halvings == least
+        assert reserve.sampling_exponent == least
 
 
 def test_there_are_no_more_halvings_than_a_word_has_bits() -> None:
     reserve = Reserve(KEY, 0, 1, 0)
     reserve.add(5, np.zeros(5, np.uint32), numbered(5))
-    assert (reserve.halvings, len(reserve.drawn(HALVINGS_MAX))) == (HALVINGS_MAX, 5)
+    assert (reserve.sampling_exponent, len(reserve.drawn(SAMPLING_EXPONENT_MAX))) == (
+        SAMPLING_EXPONENT_MAX,
+        5,
+    )
 
 
 @cheap
@@ -142,19 +155,19 @@ class Readings:
         return ArrowEngine(source, ["x", "y"], BALL)
 
 
-def answers(engine: Engine) -> list[list[int]]:
+def results(engine: Engine) -> list[list[int]]:
     return [engine.aggregate(query) for query in QUERIES]
 
 
-def in_memory(rows: FloatArray, halvings: int, key: bytes) -> list[list[int]]:
-    return answers(NumpyEngine(rows, BALL).sample(halvings, key))
+def in_memory(rows: FloatArray, sampling_exponent: int, key: bytes) -> list[list[int]]:
+    return results(NumpyEngine(rows, BALL).sample(sampling_exponent, key))
 
 
 @pytest.mark.parametrize("capacity", [40, 200, 900, 2**20])
 @pytest.mark.parametrize("batch", [7, 1000])
-@pytest.mark.parametrize("halvings", [6, 8])
+@pytest.mark.parametrize("sampling_exponent", [6, 8])
 def test_a_sample_set_aside_is_the_one_that_memory_would_give(
-    halvings: int, batch: int, capacity: int, monkeypatch: pytest.MonkeyPatch
+    sampling_exponent: int, batch: int, capacity: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One function of rows, words and halvings, though the reserve was halved more or less often.
 
@@ -165,8 +178,8 @@ def test_a_sample_set_aside_is_the_one_that_memory_would_give(
     engine = readings.engine()
     engine.expect_sample(KEY)
     engine.aggregate(Count())
-    sample = engine.sample(halvings, KEY)
-    assert answers(sample) == in_memory(table(2000), halvings, KEY)
+    sample = engine.sample(sampling_exponent, KEY)
+    assert results(sample) == in_memory(table(2000), sampling_exponent, KEY)
     assert readings.times == 1
 
 
@@ -183,7 +196,7 @@ def test_what_was_set_aside_is_for_one_sample_only(
     engine.aggregate(Count())
     turns = (0, 1) if capacity > 2000 else (1, 2)
     for turn in turns:
-        found = answers(engine.sample(2, KEY))
+        found = results(engine.sample(2, KEY))
         assert found == in_memory(table(2000), 2, later_key(KEY, turn))
     assert readings.times == 1 + turns[1]
 
@@ -194,7 +207,7 @@ def test_without_a_reading_before_it_a_sample_is_read_by_its_key() -> None:
     engine.expect_sample(KEY)
     sample = engine.sample(2, KEY)
     assert readings.times == 0
-    assert answers(sample) == in_memory(table(2000), 2, KEY)
+    assert results(sample) == in_memory(table(2000), 2, KEY)
     assert readings.times == 1
 
 
@@ -204,8 +217,8 @@ def test_reading_again_tosses_other_coins_since_the_order_may_differ() -> None:
     readings = Readings(rows, turning=True)
     engine = readings.engine()
     engine.expect_sample(KEY)
-    first = answers(engine.sample(2, KEY))
-    second = answers(engine.sample(2, KEY))
+    first = results(engine.sample(2, KEY))
+    second = results(engine.sample(2, KEY))
     assert first == in_memory(rows, 2, KEY)
     assert second == in_memory(rows[::-1], 2, later_key(KEY, 1))
 
@@ -220,7 +233,7 @@ def test_a_reading_that_failed_leaves_nothing_aside_and_its_coins_are_not_tossed
         engine.aggregate(Count())
     readings.failing = False
     engine.aggregate(Count())
-    assert answers(engine.sample(2, KEY)) == in_memory(table(2000), 2, later_key(KEY, 1))
+    assert results(engine.sample(2, KEY)) == in_memory(table(2000), 2, later_key(KEY, 1))
     assert readings.times == 3
 
 
@@ -238,7 +251,7 @@ def test_rows_are_set_aside_once_and_only_if_a_sample_is_expected(
     engine.aggregate(Count())
     assert tossed == []
     engine.expect_sample(KEY)
-    assert answers(engine) == answers(NumpyEngine(table(2000), BALL))
+    assert results(engine) == results(NumpyEngine(table(2000), BALL))
     assert sum(tossed) == 2000
 
 
@@ -312,5 +325,5 @@ def test_another_key_is_another_sample() -> None:
     for key in (KEY, KEY[::-1]):
         engine.expect_sample(key)
         engine.aggregate(Count())
-        samples.append(answers(engine.sample(2, key)))
+        samples.append(results(engine.sample(2, key)))
     assert samples[0] != samples[1]

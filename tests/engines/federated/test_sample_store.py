@@ -66,7 +66,7 @@ def test_a_sample_outlives_its_process_and_not_its_fit(
     table: Path, folder: Path, unit: str
 ) -> None:
     asked = encode(replace(QUESTION, unit=UNITS[unit]))
-    everybody = encode(replace(QUESTION, unit=UNITS[unit], halvings=0))
+    everybody = encode(replace(QUESTION, unit=UNITS[unit], sampling_exponent=0))
     first = Client(table, folder).respond(asked)
     (kept,) = samples(folder)
     assert (kept.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -82,8 +82,10 @@ def test_a_key_is_fresh_and_kept_nowhere(
 ) -> None:
     keys = recorded_keys(monkeypatch)
     for fit in (FIT, OTHER_FIT):
-        for halvings in (1, 2):
-            Client(table, folder).respond(encode(replace(QUESTION, fit=fit, halvings=halvings)))
+        for sampling_exponent in (1, 2):
+            Client(table, folder).respond(
+                encode(replace(QUESTION, fit=fit, sampling_exponent=sampling_exponent))
+            )
     assert len(set(keys)) == len(keys) == 4
     assert {len(key) for key in keys} == {32}
     for file in folder.iterdir():

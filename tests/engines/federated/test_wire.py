@@ -22,7 +22,7 @@ from privclust.engines.federated._request import QueryRequest
 from privclust.engines.federated.client import Client
 from privclust.engines.federated.wire import WireError, decode, encode
 from privclust.kernels.grid import FloatArray
-from privclust.privacy.fingerprint import written_out
+from privclust.privacy.fingerprint import serialize
 from privclust.queries.base import Contribution, Query
 from privclust.queries.cells import CellCounts, SignCells
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
@@ -44,7 +44,7 @@ def spaces(query: Query) -> dict[str, Any]:
 
 
 def request(query: Query, **changed: Any) -> QueryRequest:
-    given = {"domain": DOMAIN, "unit": ROW, "halvings": 0, "columns": ("z", "x", "y")}
+    given = {"domain": DOMAIN, "unit": ROW, "sampling_exponent": 0, "columns": ("z", "x", "y")}
     return QueryRequest(nonce=b"n" * 16, fit=b"f" * 16, query=query, **{**given, **changed})
 
 
@@ -52,8 +52,8 @@ def request(query: Query, **changed: Any) -> QueryRequest:
 def test_a_query_arrives_as_it_left(query: Query) -> None:
     sent = request(query, unit=Unit("id", 3), **spaces(query))
     arrived = decode(encode(sent), QueryRequest)
-    assert written_out(arrived.query) == written_out(query)
-    assert written_out(arrived.domain) == written_out(sent.domain)
+    assert serialize(arrived.query) == serialize(query)
+    assert serialize(arrived.domain) == serialize(sent.domain)
     assert (arrived.unit, arrived.columns) == (sent.unit, sent.columns)
     assert arrived.query.sensitivity == query.sensitivity
 

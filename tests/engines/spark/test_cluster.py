@@ -18,10 +18,10 @@ from helpers.conformance import (
     KEY,
     TELLING,
     UNITS,
-    answers,
     in_memory,
     in_spark,
     people,
+    results,
     spark_files,
     spark_frame,
     write_parquet,
@@ -72,9 +72,9 @@ def test_connect_and_a_cluster_give_the_same_integers(
     asked: list[Query] = [Count(), VOTES, *TELLING]
     engine = in_spark(LAYOUTS[layout](session, people(N_ROWS), tmp_path), unit=UNITS[unit])
     twin = in_memory(people(N_ROWS), unit=UNITS[unit])
-    assert answers(engine, asked) == answers(twin, asked)
+    assert results(engine, asked) == results(twin, asked)
     if unit != "row":
-        assert answers(engine.sample(1, KEY), TELLING) == answers(twin.sample(1, KEY), TELLING)
+        assert results(engine.sample(1, KEY), TELLING) == results(twin.sample(1, KEY), TELLING)
 
 
 def test_a_task_that_two_workers_race_for_counts_its_rows_once(
@@ -111,7 +111,7 @@ def test_a_worker_killed_in_mid_query_changes_nothing_and_is_charged_once(
         twin = Curator.open(in_memory(people(N_ROWS)), plan).measure("votes", query)
     killer.join()
     assert workers.workers[0].wait(SECONDS) == -signal.SIGKILL
-    np.testing.assert_array_equal(found.answer, twin.answer)
+    np.testing.assert_array_equal(found.result, twin.result)
     (run,) = ledger.runs("table")
     assert run.spent == found.charge
 
@@ -178,7 +178,7 @@ fit(model_of(place, unit or None), frame.mapInArrow(deadly, frame.schema))
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("unit", "number", "charged"), [("", 1, "look 1"), ("", 3, "sums 3"), ("who", 1, "look 1")]
+    ("unit", "number", "charged"), [("", 1, "locate 1"), ("", 3, "sums 3"), ("who", 1, "locate 1")]
 )
 def test_a_driver_killed_and_resumed_is_charged_once(
     unit: str, number: int, charged: str, tmp_path: Path
@@ -217,7 +217,7 @@ def test_no_record_that_spark_keeps_shows_a_cell_or_the_key(tmp_path: Path) -> N
     with connected("local[2]", log, settings) as client:
         frame = spark_frame(client, people(N_ROWS), tmp_path)
         for unit in (UNITS["row"], UNITS["texts"]):
-            answers(in_spark(frame, unit=unit).sample(1, key), TELLING)
+            results(in_spark(frame, unit=unit).sample(1, key), TELLING)
             with pytest.raises(RuntimeError, match="withheld"):
                 in_spark(frame, unit=unit).aggregate(Hindered(VOTES, str(marks), "always"))
     kept = "".join(file.read_text() for file in events.rglob("*") if file.is_file())

@@ -17,11 +17,11 @@ from helpers.conformance import (
     KEY,
     TELLING,
     UNITS,
-    answers,
     fails_in_silence,
     in_memory,
     in_spark,
     people,
+    results,
     spark_files,
     spark_frame,
     write_csv,
@@ -68,7 +68,7 @@ def test_a_fit_in_spark_is_the_one_in_memory(unit: str | None, tmp_path: Path) -
         session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "50")
     twin = fit(model_of(None, unit), large_table)
     np.testing.assert_array_equal(model.cluster_centers_, twin.cluster_centers_)
-    assert max(release.halvings for release in model.releases_) > 0
+    assert max(release.sampling_exponent for release in model.releases_) > 0
     gc.collect()
     assert kept_frames() == 0
 
@@ -116,7 +116,7 @@ def in_lake_schema(frame: Any) -> Any:
 def test_columns_may_have_any_names(frame: Any) -> None:
     names = ["a.b", "number", "A.b", "`", "a b"]
     engine = in_spark(frame.toDF(*names), ["a b", "a.b", "A.b"], unit=ROW)
-    assert answers(engine, TELLING) == answers(in_memory(people(N_ROWS)), TELLING)
+    assert results(engine, TELLING) == results(in_memory(people(N_ROWS)), TELLING)
 
 
 # One repartition, kept and released --------------------------------------------------------------
@@ -142,8 +142,8 @@ def test_rows_are_brought_together_once_and_let_go_in_the_end(frame: Any, tmp_pa
     engine.aggregate(Count())
     read = len(os.listdir(marks))
     assert read > 0
-    answers(engine, TELLING)
-    answers(engine.sample(1, KEY), TELLING)
+    results(engine, TELLING)
+    results(engine.sample(1, KEY), TELLING)
     assert len(os.listdir(marks)) == read
     assert kept_frames() == 1
     del engine
@@ -160,11 +160,11 @@ def test_a_sample_is_drawn_once_and_each_reading_tosses_other_coins(
 ) -> None:
     engine = in_spark(lay(local(), people(N_ROWS), tmp_path))
     first, again = engine.sample(1, KEY), engine.sample(1, KEY)
-    drawn = answers(first, TELLING)
-    assert answers(first, TELLING) == drawn
-    assert answers(again, TELLING) != drawn
+    drawn = results(first, TELLING)
+    assert results(first, TELLING) == drawn
+    assert results(again, TELLING) != drawn
     assert (
-        answers(in_spark(lay(local(), people(N_ROWS), tmp_path)).sample(1, KEY), TELLING) == drawn
+        results(in_spark(lay(local(), people(N_ROWS), tmp_path)).sample(1, KEY), TELLING) == drawn
     )
 
 
@@ -182,9 +182,9 @@ def test_an_attempt_more_draws_the_same_coins(frame: Any, tmp_path: Path) -> Non
             raise ValueError
 
     failing = frame.mapInArrow(fail_first, frame.schema)
-    drawn = answers(in_spark(failing).sample(1, KEY), TELLING)
+    drawn = results(in_spark(failing).sample(1, KEY), TELLING)
     assert list(tmp_path.glob("failed *"))
-    assert drawn == answers(in_spark(frame).sample(1, KEY), TELLING)
+    assert drawn == results(in_spark(frame).sample(1, KEY), TELLING)
 
 
 # Faults ------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_a_key_is_in_no_plan_and_no_setting(frame: Any) -> None:
     from privclust.engines.spark._tasks import SAMPLE, FrameReader, Reading, drawn
 
     reading = Reading(FrameReader(COLUMNS), COLUMNS, DOMAIN)
-    task = partial(drawn, reading=reading, halvings=1, key=b"a key to be found")
+    task = partial(drawn, reading=reading, sampling_exponent=1, key=b"a key to be found")
     rows = frame.select(*COLUMNS).mapInArrow(task, SAMPLE)
     plan = rows._jdf.queryExecution().toString()
     settings = str(local().sparkContext.getConf().getAll())

@@ -258,7 +258,7 @@ def cut_at(monkeypatch: pytest.MonkeyPatch, url: str, kind: str, number: int) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "number", "charged"), [("claim", 1, 0), ("answer", 1, 1), ("claim", 3, 2)]
+    ("kind", "number", "charged"), [("claim", 1, 0), ("result", 1, 1), ("claim", 3, 2)]
 )
 def test_a_fit_that_loses_its_server_goes_on(
     database: str,

@@ -16,7 +16,7 @@ from privclust.privacy.accounting import Spend, gaussian_spend
 from privclust.privacy.ledger._file import COMPANIONS
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_link_made_while_a_ledger_is_open_stops_every_write(place: Path, verb: s
     verbs: dict[str, Callable[[], object]] = {
         "reserve": lambda: ledger.reserve("table", Spend(), {}),
         "claim": lambda: ledger.claim(run, "votes", Spend(), b"where?"),
-        "record": lambda: ledger.record(run, "count", Answer((1,), 4.0, "OpenDP")),
+        "record": lambda: ledger.record(run, "count", StoredResult((1,), 4.0, "OpenDP")),
         "close": lambda: ledger.close(run),
         "add": lambda: ledger.add("chairs", 1.0, 1e-6),
     }

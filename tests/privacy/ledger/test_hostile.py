@@ -12,8 +12,8 @@ import pytest
 from privclust.privacy.accounting import QUANTA, gaussian_spend
 from privclust.privacy.ledger.journal import Entry, LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer
-from privclust.privacy.ledger.sql import QUESTION_MAX, SqlJournal
+from privclust.privacy.ledger.records import StoredResult
+from privclust.privacy.ledger.sql import REQUEST_MAX, SqlJournal
 
 COST = gaussian_spend(QUANTA // 100, 1)
 
@@ -25,7 +25,7 @@ def place(tmp_path: Path) -> str:
     ledger = Ledger.create(where, "table", epsilon=1.0, delta=1e-6)
     run = ledger.reserve("table", COST, {})
     ledger.claim(run, "count", COST, b"how many?")
-    ledger.record(run, "count", Answer((1,), 4.0, "OpenDP"))
+    ledger.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
     return where
 
 
@@ -114,7 +114,7 @@ def test_a_question_is_not_unpacked_beyond_its_limit(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A megabyte of zeros takes a kilobyte; one of a terabyte would still fit into a file."""
-    assert QUESTION_MAX == 2**28
+    assert REQUEST_MAX == 2**28
     monkeypatch.setattr("privclust.privacy.ledger.sql.QUESTION_MAX", 1000)
     packed = zlib.compress(bytes(2**20))
     change(place, "UPDATE privclust_entries SET question = ? WHERE number = 4", packed)
@@ -127,9 +127,9 @@ def test_a_forged_answer_of_a_slot_that_was_never_charged_is_not_given(place: st
     run = str(entries(place)[3]["run"])
     body = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
     with SqlJournal(place).writing() as pages:
-        pages.append(Entry("answer", "table", run, "votes", body))
+        pages.append(Entry("result", "table", run, "votes", body))
     with pytest.raises(LedgerError, match="never claimed"):
-        Ledger.open(place).record(run, "votes", Answer((2,), 1.0, "OpenDP"))
+        Ledger.open(place).record(run, "votes", StoredResult((2,), 1.0, "OpenDP"))
 
 
 def test_names_of_a_damaged_file_that_are_no_text_are_a_ledger_error(place: str) -> None:

@@ -11,10 +11,10 @@ import pytest
 from privclust.privacy.accounting import QUANTA, Spend, gaussian_spend, pure_spend
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer, Dataset
+from privclust.privacy.ledger.records import Dataset, StoredResult
 
-ANSWER = Answer((1, -2, 2**62), 4.1, "OpenDP")
-OTHER = Answer((9,), 4.0, "OpenDP")
+ANSWER = StoredResult((1, -2, 2**62), 4.1, "OpenDP")
+OTHER = StoredResult((9,), 4.0, "OpenDP")
 LedgerOf = Callable[..., Ledger]
 
 
@@ -287,7 +287,7 @@ def test_an_export_has_every_entry_and_no_question(ledger_of: LedgerOf) -> None:
     ledger.record(run, "count", ANSWER)
     ledger.close(run)
     exported = ledger.export()
-    kinds = ["ledger", "dataset", "reserve", "claim", "answer", "close"]
+    kinds = ["ledger", "dataset", "reserve", "claim", "result", "close"]
     assert [entry["kind"] for entry in exported] == kinds
     assert [entry["number"] for entry in exported] == [1, 2, 3, 4, 5, 6]
     assert exported[-1]["hash"] == ledger.head()

@@ -24,7 +24,7 @@ from privclust.privacy.accounting import Budget, Spend, gaussian_spend, pure_spe
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
 from privclust.queries.base import Count
@@ -86,7 +86,7 @@ class Bookkeeper:
         self.names: list[str] = []
         self.reserved: list[Spend] = []
         self.claims: list[dict[str, Spend]] = []
-        self.answers: list[dict[str, Answer]] = []
+        self.results: list[dict[str, StoredResult]] = []
         self.closed: set[int] = set()
 
     def committed(self) -> Spend:
@@ -105,15 +105,15 @@ class Bookkeeper:
         self.names.append(self.ledger.reserve(self.label, wanted, {}))
         self.reserved.append(wanted)
         self.claims.append({})
-        self.answers.append({})
+        self.results.append({})
 
     def claim(self, run: int, slot: str, share: float) -> None:
         claims = self.claims[run]
         charge = claims.get(slot) or cost(share, self.reserved[run])
         ask = partial(self.ledger.claim, self.names[run], slot, charge, ASK)
         more = sum(claims.values(), charge)
-        if slot in self.answers[run]:
-            assert ask() == self.answers[run][slot]
+        if slot in self.results[run]:
+            assert ask() == self.results[run][slot]
         elif run in self.closed or not (slot in claims or more.within(self.reserved[run])):
             with pytest.raises((BudgetExceededError, LedgerError)):
                 ask()
@@ -122,13 +122,13 @@ class Bookkeeper:
             claims[slot] = charge
 
     def record(self, run: int, slot: str, value: float) -> None:
-        answer = Answer((int(value * 2**40),), 1.0, "OpenDP")
+        result = StoredResult((int(value * 2**40),), 1.0, "OpenDP")
         if slot in self.claims[run]:
-            stored = self.answers[run].setdefault(slot, answer)
-            assert self.ledger.record(self.names[run], slot, answer) == stored
+            stored = self.results[run].setdefault(slot, result)
+            assert self.ledger.record(self.names[run], slot, result) == stored
         else:
             with pytest.raises(LedgerError, match="never claimed"):
-                self.ledger.record(self.names[run], slot, answer)
+                self.ledger.record(self.names[run], slot, result)
 
     def close(self, run: int) -> None:
         self.ledger.close(self.names[run])
@@ -264,8 +264,8 @@ def test_whoever_answers_second_gets_the_first_answer(place: str) -> None:
     run = first.reserve("table", charge, {})
     assert first.claim(run, "count", charge, b"question") is None
     assert second.claim(run, "count", charge, b"question") is None
-    stored = second.record(run, "count", Answer((1,), 4.0, "OpenDP"))
-    assert first.record(run, "count", Answer((2,), 4.0, "OpenDP")) == stored
+    stored = second.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
+    assert first.record(run, "count", StoredResult((2,), 4.0, "OpenDP")) == stored
     assert first.run(run).spent == charge
 
 
@@ -296,5 +296,5 @@ def test_a_curator_that_lost_the_race_discards_its_noise() -> None:
     with noise_from(Overtaken(overtake)):
         curator = Curator.open(engine, plan, ledger, "table")
         release = curator.measure("count", Count())
-    assert release.answer.tolist() == winner[0].answer.tolist()
+    assert release.result.tolist() == winner[0].result.tolist()
     assert ledger.run(curator.run).spent == plan.price(plan.slots[0])

@@ -19,7 +19,7 @@ from privclust.privacy.accounting import Budget, Spend, gaussian_spend
 from privclust.privacy.ledger._sql_schema import grant
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 
 BUDGET = Budget(1.0, 1e-6)
 QUARTER = gaussian_spend(BUDGET.capacity.quanta // 4, 1)
@@ -211,9 +211,9 @@ def test_run_spends_no_more_than_it_reserved_and_nothing_after_its_end(places: P
 @pytest.mark.attack
 def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
     run = reserve(places.analyst, asdict(QUARTER))
-    answer = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
+    result = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
     with pytest.raises(psycopg.Error, match="never claimed"):
-        call(places.analyst, "privclust_answer", run, "a", answer)
+        call(places.analyst, "privclust_answer", run, "a", result)
     call(places.analyst, "privclust_claim", run, "a", claim_body(NOTHING), QUESTION)
     for wrong in (
         {"values": [0.5]},
@@ -226,10 +226,10 @@ def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
         {"values": [10**18, 9_999_999_999_999_999_999]},
     ):
         with pytest.raises(psycopg.Error, match="not an answer"):
-            call(places.analyst, "privclust_answer", run, "a", {**answer, **wrong})
-    call(places.analyst, "privclust_answer", run, "a", {**answer, "values": [2**63 - 1, -(2**62)]})
+            call(places.analyst, "privclust_answer", run, "a", {**result, **wrong})
+    call(places.analyst, "privclust_answer", run, "a", {**result, "values": [2**63 - 1, -(2**62)]})
     with pytest.raises(psycopg.errors.UniqueViolation):
-        call(places.analyst, "privclust_answer", run, "a", answer)
+        call(places.analyst, "privclust_answer", run, "a", result)
     assert Ledger.open(places.owner).verify() == []
 
 
@@ -256,7 +256,7 @@ def test_run_of_another_role_is_left_alone(places: Places) -> None:
         other.close(run)
     Ledger.open(places.analyst).claim(run, "count", QUARTER, QUESTION)
     with pytest.raises(LedgerError, match=match):
-        other.record(run, "count", Answer((1,), 4.0, "OpenDP"))
+        other.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
     Ledger.open(places.owner).close(run)
     assert other.run(run).state == "given up"
 

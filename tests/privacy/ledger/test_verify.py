@@ -16,7 +16,7 @@ from helpers.postgres import execute
 from privclust.privacy.accounting import Budget, Spend, gaussian_spend
 from privclust.privacy.ledger.journal import Entry, LedgerError, chained
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 from privclust.privacy.ledger.sql import SqlJournal
 
 UNLOCKED: str = "ALTER TABLE privclust_entries DISABLE TRIGGER ALL"
@@ -38,7 +38,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     charge = quarter(ledger)
     run = ledger.reserve("table", charge + charge, {"seed": "7"})
     ledger.claim(run, "count", charge, b"how many?")
-    ledger.record(run, "count", Answer((123, 456), 4.0, "OpenDP"))
+    ledger.record(run, "count", StoredResult((123, 456), 4.0, "OpenDP"))
     ledger.claim(run, "votes", charge, b"where?")
     ledger.close(run)
     ledger.reserve("table", charge, {})
@@ -217,7 +217,7 @@ def test_a_forged_answer_that_nobody_paid_for_is_found(place: str) -> None:
     ledger = Ledger.open(place)
     run = ledger.runs("table")[1].name
     body = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
-    forge(place, Entry("answer", "table", run, "count", body))
+    forge(place, Entry("result", "table", run, "count", body))
     assert found(place) == ["entry 9 answers a slot that was never charged"]
 
 
@@ -259,7 +259,7 @@ def test_a_damaged_file_is_found_wherever_the_damage_is(tmp_path: Path) -> None:
     ledger = Ledger.create(str(place), "table", epsilon=1.0, delta=1e-6)
     run = ledger.reserve("table", quarter(ledger), {})
     ledger.claim(run, "uncommon", quarter(ledger), b"how many?")
-    ledger.record(run, "uncommon", Answer((1,), 4.0, "OpenDP"))
+    ledger.record(run, "uncommon", StoredResult((1,), 4.0, "OpenDP"))
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     sound = place.read_bytes()
@@ -324,7 +324,7 @@ def test_entry_that_cannot_be_read_is_named_and_others_are_checked(place: str) -
     ledger = Ledger.open(place)
     run = ledger.runs("table")[0].name
     beyond = {"values": [2**63], "scale": 1.0, "noise": "OpenDP"}
-    forge(place, Entry("answer", "table", run, "far", beyond))
+    forge(place, Entry("result", "table", run, "far", beyond))
     forge(place, Entry("reserve", "table", "ab" * 8, body={"spend": spend(ledger, 9), "facts": {}}))
     assert found(place) == [
         "entry 9 does not say what its kind should, so it was not written by us",

@@ -63,7 +63,7 @@ def made_up_rows(domain: Domain, columns: tuple[str, ...] | int) -> FloatArray:
         rows = on_grid(domain, pa.record_batch(cells), columns)
     else:
         signs = np.where(np.arange(width) % 3 == 1, -1.0, 1.0)
-        values = domain.center + domain.reach * np.array(_MARKS)[:, None] * signs
+        values = domain.center + domain.half_widths * np.array(_MARKS)[:, None] * signs
         rows = domain.to_grid(domain.encode(values))
     if rows.shape[1] != domain.center.size or not is_on_grid(rows[:, :width]):
         raise ValueError("the domain does not bring made-up cells to the grid.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from privclust._version import __version__
 from privclust.domains.base import Domain
-from privclust.engines.sampling import HALVINGS_MAX
+from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.queries.base import Count, Query
 from privclust.queries.profiles import ProfileSums, ProfileTallies
 from privclust.queries.unit import Unit
@@ -34,7 +34,7 @@ class QueryRequest:
         What the user declares about the values.
     unit : Unit
         Whose rows count as one, among this client's.
-    halvings : int
+    sampling_exponent : int
         0 for all rows; otherwise a sample, which the client draws by a key of its own.
     query : Query
         What to sum.
@@ -47,18 +47,18 @@ class QueryRequest:
     columns: tuple[str, ...] | int
     domain: Domain
     unit: Unit
-    halvings: int
+    sampling_exponent: int
     query: Query
     version: str = __version__
 
     def __post_init__(self) -> None:
         named = len(self.nonce) == len(self.fit) == NONCE_BYTES
-        if not named or not 0 <= self.halvings <= HALVINGS_MAX:
+        if not named or not 0 <= self.sampling_exponent <= SAMPLING_EXPONENT_MAX:
             raise ValueError(
-                f"a request and its fit have names of {NONCE_BYTES} bytes, and a table is halved "
-                f"0 to {HALVINGS_MAX} times."
+                f"a request and its fit have names of {NONCE_BYTES} bytes, and the sampling "
+                f"exponent is 0 to {SAMPLING_EXPONENT_MAX}."
             )
-        if self.unit.silos or (self.unit.whole and self.unit.column is None):
+        if self.unit.clients or (self.unit.whole and self.unit.column is None):
             raise ValueError("a client counts its own silo alone, and as a whole by a name.")
         clustered = self.columns if isinstance(self.columns, tuple) else ()
         if not self.domain.fits(self.columns) or (

@@ -55,14 +55,16 @@ class SampleStore:
                 self._samples[fit, name] = found
             return self._samples[fit, name]
 
-    def includes_client(self, fit: bytes, name: str, halvings: int) -> bool | None:
+    def includes_client(self, fit: bytes, name: str, sampling_exponent: int) -> bool | None:
         """Tell whether a fit's sample includes the client, one unit; None if that is gone."""
         with self._lock:
             if self._folder is not None:
-                return self._stored_bit(self._folder / f"{fit.hex()}-{name}.sample", halvings)
+                return self._stored_bit(
+                    self._folder / f"{fit.hex()}-{name}.sample", sampling_exponent
+                )
             if (fit, name) not in self._used:
                 self._used.add((fit, name))
-                self._inclusion_bits[fit, name] = secrets.randbits(halvings) == 0
+                self._inclusion_bits[fit, name] = secrets.randbits(sampling_exponent) == 0
             return self._inclusion_bits.get((fit, name))
 
     def forget(self, fit: bytes) -> None:
@@ -91,9 +93,9 @@ class SampleStore:
             return None
         return engine.read_from(file)
 
-    def _stored_bit(self, file: Path, halvings: int) -> bool | None:
+    def _stored_bit(self, file: Path, sampling_exponent: int) -> bool | None:
         if _is_first(file.with_suffix(".used")):
-            drawn = b"in" if secrets.randbits(halvings) == 0 else b"out"
+            drawn = b"in" if secrets.randbits(sampling_exponent) == 0 else b"out"
             unfinished = file.with_name(f"{file.name}.part")
             opened = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             os.write(opened, drawn)

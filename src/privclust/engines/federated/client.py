@@ -133,9 +133,9 @@ class Client:
         if not unit.whole:
             engine = self._engine(request, unit)
             return None if engine is None else engine.aggregate(query)
-        if request.halvings:
+        if request.sampling_exponent:
             is_in = self._samples.includes_client(
-                request.fit, _sample_name(request), request.halvings
+                request.fit, _sample_name(request), request.sampling_exponent
             )
             if not is_in:
                 return None if is_in is None else [0] * query.size
@@ -143,10 +143,10 @@ class Client:
 
     def _engine(self, request: QueryRequest, unit: Unit) -> LocalEngine | None:
         engine = self._opened_engine(request, unit)
-        if request.halvings == 0:
+        if request.sampling_exponent == 0:
             return engine
         # The key is nowhere but here: who knows it could tell a row by whom else it leaves out.
-        draw = partial(engine.sample, request.halvings, secrets.token_bytes(KEY_BYTES))
+        draw = partial(engine.sample, request.sampling_exponent, secrets.token_bytes(KEY_BYTES))
         return self._samples.sample(request.fit, _sample_name(request), draw)
 
     def _opened_engine(self, request: QueryRequest, unit: Unit) -> LocalEngine:
@@ -201,7 +201,7 @@ def _rehearsed(message: bytes) -> QueryRequest:
 
 def _sample_name(request: QueryRequest) -> str:
     """Return a name that requests share if they mean the same sample, brought to one grid."""
-    about = (request.halvings, request.columns, request.domain, request.unit)
+    about = (request.sampling_exponent, request.columns, request.domain, request.unit)
     return blake2b(encode(about), digest_size=16).hexdigest()
 
 

@@ -28,7 +28,7 @@ from privclust.errors import (
     TooFewClientsError,
 )
 from privclust.queries.base import Count, Query
-from privclust.queries.participation import Attendance
+from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
 from privclust.sources.guard import guarded
 
@@ -47,7 +47,7 @@ class Clients(Protocol):
         """How requests travel."""
 
     @property
-    def roster(self) -> tuple[str, ...]:
+    def clients(self) -> tuple[str, ...]:
         """Names of the clients."""
 
     @property
@@ -59,7 +59,7 @@ class Clients(Protocol):
         """The fewest clients with whose responses a fit goes on."""
 
     @property
-    def farewell(self) -> Callable[[bytes], object]:
+    def on_finish(self) -> Callable[[bytes], object]:
         """Tells clients that a fit has ended."""
 
 
@@ -68,18 +68,18 @@ class FederatedEngine:
 
     Attributes
     ----------
-    attendance : list of Attendance
+    participation : list of Attendance
         One for each request so far, those of samples included.
     """
 
     def __init__(self, clients: Clients, domain: Domain, unit: Unit) -> None:
         self.n_columns = domain.center.size
         self.unit = unit
-        self.attendance: list[Attendance] = []
+        self.participation: list[QueryParticipation] = []
         self._clients = clients
         self._domain = domain
         self._fit = secrets.token_bytes(NONCE_BYTES)
-        self._halvings = 0
+        self._sampling_exponent = 0
         self._samples: list[int] = []
 
     def check_request(self) -> None:
@@ -108,10 +108,10 @@ class FederatedEngine:
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all units of those clients contribute that respond."""
         clients = self._clients
-        nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in clients.roster}
+        nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in clients.clients}
         requests = {name: self._request(query, nonce) for name, nonce in nonces.items()}
         responses = accepted(query, self._of_client, nonces, clients.exchange(requests))
-        self.attendance.append(Attendance(len(responses), len(nonces)))
+        self.participation.append(QueryParticipation(len(responses), len(nonces)))
         if len(responses) < clients.minimum:
             raise TooFewClientsError(len(responses), len(nonces), clients.minimum)
         found = np.zeros(query.size, dtype=object)
@@ -122,16 +122,16 @@ class FederatedEngine:
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: each client draws its own sample when it is first asked of it."""
 
-    def sample(self, halvings: int, key: bytes) -> Engine:
+    def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return an engine over some of the units, each in or out by a bit of its client's.
 
         Each client draws by a key of its own, which nobody else knows: `key` stays unused
         (docs/proofs/federation.md).
         """
         some = FederatedEngine(self._clients, self._domain, self.unit)
-        some.attendance = self.attendance
-        some._fit, some._halvings = self._fit, halvings
-        self._samples.append(halvings)
+        some.participation = self.participation
+        some._fit, some._sampling_exponent = self._fit, sampling_exponent
+        self._samples.append(sampling_exponent)
         return some
 
     def close(self) -> None:
@@ -139,17 +139,19 @@ class FederatedEngine:
         if self._samples:
             # A fit that is paid for must not be lost over it; samples go a day later.
             with suppress(Exception):
-                self._clients.farewell(self._fit)
+                self._clients.on_finish(self._fit)
 
     @property
     def _of_client(self) -> Unit:
         """What counts as one among the rows of one client."""
-        return replace(self.unit, silos=0)
+        return replace(self.unit, clients=0)
 
     def _request(self, query: Query, nonce: bytes) -> bytes:
         columns, unit = self._clients.columns, self._of_client
         return encode(
-            QueryRequest(nonce, self._fit, columns, self._domain, unit, self._halvings, query)
+            QueryRequest(
+                nonce, self._fit, columns, self._domain, unit, self._sampling_exponent, query
+            )
         )
 
 

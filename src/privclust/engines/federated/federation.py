@@ -29,16 +29,16 @@ class Federation(Table):
     exchange : callable
         How requests travel (`privclust.engines.federated.flower`); `Federation.in_process` needs
         none.
-    roster : sequence of str
+    clients : sequence of str
         Names of the clients, which are public.
     columns : sequence of str, or int
         The columns to cluster, or how many there are if they have no names.
     minimum : int, optional
         The fewest clients with whose responses a fit goes on; by default all.
-    silos_per_patient : int, default=1
+    clients_per_unit : int, default=1
         At how many clients one row's owner, or one id, may have rows. Noise grows with it, so
         it is 1; somebody at two clients is then protected with twice the mu that was promised.
-    farewell : callable, optional
+    on_finish : callable, optional
         Tells clients that a fit has ended, so that they forget its samples.
     schemas : sequence of Schema, optional
         What clients declare of their columns, as `Client.schema` has it, if the server knows it:
@@ -61,25 +61,25 @@ class Federation(Table):
         "model.predict or model.transform on its own table."
     )
     exchange: Exchange
-    roster: tuple[str, ...]
+    clients: tuple[str, ...]
     columns: Columns
     minimum: int
-    silos_per_patient: int
-    farewell: Callable[[bytes], object]
+    clients_per_unit: int
+    on_finish: Callable[[bytes], object]
     schemas: tuple[Schema, ...]
 
     def __init__(
         self,
         exchange: Exchange,
-        roster: Iterable[str],
+        clients: Iterable[str],
         columns: Iterable[str] | int,
         *,
         minimum: int | None = None,
-        silos_per_patient: int = 1,
-        farewell: Callable[[bytes], object] = lambda fit: None,
+        clients_per_unit: int = 1,
+        on_finish: Callable[[bytes], object] = lambda fit: None,
         schemas: Iterable[Schema] = (),
     ) -> None:
-        names = tuple(roster)
+        names = tuple(clients)
         if isinstance(columns, str):  # whose letters would be taken for names
             raise ParameterError(
                 f"columns must be a list of names, or how many there are, got {shown(columns)}. "
@@ -92,12 +92,12 @@ class Federation(Table):
                 "a federation needs clients with names that differ, and a minimum between 1 and "
                 f"their number; got {len(names)} name(s) and minimum={shown(minimum)}."
             )
-        if not _lies_in(silos_per_patient, len(names)):
+        if not _lies_in(clients_per_unit, len(names)):
             raise ParameterError(
-                "silos_per_patient must be a whole number between 1 and the number of clients, "
-                f"{len(names)}, got {shown(silos_per_patient)}."
+                "clients_per_unit must be a whole number between 1 and the number of clients, "
+                f"{len(names)}, got {shown(clients_per_unit)}."
             )
-        values = (exchange, names, given, fewest, silos_per_patient, farewell, tuple(schemas))
+        values = (exchange, names, given, fewest, clients_per_unit, on_finish, tuple(schemas))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -109,19 +109,19 @@ class Federation(Table):
         columns: Iterable[str] | None = None,
         *,
         minimum: int | None = None,
-        silos_per_patient: int = 1,
+        clients_per_unit: int = 1,
     ) -> Federation:
         """Return a federation of tables in this process, for tests, notebooks and rehearsals.
 
         `tables` has one for each client, by name. `columns` are by default all that they have; give
-        them if one is a column of ids. `minimum` and `silos_per_patient` are those of the class.
+        them if one is a column of ids. `minimum` and `clients_per_unit` are those of the class.
         """
         clients = {name: Client(table) for name, table in tables.items()}
 
         def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
             return ((name, clients[name].respond(asked)) for name, asked in requests.items())
 
-        def farewell(fit: bytes) -> None:
+        def on_finish(fit: bytes) -> None:
             for client in clients.values():
                 client.forget(fit)
 
@@ -132,8 +132,8 @@ class Federation(Table):
             _common_columns(schemas) if columns is None else columns,
             schemas=schemas,
             minimum=minimum,
-            silos_per_patient=silos_per_patient,
-            farewell=farewell,
+            clients_per_unit=clients_per_unit,
+            on_finish=on_finish,
         )
 
     @property
@@ -190,8 +190,8 @@ class Federation(Table):
         asked, is refused here: before anything is charged.
         """
         whole = unit.column == CLIENT
-        silos = 1 if whole else self.silos_per_patient
-        engine = FederatedEngine(self, domain, replace(unit, whole=whole, silos=silos))
+        clients = 1 if whole else self.clients_per_unit
+        engine = FederatedEngine(self, domain, replace(unit, whole=whole, clients=clients))
         engine.check_request()
         return engine
 

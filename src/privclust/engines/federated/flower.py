@@ -41,7 +41,7 @@ def flower_federation(
     *,
     clients: int,
     minimum: int | None = None,
-    silos_per_patient: int = 1,
+    clients_per_unit: int = 1,
     seconds: float = 600.0,
     schemas: Iterable[Schema] = (),
 ) -> Federation:
@@ -54,11 +54,11 @@ def flower_federation(
     columns : sequence of str, or int
         The columns to cluster, which every client's table must have.
     clients : int
-        How many SuperNodes to wait for. Those that are connected then are the roster, which stays
-        as it is: one that comes back under its own key takes its place again.
+        How many SuperNodes to wait for. Those that are connected then are the clients of the
+        federation from then on: one that comes back under its own key takes its place again.
     minimum : int, optional
         The fewest clients with whose responses a fit goes on; by default all.
-    silos_per_patient : int, default=1
+    clients_per_unit : int, default=1
         At how many clients one row's owner, or one id, may have rows; noise grows with it.
     seconds : float, default=600.0
         How long to wait for clients to connect, and for the responses to one request. Ten minutes,
@@ -66,7 +66,7 @@ def flower_federation(
     schemas : sequence of Schema, optional
         What clients declare of their columns, if the server knows it. Vectors must be declared.
     """
-    roster = _connected(grid, clients, seconds)
+    connected = _connected(grid, clients, seconds)
 
     def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
         for reply in grid.send_and_receive(_messages(ACTION, requests, seconds), timeout=seconds):
@@ -75,18 +75,18 @@ def flower_federation(
                 if isinstance(response, bytes):
                     yield str(reply.metadata.src_node_id), response
 
-    def farewell(fit: bytes) -> None:
+    def on_finish(fit: bytes) -> None:
         # A client that is away forgets a day later.
-        everybody = dict.fromkeys(roster, fit)
+        everybody = dict.fromkeys(connected, fit)
         grid.send_and_receive(_messages(END, everybody, seconds), timeout=seconds)
 
     return Federation(
         exchange,
-        roster,
+        connected,
         columns,
         minimum=minimum,
-        silos_per_patient=silos_per_patient,
-        farewell=farewell,
+        clients_per_unit=clients_per_unit,
+        on_finish=on_finish,
         schemas=schemas,
     )
 

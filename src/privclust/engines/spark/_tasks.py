@@ -146,10 +146,12 @@ def summed(batches: Iterator[Any], reading: Reading, query: Query) -> Iterator[A
 
 
 @in_task
-def drawn(batches: Iterator[Any], reading: Reading, halvings: int, key: bytes) -> Iterator[Any]:
+def drawn(
+    batches: Iterator[Any], reading: Reading, sampling_exponent: int, key: bytes
+) -> Iterator[Any]:
     """Pick the rows that are included."""
     for cells, address in reading.reader.cells(batches):
-        chosen = included(row_words(key, address, cells.num_rows), halvings)
+        chosen = included(row_words(key, address, cells.num_rows), sampling_exponent)
         for part in _pieces(cells.filter(pa.array(chosen))):
             yield _sample(reading.on_grid(part).astype(np.int32), None)
 
@@ -173,9 +175,11 @@ def units_summed(batches: Iterator[Any], n_columns: int, unit: Unit, query: Quer
 
 
 @in_task
-def units_drawn(batches: Iterator[Any], n_columns: int, halvings: int, key: bytes) -> Iterator[Any]:
+def units_drawn(
+    batches: Iterator[Any], n_columns: int, sampling_exponent: int, key: bytes
+) -> Iterator[Any]:
     """Pick the units that are included, with all their rows."""
-    table = unpacked(_table(batches), n_columns).drawn(halvings, key)
+    table = unpacked(_table(batches), n_columns).drawn(sampling_exponent, key)
     for batch in split_batches(table.rows, table.starts):
         yield _sample(np.asarray(batch.rows, dtype=np.int32), batch.starts)
 

@@ -113,7 +113,7 @@ class SparkEngine:
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: a sample is drawn in a pass of its own."""
 
-    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+    def sample(self, sampling_exponent: int, key: bytes) -> NumpyEngine:
         """Return an engine over some of the rows, each in or out by a bit that `key` decides."""
 
         def load() -> GridTable:
@@ -122,7 +122,9 @@ class SparkEngine:
             self._turn += 1
             with silenced():
                 frame, reading = self._opened()
-                task = partial(drawn, reading=reading, halvings=halvings, key=secret)
+                task = partial(
+                    drawn, reading=reading, sampling_exponent=sampling_exponent, key=secret
+                )
                 return _together(frame.mapInArrow(task, SAMPLE).collect(), self.n_columns, ROW)
 
         return NumpyEngine.holding(load, self.n_columns, ROW, os.cpu_count() or 1)
@@ -171,11 +173,13 @@ class SparkUnitsEngine:
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: a unit's inclusion bit follows from its id."""
 
-    def sample(self, halvings: int, key: bytes) -> NumpyEngine:
+    def sample(self, sampling_exponent: int, key: bytes) -> NumpyEngine:
         """Return an engine over some of the units, each in or out by a bit that `key` decides."""
 
         def load() -> GridTable:
-            task = partial(units_drawn, n_columns=self.n_columns, halvings=halvings, key=key)
+            task = partial(
+                units_drawn, n_columns=self.n_columns, sampling_exponent=sampling_exponent, key=key
+            )
             with silenced():
                 cells = self._by_unit().mapInArrow(task, SAMPLE).collect()
             return _together(cells, self.n_columns, self.unit)

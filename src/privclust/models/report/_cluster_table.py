@@ -64,7 +64,7 @@ class ClusterTable:
             size_errors = np.full(len(centers), np.nan)
         domain, uses = model.domain, model.domain.coordinate_uses
         seen = centers if hidden.all() else centers[~hidden]
-        telling = np.ptp(domain.to_ball(seen), axis=0) * domain.spread / domain.reach
+        telling = np.ptp(domain.to_ball(seen), axis=0) * domain.scales / domain.half_widths
         chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
         some = np.where(hidden[:, None], np.nan, centers[:, chosen])
         is_share = np.array([uses[place] == "category" for place in chosen])

@@ -30,7 +30,7 @@ FORMS: Mapping[str, dict[str, Any]] = {
     ),
     "reserve": _object(spend=_SPEND, facts={"type": "object"}),
     "claim": _object(spend=_SPEND, question=_TEXT),
-    "answer": _object(
+    "result": _object(
         values={"type": "array", "items": {"type": "integer"}}, scale=_NUMBER, noise=_TEXT
     ),
     "close": _object(finished={"type": "boolean"}),

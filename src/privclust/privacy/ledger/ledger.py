@@ -19,11 +19,11 @@ from privclust.errors import Message, Parameter, shown
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.ledger.records import (
-    Answer,
     Dataset,
     Run,
-    as_answer,
+    StoredResult,
     as_dataset,
+    as_result,
     as_runs,
     committed,
     dataset_of,
@@ -222,7 +222,7 @@ class Ledger:
                 "and versions it was started with, or start a new run, which spends anew."
             )
 
-    def claim(self, run: str, slot: str, charge: Spend, question: bytes) -> Answer | None:
+    def claim(self, run: str, slot: str, charge: Spend, question: bytes) -> StoredResult | None:
         """Charge the `slot` of a `run` for this `question`, before anything is read.
 
         `charge` is its price, within what was reserved.
@@ -240,9 +240,9 @@ class Ledger:
                     "another price. Resume it with the parameters and versions it was started "
                     "with, or start a new run."
                 )
-            answered = pages.lines("answer", run=run, slot=slot) if claimed else []
+            answered = pages.lines("result", run=run, slot=slot) if claimed else []
             if answered:
-                return as_answer(answered[0])
+                return as_result(answered[0])
             if not found.open:
                 raise LedgerError(
                     f"run {run} was closed before it was finished. Start a new one, which spends "
@@ -254,18 +254,18 @@ class Ledger:
                 pages.append(Entry("claim", found.label, run, slot, body, question))
         return None
 
-    def record(self, run: str, slot: str, answer: Answer) -> Answer:
-        """Store the `answer` of a `run` to a claimed `slot`; return it, or what was there first."""
+    def record(self, run: str, slot: str, result: StoredResult) -> StoredResult:
+        """Store the `result` of a `run` to a claimed `slot`; return it, or what was there first."""
         with self._journal.writing() as pages:
-            lines = pages.lines("claim", "answer", run=run, slot=slot)
+            lines = pages.lines("claim", "result", run=run, slot=slot)
             if not lines or lines[0].entry.kind != "claim":
                 raise LedgerError(f"slot {slot!r} was never claimed in this run.")
             claimed, *stored = lines
             if stored:
-                return as_answer(stored[0])
-            body = {"values": list(answer.values), "scale": answer.scale, "noise": answer.noise}
-            pages.append(Entry("answer", claimed.entry.label, run, slot, body))
-        return answer
+                return as_result(stored[0])
+            body = {"values": list(result.values), "scale": result.scale, "noise": result.noise}
+            pages.append(Entry("result", claimed.entry.label, run, slot, body))
+        return result
 
     def close(self, run: str, finished: bool = False) -> None:
         """End `run`: what it reserved for slots that were never claimed becomes free.

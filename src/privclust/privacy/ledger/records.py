@@ -18,7 +18,7 @@ State = Literal["open", "finished", "given up"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class StoredResult:
     """A noisy answer as a ledger keeps it: whole numbers, and the noise they carry."""
 
     values: tuple[int, ...]
@@ -197,7 +197,7 @@ def committed(pages: Pages, label: str, period: str | None = None) -> Spend:
     return sum(costs, Spend())
 
 
-def as_answer(line: Line) -> Answer:
+def as_result(line: Line) -> StoredResult:
     """Read a stored answer."""
     body = body_of(line.entry)
-    return Answer(tuple(body["values"]), body["scale"], body["noise"])
+    return StoredResult(tuple(body["values"]), body["scale"], body["noise"])

@@ -41,7 +41,7 @@ from privclust.privacy.ledger.journal import (
 
 BUSY_SECONDS = 60
 """How long SQLite is asked again for a lock; a server's verbs wait for 5 seconds (server.sql)."""
-QUESTION_MAX = 2**28
+REQUEST_MAX = 2**28
 """Bytes of a question; no more are unpacked, whatever a file claims to hold."""
 
 _LOCK_NOT_AVAILABLE, _NOT_PERMITTED, _RAISED = "55P03", "42501", "P0001"
@@ -50,7 +50,7 @@ _LOCK_NOT_AVAILABLE, _NOT_PERMITTED, _RAISED = "55P03", "42501", "P0001"
 _APPEND = {
     "reserve": "SELECT privclust_reserve(:label, :run, CAST(:body AS jsonb))",
     "claim": "SELECT privclust_claim(:run, :slot, CAST(:body AS jsonb), :question)",
-    "answer": "SELECT privclust_answer(:run, :slot, CAST(:body AS jsonb))",
+    "result": "SELECT privclust_answer(:run, :slot, CAST(:body AS jsonb))",
     "close": "SELECT privclust_close(:run, CAST(:body AS jsonb))",
 }
 """The verbs of a server, which any role may be granted; other kinds are its owner's."""
@@ -323,7 +323,7 @@ class _SqlPages:
         ((stored,),) = self._session.execute(wanted, {"number": number})
         if self._session.server:  # which packs what is large itself
             return bytes(stored)
-        return zlib.decompressobj().decompress(stored, QUESTION_MAX)
+        return zlib.decompressobj().decompress(stored, REQUEST_MAX)
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""

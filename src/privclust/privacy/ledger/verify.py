@@ -33,7 +33,7 @@ def problems(journal: Journal, head: str | None = None) -> list[str]:
                 f"entry {number} does not say what its kind should, so it was not written by us"
                 for number in odd
             ]
-            found += broken or _changed_questions(pages, read)
+            found += broken or _changed_requests(pages, read)
     except EntryError as error:  # a body that is no object: nothing can be said of the others
         return [*found, str(error)]
     try:
@@ -76,7 +76,7 @@ def _broken_chain(lines: list[Line]) -> list[str]:
     return [] if lines and lines[0].entry.kind == "ledger" else ["the ledger has no beginning"]
 
 
-def _changed_questions(pages: Pages, lines: list[Line]) -> list[str]:
+def _changed_requests(pages: Pages, lines: list[Line]) -> list[str]:
     found = []
     for line in lines:
         if line.entry.kind == "claim":
@@ -139,7 +139,7 @@ def _overspent(lines: list[Line]) -> list[str]:
             claims[entry.run][entry.slot] = Spend(**entry.body["spend"])
             if not sum(claims[entry.run].values(), Spend()).within(reserved[entry.run]):
                 found.append(f"entry {line.number} spends more than its run reserved")
-        elif entry.kind == "answer" and entry.slot not in claims[entry.run]:
+        elif entry.kind == "result" and entry.slot not in claims[entry.run]:
             found.append(f"entry {line.number} answers a slot that was never charged")
         elif entry.kind == "close":
             closed.add(entry.run)

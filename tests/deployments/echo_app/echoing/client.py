@@ -18,5 +18,5 @@ app = client_app(open_client)
 @app.query("echo")  # type: ignore[untyped-decorator]
 def echo(message: Message, context: Context) -> Message:
     size = message.content.config_records["echo"]["size"]
-    reply = RecordDict({"echo": ConfigRecord({"answer": bytes(size)})})
+    reply = RecordDict({"echo": ConfigRecord({"result": bytes(size)})})
     return Message(reply, reply_to=message)

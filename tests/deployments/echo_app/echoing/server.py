@@ -28,13 +28,13 @@ def main(grid: Grid, context: Context) -> None:
     query = NearestVotes(np.random.default_rng(0).uniform(-0.5, 0.5, (CANDIDATES, 2)))
     real = flower_federation(grid, ["age", "bmi"], clients=3, seconds=300.0)
 
-    def counted(questions: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        answers = list(real.exchange(questions))
-        sent = sum(map(len, questions.values()))
-        found["ask bytes"].append(sent + sum(len(answer) for _, answer in answers))
-        return answers
+    def counted(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        results = list(real.exchange(measurements))
+        sent = sum(map(len, measurements.values()))
+        found["ask bytes"].append(sent + sum(len(result) for _, result in results))
+        return results
 
-    federation = Federation(counted, real.roster, real.columns)
+    federation = Federation(counted, real.clients, real.columns)
     engine = federation.engine(Box([0, 10], [120, 60]), ROW)
     size = response_size(query)
     for _ in range(ROUNDS):
@@ -42,17 +42,17 @@ def main(grid: Grid, context: Context) -> None:
         engine.aggregate(query)
         found["asked"].append(time.monotonic() - start)
         start = time.monotonic()
-        found["echo bytes"].append(_echoed(grid, real.roster, query.candidates.nbytes, size))
+        found["echo bytes"].append(_echoed(grid, real.clients, query.candidates.nbytes, size))
         found["echoed"].append(time.monotonic() - start)
     Path(str(context.run_config["times"])).write_text(json.dumps(found))
 
 
-def _echoed(grid: Grid, roster: Iterable[str], sent: int, wanted: int) -> int:
+def _echoed(grid: Grid, clients: Iterable[str], sent: int, wanted: int) -> int:
     content = RecordDict({"echo": ConfigRecord({"question": bytes(sent), "size": wanted})})
     messages = [
         Message(content, dst_node_id=int(name), message_type="query.echo", ttl=300.0)
-        for name in roster
+        for name in clients
     ]
     replies = list(grid.send_and_receive(messages, timeout=300.0))
-    received = [len(reply.content.config_records["echo"]["answer"]) for reply in replies]
+    received = [len(reply.content.config_records["echo"]["result"]) for reply in replies]
     return len(messages) * sent + sum(received)

@@ -13,7 +13,7 @@ N_CLUSTERS, N_COLUMNS = 10, 100
 VARIANCE = 0.5
 IN_DISTRIBUTION, UNIFORM = 20, 100
 """Points of the server: so many of each component, and so many drawn from the cube."""
-SHAPES = {"silos": (100, 1000), "devices": (2000, 50), "small": (5, 200)}
+SHAPES = {"clients": (100, 1000), "devices": (2000, 50), "small": (5, 200)}
 """Clients, and rows of each."""
 
 
@@ -32,7 +32,7 @@ class Silos:
 
 
 @cache
-def silos(name: str) -> Silos:
+def clients(name: str) -> Silos:
     """Return the mixture whose means lie in the unit cube of 100 columns, dealt out evenly."""
     clients, rows = SHAPES[name]
     rng = np.random.default_rng(0)
