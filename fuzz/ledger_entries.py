@@ -14,7 +14,7 @@ from fuzz.ledgers import original, put, use
 from fuzz.values import edit, noise_seeds, value_from
 from privclust.privacy.ledger.journal import NOTHING, Entry, hash_of
 
-COLUMNS = ("number", "kind", "label", "run", "slot", "body", "question", "hash")
+COLUMNS = ("number", "kind", "label", "run", "slot", "body", "fingerprint", "hash")
 BODY = COLUMNS.index("body")
 KINDS = ("ledger", "dataset", "reserve", "claim", "result", "close", "other")
 

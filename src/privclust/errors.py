@@ -272,13 +272,13 @@ class EngineError(RuntimeError):
 class TooFewClientsError(EngineError):
     """Too few clients of a federation answered; who takes part is public."""
 
-    def __init__(self, answered: int, asked: int, minimum: int) -> None:
+    def __init__(self, responded: int, invited: int, minimum: int) -> None:
         super().__init__(
-            f"{answered} of {asked} clients gave an answer that could be used, and the minimum is "
-            f"{minimum}. The question is paid for. Bring clients back and resume the fit, or start "
+            f"{responded} of {invited} clients gave a response that could be used, and the minimum "
+            f"is {minimum}. The query is charged. Bring clients back and resume the fit, or start "
             "another with a lower minimum."
         )
-        self.numbers = (answered, asked, minimum)
+        self.numbers = (responded, invited, minimum)
 
 
 class FailedClientError(EngineError):
@@ -287,7 +287,7 @@ class FailedClientError(EngineError):
     def __init__(self) -> None:
         super().__init__(
             "a client of the federation could not read or sum its rows. Which one and why is "
-            "withheld, because it may depend on them. The question is paid for. Let each client's "
+            "withheld, because it may depend on them. The query is charged. Let each client's "
             "engineer call Client(table, folder).check(bounds), which says what is wrong with a "
             "table and sends nothing, and resume the fit."
         )

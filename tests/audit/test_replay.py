@@ -184,7 +184,7 @@ def exact_counts(n_rows: int) -> list[int]:
     transcript = Transcript(over(TABLE[:n_rows]), SeededNoise(0))
     with noise_from(transcript):
         sampling(transcript)
-    return [sum(question.exact) // UNIT for question in transcript.measurements]
+    return [sum(measurement.exact) // UNIT for measurement in transcript.measurements]
 
 
 def test_a_sample_and_its_table_are_both_listened_to() -> None:
@@ -219,4 +219,4 @@ def test_a_sample_of_a_sample_is_listened_to_as_well() -> None:
     transcript = Transcript(over(TABLE), SeededNoise(0))
     exact = transcript.sample(1, bytes(32)).sample(1, b"another key").aggregate(Count())
     transcript.gaussian(np.array(exact), 1.0)
-    assert [question.exact for question in transcript.measurements] == [tuple(exact)]
+    assert [measurement.exact for measurement in transcript.measurements] == [tuple(exact)]

@@ -243,12 +243,12 @@ def settings(deployment: Deployment, method: str, seconds: float) -> dict[str, A
     }
 
 
-def assert_clusters_were_found(file: Path, answered: int) -> None:
+def assert_clusters_were_found(file: Path, responded: int) -> None:
     model = load(file)
     assert model.privacy_statement_.private
     order = np.argsort(model.cluster_centers_[:, 0])
     np.testing.assert_allclose(model.cluster_centers_[order], CENTRES, atol=3.0)
-    said = f"({answered} of 3 clients or more answered each question)"
+    said = f"({responded} of 3 clients or more responded to each query)"
     assert said in str(model.privacy_statement_)
 
 
@@ -260,7 +260,7 @@ def test_a_node_killed_in_mid_round_is_missed_once_and_comes_back(deployment: De
     deployment.wait()
     file = deployment.folder / "FedDPKMeans.json"
     assert file.exists(), deployment.said("run")
-    assert_clusters_were_found(file, answered=2)
+    assert_clusters_were_found(file, responded=2)
     # The one it was killed over, and one after it came back.
     assert deployment.said("node2").count("Receiving: query.privclust ") >= 2
 
@@ -268,7 +268,7 @@ def test_a_node_killed_in_mid_round_is_missed_once_and_comes_back(deployment: De
 def test_the_flagship_is_fitted_by_all_three(deployment: Deployment) -> None:
     given = settings(deployment, "PrivateKMeans", seconds=300.0)
     file = deployment.finish(APP, "PrivateKMeans.json", 15 * SECONDS, **given)
-    assert_clusters_were_found(file, answered=3)
+    assert_clusters_were_found(file, responded=3)
 
 
 def test_a_round_takes_little_more_than_a_bare_echo_of_the_same_size(

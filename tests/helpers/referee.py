@@ -28,10 +28,10 @@ def epsilon_spent(measurements: Iterable[Measurement], delta: float, interval: f
     return float(whole.get_epsilon_for_delta(delta))
 
 
-def _relative_scale(question: Measurement) -> float:
-    if question.mechanism == "gaussian":
-        return question.scale / math.sqrt(question.sensitivity.l2_squared)
-    return question.scale / question.sensitivity.l1
+def _relative_scale(measurement: Measurement) -> float:
+    if measurement.mechanism == "gaussian":
+        return measurement.scale / math.sqrt(measurement.sensitivity.l2_squared)
+    return measurement.scale / measurement.sensitivity.l1
 
 
 def _loss(mechanism: str, scale: float, interval: float) -> Any:

@@ -17,8 +17,8 @@ ACCOUNTING = (
     Mutation(
         "uncounted release",
         "privacy/ledger/ledger.py",
-        'body = {"spend": asdict(charge), "question": asked}',
-        'body = {"spend": asdict(Spend()), "question": asked}',
+        'body = {"spend": asdict(charge), "fingerprint": asked}',
+        'body = {"spend": asdict(Spend()), "fingerprint": asked}',
         "tests/privacy/ledger/test_ledger.py::test_a_slot_is_charged_once_before_its_answer_and_the_first_answer_stays",
     ),
     Mutation(
@@ -59,10 +59,10 @@ ACCOUNTING = (
     Mutation(
         "amplification claimed",
         "privacy/curator.py",
-        "question = written_out(query)",
+        "fingerprint = serialize(query)",
         "rate = 4**self.sampling_exponent\n"
         "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n"
-        "        question = written_out(query)",
+        "        fingerprint = serialize(query)",
         "tests/privacy/test_curator_sample.py::test_a_sample_is_charged_and_noised_like_all_rows",
     ),
     Mutation(

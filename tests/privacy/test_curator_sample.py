@@ -322,9 +322,9 @@ def test_a_key_is_in_no_release_and_not_in_the_ledger(
     measurements: list[bytes] = []
     claim = Ledger.claim
 
-    def overheard(ledger: Ledger, run: str, slot: str, charge: Spend, question: bytes) -> Any:
-        measurements.append(question)
-        return claim(ledger, run, slot, charge, question)
+    def overheard(ledger: Ledger, run: str, slot: str, charge: Spend, fingerprint: bytes) -> Any:
+        measurements.append(fingerprint)
+        return claim(ledger, run, slot, charge, fingerprint)
 
     monkeypatch.setattr(Ledger, "claim", overheard)
     ledger = own_ledger()

@@ -52,7 +52,7 @@ class Adversary(RuleBasedStateMachine):
         """Ask a slot at any price; a price that differs from the first is refused."""
         price = cost(quanta, pure)
         try:
-            self.ledger.claim(run, slot, price, b"question")
+            self.ledger.claim(run, slot, price, b"fingerprint")
         except RuntimeError:
             return
         assert run not in self.closed or (run, slot) in self.charged

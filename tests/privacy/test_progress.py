@@ -30,8 +30,8 @@ def test_each_question_is_told_when_asked_and_when_answered(kind: Any) -> None:
     model, steps = watched(kind)
     slots = [release.slot for release in model.releases_]
     assert [step.slot for step in steps] == [slot for slot in slots for _ in (1, 2)]
-    assert [step.answered for step in steps] == [False, True] * len(slots)
-    assert [step.asked for step in steps] == [
+    assert [step.finished for step in steps] == [False, True] * len(slots)
+    assert [step.measured for step in steps] == [
         number for number in range(len(slots)) for _ in (1, 2)
     ]
     assert steps[-1].left == 0
@@ -41,7 +41,7 @@ def test_each_question_is_told_when_asked_and_when_answered(kind: Any) -> None:
 def test_a_plan_that_is_fixed_is_counted_down() -> None:
     model, steps = watched(PEMeans)
     total = len(model.releases_)
-    assert [step.asked + 1 + step.left for step in steps] == [total] * (2 * total)
+    assert [step.measured + 1 + step.left for step in steps] == [total] * (2 * total)
 
 
 def test_questions_to_a_sample_are_told_apart() -> None:
@@ -70,7 +70,7 @@ def test_what_is_told_does_not_depend_on_whether_somebody_watches() -> None:
     np.testing.assert_array_equal(alone.cluster_centers_, watched_model.cluster_centers_)
 
 
-STEP = Step("count", answered=False, asked=0, left=0, whole=True)
+STEP = Step("count", finished=False, measured=0, left=0, whole=True)
 
 
 def test_nobody_is_told_outside_of_the_block() -> None:

@@ -83,6 +83,6 @@ def free_place(name: str) -> Path:
 
 def report(step: Step) -> None:
     """Print which query is measured; its result stays between Curator and clients."""
-    if not step.answered:
-        of = step.asked + 1 + step.left
-        print(f"Query {step.asked + 1} of about {of}: {step.slot}", flush=True)
+    if not step.finished:
+        of = step.measured + 1 + step.left
+        print(f"Query {step.measured + 1} of about {of}: {step.slot}", flush=True)

@@ -79,10 +79,10 @@ def check_queries(algorithm: Algorithm, budget: Budget) -> Verdict:
         with _collecting(findings):
             transcript, releases = _recorded(algorithm, budget, n_clusters, n_columns)
             rows = to_grid(_rows(n_clusters, n_columns))
-            for question, release in zip(transcript.measurements, releases, strict=False):
+            for measurement, release in zip(transcript.measurements, releases, strict=False):
                 measured += 1
-                name = f"{type(question.query).__name__} in slot {release.slot!r}"
-                findings += [f"{name}: {finding}" for finding in _faults(question.query, rows)]
+                name = f"{type(measurement.query).__name__} in slot {release.slot!r}"
+                findings += [f"{name}: {finding}" for finding in _faults(measurement.query, rows)]
     return Verdict(
         "queries", f"{measured} queries, each on rows alone and together", _once(findings)
     )
@@ -106,8 +106,8 @@ def check_plan(algorithm: Algorithm, budget: Budget) -> Verdict:
                 findings.append("exact results were read from the engine, past the Curator")
             if not sum((release.charge for release in releases), Spend()).within(planned.reserve):
                 findings.append("releases cost more than the plan reserved")
-            for question, release in zip(transcript.measurements, releases, strict=True):
-                if question.scale < _least_scale(question, release.charge) * (1 - 1e-9):
+            for measurement, release in zip(transcript.measurements, releases, strict=True):
+                if measurement.scale < _least_scale(measurement, release.charge) * (1 - 1e-9):
                     findings.append(f"slot {release.slot!r} has less noise than it was charged for")
     return Verdict("plan", f"{measured} releases against their slots", _once(findings))
 
@@ -159,11 +159,11 @@ def _faults(query: Query, rows: FloatArray) -> list[str]:
     return faults
 
 
-def _least_scale(question: Measurement, charge: Spend) -> float:
-    bounds = question.sensitivity
-    if question.mechanism == "gaussian":
+def _least_scale(measurement: Measurement, charge: Spend) -> float:
+    bounds = measurement.sensitivity
+    if measurement.mechanism == "gaussian":
         return math.sqrt(bounds.l2_squared * QUANTA / charge.quanta)
-    if question.mechanism == "laplace":
+    if measurement.mechanism == "laplace":
         return bounds.l1 / charge.epsilon
     return (1 if bounds.monotone else 2) * bounds.linf / charge.epsilon
 

@@ -25,7 +25,7 @@ class Clock:
 
     def left(self, step: Step) -> float | None:
         """Return seconds, or None as long as nothing is known."""
-        if not step.answered:
+        if not step.finished:
             self._begun = time.monotonic()
         else:
             took = time.monotonic() - self._begun
@@ -63,8 +63,8 @@ def progress(silent: bool) -> Iterator[None]:
             bar.update(
                 task,
                 description=f"asking {step.slot}",
-                completed=step.asked + step.answered,
-                total=step.asked + 1 + step.left,
+                completed=step.measured + step.finished,
+                total=step.measured + 1 + step.left,
                 left="" if left is None else f"about {_spoken(left)} left",
             )
 

@@ -81,8 +81,8 @@ def participation_of(
     earlier = n_results - len(participation)
     if not participation:
         return Participation(0, 0, earlier)
-    fewest = min(participation, key=lambda one: one.answered)
-    return Participation(fewest.answered, fewest.asked, earlier)
+    fewest = min(participation, key=lambda one: one.responded)
+    return Participation(fewest.responded, fewest.invited, earlier)
 
 
 def check_dependency(statement: Statement, unit: Unit, epsilon: float, role: str) -> None:

@@ -39,7 +39,7 @@ def format_name(kind: Kind) -> str:
     Examples
     --------
     >>> format_name("profile")
-    'privclust profile 2'
+    'privclust profile 3'
     """
     return f"privclust {kind} {FORMATS[kind]}"
 

@@ -206,9 +206,9 @@ def _several(unit: Unit) -> str:
 
 def _federated(participation: Participation) -> list[str]:
     taking_part = []
-    if participation.asked:
+    if participation.invited:
         taking_part.append(
-            f"{participation.answered} of {participation.asked} clients or more answered each "
+            f"{participation.responded} of {participation.invited} clients or more answered each "
             "question"
         )
     if participation.earlier:

@@ -68,14 +68,14 @@ class Participation:
 
     Attributes
     ----------
-    answered, asked : int
+    responded, invited : int
         Clients, in the query that fewest answered.
     earlier : int
         Queries that were answered before the run was resumed, for which nobody knows.
     """
 
-    answered: int
-    asked: int
+    responded: int
+    invited: int
     earlier: int
 
 

@@ -245,12 +245,12 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
-        self._tell(slot, answered=False)
-        question = serialize(query)
+        self._tell(slot, finished=False)
+        fingerprint = serialize(query)
         if self.sampling_exponent:
-            question += f" of one row in {2**self.sampling_exponent}".encode()
+            fingerprint += f" of one row in {2**self.sampling_exponent}".encode()
         result: StoredResult | str | None = self._ledger.claim(
-            self._run, slot.name, charge, question
+            self._run, slot.name, charge, fingerprint
         )
         if result is None:
             store = partial(self._store, slot.name, scale)
@@ -270,14 +270,14 @@ class Curator:
             result.noise,
             self.sampling_exponent,
         )
-        self._tell(slot, answered=True)
+        self._tell(slot, finished=True)
         self._progress.releases.append(release)
         return release
 
-    def _tell(self, slot: Slot, answered: bool) -> None:
-        asked = len(self._progress.releases)
-        left = len(self.plan.slots) - asked - 1
-        tell(Step(slot.name, answered, asked, left, whole=self.sampling_exponent == 0))
+    def _tell(self, slot: Slot, finished: bool) -> None:
+        measured = len(self._progress.releases)
+        left = len(self.plan.slots) - measured - 1
+        tell(Step(slot.name, finished, measured, left, whole=self.sampling_exponent == 0))
 
 
 @guarded

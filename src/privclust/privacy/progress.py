@@ -27,8 +27,8 @@ class Step:
     """
 
     slot: str
-    answered: bool
-    asked: int
+    finished: bool
+    measured: int
     left: int
     whole: bool
 

@@ -9,5 +9,5 @@ from dataclasses import dataclass
 class QueryParticipation:
     """How many clients responded to one query, of how many that were asked."""
 
-    answered: int
-    asked: int
+    responded: int
+    invited: int

@@ -150,9 +150,9 @@ else:
     ballast.unlink()
 slots = [f"again {number}" for number in range(5)]
 for slot in slots:
-    ledger.claim(run, slot, charge, b"question")
+    ledger.claim(run, slot, charge, b"fingerprint")
     ledger.record(run, slot, answer)
-again = [slot for slot in slots if Ledger.open(place).claim(run, slot, charge, b"question")]
+again = [slot for slot in slots if Ledger.open(place).claim(run, slot, charge, b"fingerprint")]
 print(json.dumps([error, done, kept, len(again), ledger.verify()]))
 """
 

@@ -69,7 +69,7 @@ def entries(place: str) -> list[sqlite3.Row]:
     "body",
     [
         *("", "nonsense", "null", "[]", "{}", "[" * 100_000),
-        '{"spend": 5, "facts": {}, "question": "", "epsilon": 1, "delta": [], "values": "x"}',
+        '{"spend": 5, "facts": {}, "fingerprint": "", "epsilon": 1, "delta": [], "values": "x"}',
         '{"spend": {"quanta": "1", "slack": 0, "tail": 0, "pure": 0}, "epsilon": 1e9, "delta": 1}',
         '{"spend": {"quanta": -1, "slack": 0, "tail": 0, "pure": 0}, "values": [0.5]}',
         '{"spend": {"quanta": 1, "slack": NaN, "tail": 0, "pure": 0}, "values": [NaN]}',
@@ -117,10 +117,10 @@ def test_a_question_is_not_unpacked_beyond_its_limit(
     assert REQUEST_MAX == 2**28
     monkeypatch.setattr("privclust.privacy.ledger.sql.QUESTION_MAX", 1000)
     packed = zlib.compress(bytes(2**20))
-    change(place, "UPDATE privclust_entries SET question = ? WHERE number = 4", packed)
+    change(place, "UPDATE privclust_entries SET fingerprint = ? WHERE number = 4", packed)
     with SqlJournal(place).reading() as pages:
-        assert pages.question(4) == bytes(1000)
-    assert Ledger.open(place).verify() == ["the question of entry 4 was changed"]
+        assert pages.fingerprint(4) == bytes(1000)
+    assert Ledger.open(place).verify() == ["the query of entry 4 was changed"]
 
 
 def test_a_forged_answer_of_a_slot_that_was_never_charged_is_not_given(place: str) -> None:

@@ -25,7 +25,7 @@ from privclust.privacy.ledger.journal import (
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.sql import SqlJournal
 
-ENTRY = Entry("dataset", "table", "run", "count", {"cost": 0.1, "big": 2**70}, b"question" * 999)
+ENTRY = Entry("dataset", "table", "run", "count", {"cost": 0.1, "big": 2**70}, b"fingerprint" * 999)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -76,7 +76,7 @@ def test_entries_come_back_as_they_were_written_each_chained_to_the_last(journal
         write(journal, entry)
     with journal.reading() as pages:
         lines, last = pages.lines(), pages.head()
-        kept = pages.question(3)
+        kept = pages.fingerprint(3)
     previous = NOTHING
     for number, (line, entry) in enumerate(zip(lines, entries, strict=True)):
         assert line.hash == hash_of(number + 1, previous, entry, line.text)
@@ -85,10 +85,10 @@ def test_entries_come_back_as_they_were_written_each_chained_to_the_last(journal
             entry.kind,
             entry.body,
         )
-        assert line.entry.question == b""
+        assert line.entry.fingerprint == b""
         previous = line.hash
     assert last == (3, previous)
-    assert kept in (None, ENTRY.question)
+    assert kept in (None, ENTRY.fingerprint)
 
 
 def test_lines_are_found_by_kind_label_run_and_slot(journal: Journal) -> None:
@@ -215,7 +215,7 @@ def test_a_database_has_the_last_word_on_a_slot_written_twice(place: str) -> Non
 
 CHANGES: list[str] = [
     "UPDATE privclust_entries SET body = '{}'",
-    "UPDATE privclust_entries SET question = '' WHERE number = 2",
+    "UPDATE privclust_entries SET fingerprint = '' WHERE number = 2",
     "DELETE FROM privclust_entries",
     "DELETE FROM privclust_entries WHERE number = 2",
 ]
@@ -330,7 +330,7 @@ def test_an_entry_cannot_be_replaced(tmp_path: Path) -> None:
     with closing(sqlite3.connect(place)) as connection, pytest.raises(sqlite3.IntegrityError):
         connection.execute(
             "INSERT OR REPLACE INTO privclust_entries SELECT number, kind, label, run, slot, "
-            "'{}', question, hash FROM privclust_entries WHERE number = 2"
+            "'{}', fingerprint, hash FROM privclust_entries WHERE number = 2"
         )
     assert Ledger.open(place).export() == before
 

@@ -55,7 +55,7 @@ def test_an_unknown_data_set_and_an_unknown_run_are_refused(ledger_of: LedgerOf)
     with pytest.raises(LedgerError, match="knows no data set 'chairs'"):
         ledger.reserve("chairs", Spend(), {})
     with pytest.raises(LedgerError, match="knows no run"):
-        ledger.claim("0", "count", Spend(), b"question")
+        ledger.claim("0", "count", Spend(), b"fingerprint")
     with pytest.raises(LedgerError, match="knows no run"):
         ledger.close("0")
     with pytest.raises(LedgerError, match="knows no run"):
@@ -147,12 +147,12 @@ def test_a_slot_is_charged_once_before_its_answer_and_the_first_answer_stays(
     ledger = ledger_of()
     charge = part(ledger, 0.5)
     run = ledger.reserve("table", charge, {})
-    assert ledger.claim(run, "count", charge, b"question") is None
+    assert ledger.claim(run, "count", charge, b"fingerprint") is None
     assert ledger.run(run).charges == {"count": charge}
-    assert ledger.claim(run, "count", charge, b"question") is None
+    assert ledger.claim(run, "count", charge, b"fingerprint") is None
     assert ledger.record(run, "count", ANSWER) == ANSWER
     assert ledger.record(run, "count", OTHER) == ANSWER
-    assert ledger.claim(run, "count", charge, b"question") == ANSWER
+    assert ledger.claim(run, "count", charge, b"fingerprint") == ANSWER
     assert ledger.run(run).spent == charge
 
 
@@ -160,7 +160,7 @@ def test_a_slot_belongs_to_the_first_question_that_claims_it(ledger_of: LedgerOf
     ledger = ledger_of()
     charge = part(ledger, 0.5)
     run = ledger.reserve("table", charge, {})
-    ledger.claim(run, "count", charge, b"question")
+    ledger.claim(run, "count", charge, b"fingerprint")
     with pytest.raises(LedgerError, match="slot 'count' belongs to another question"):
         ledger.claim(run, "count", charge, b"another")
     ledger.record(run, "count", ANSWER)
@@ -174,9 +174,9 @@ def test_equal_slots_of_two_runs_are_two(ledger_of: LedgerOf) -> None:
     ledger = ledger_of()
     charge = part(ledger, 0.25)
     first, second = (ledger.reserve("table", charge, {}) for _ in range(2))
-    ledger.claim(first, "count", charge, b"question")
+    ledger.claim(first, "count", charge, b"fingerprint")
     ledger.record(first, "count", ANSWER)
-    assert ledger.claim(second, "count", charge, b"question") is None
+    assert ledger.claim(second, "count", charge, b"fingerprint") is None
     assert ledger.record(second, "count", OTHER) == OTHER
     assert [run.spent for run in ledger.runs("table")] == [charge, charge]
 
@@ -185,9 +185,9 @@ def test_a_run_cannot_claim_more_than_it_reserved(ledger_of: LedgerOf) -> None:
     ledger = ledger_of()
     charge = part(ledger, 0.5)
     run = ledger.reserve("table", charge, {})
-    ledger.claim(run, "first", charge, b"question")
+    ledger.claim(run, "first", charge, b"fingerprint")
     with pytest.raises(BudgetExceededError, match="more than it reserved"):
-        ledger.claim(run, "second", gaussian_spend(1, 1), b"question")
+        ledger.claim(run, "second", gaussian_spend(1, 1), b"fingerprint")
     assert ledger.run(run).charges == {"first": charge}
 
 
@@ -199,13 +199,13 @@ def test_claims_by_another_process_count_against_a_run(tmp_path: Path) -> None:
     second = Ledger.open(place)
     charge = part(first, 0.25)
     run = first.reserve("table", charge + charge, {})
-    first.claim(run, "first", charge, b"question")
-    second.claim(run, "second", charge, b"question")
+    first.claim(run, "first", charge, b"fingerprint")
+    second.claim(run, "second", charge, b"fingerprint")
     with pytest.raises(BudgetExceededError, match="more than it reserved"):
-        first.claim(run, "third", charge, b"question")
+        first.claim(run, "third", charge, b"fingerprint")
     second.close(run)
     with pytest.raises(LedgerError, match="closed"):
-        first.claim(run, "fourth", charge, b"question")
+        first.claim(run, "fourth", charge, b"fingerprint")
     assert first.run(run).spent == charge + charge
 
 
@@ -217,17 +217,17 @@ def test_closing_returns_only_what_was_never_claimed(ledger_of: LedgerOf) -> Non
     total = ledger.remaining("table").quanta
     charge = part(ledger, 0.25)
     run = ledger.reserve("table", charge + charge, {})
-    ledger.claim(run, "first", charge, b"question")
+    ledger.claim(run, "first", charge, b"fingerprint")
     assert ledger.remaining("table").quanta == total - 2 * charge.quanta
     ledger.close(run)
     assert ledger.remaining("table").quanta == total - charge.quanta
     assert not ledger.run(run).open
     with pytest.raises(LedgerError, match="closed"):
-        ledger.claim(run, "second", charge, b"question")
+        ledger.claim(run, "second", charge, b"fingerprint")
     with pytest.raises(LedgerError, match="closed"):
-        ledger.claim(run, "first", charge, b"question")
+        ledger.claim(run, "first", charge, b"fingerprint")
     assert ledger.record(run, "first", ANSWER) == ANSWER
-    assert ledger.claim(run, "first", charge, b"question") == ANSWER
+    assert ledger.claim(run, "first", charge, b"fingerprint") == ANSWER
 
 
 def test_closing_twice_is_closing_once(ledger_of: LedgerOf) -> None:
@@ -269,7 +269,7 @@ def test_the_head_stands_for_all_before_it(ledger_of: LedgerOf) -> None:
     heads = [ledger.head()]
     run = ledger.reserve("table", charge, {})
     heads.append(ledger.head())
-    ledger.claim(run, "count", charge, b"question")
+    ledger.claim(run, "count", charge, b"fingerprint")
     heads.append(ledger.head())
     ledger.record(run, "count", ANSWER)
     heads.append(ledger.head())
@@ -283,7 +283,7 @@ def test_an_export_has_every_entry_and_no_question(ledger_of: LedgerOf) -> None:
     ledger = ledger_of()
     charge = part(ledger, 0.25)
     run = ledger.reserve("table", charge, {"seed": "7"})
-    ledger.claim(run, "count", charge, b"question")
+    ledger.claim(run, "count", charge, b"fingerprint")
     ledger.record(run, "count", ANSWER)
     ledger.close(run)
     exported = ledger.export()
@@ -320,6 +320,6 @@ def test_a_slot_keeps_its_charge(ledger_of: LedgerOf) -> None:
     ledger = ledger_of()
     run = ledger.reserve("table", part(ledger, 1.0), {})
     whole = ledger.run(run).reserved.quanta
-    ledger.claim(run, "count", gaussian_spend(whole // 100, 1), b"question")
+    ledger.claim(run, "count", gaussian_spend(whole // 100, 1), b"fingerprint")
     with pytest.raises(LedgerError, match="charged another price"):
-        ledger.claim(run, "count", gaussian_spend(whole, 1), b"question")
+        ledger.claim(run, "count", gaussian_spend(whole, 1), b"fingerprint")

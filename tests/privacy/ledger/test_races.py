@@ -68,7 +68,7 @@ EVENTS = st.lists(
     min_size=8,
     max_size=30,
 )
-ASK = b"question"
+ASK = b"fingerprint"
 
 
 def cost(share: float, whole: Spend) -> Spend:
@@ -240,7 +240,7 @@ for number in range(12):
         print("added", label)
     with suppress(BudgetExceededError):
         run = ledger.reserve(label, wanted, {})
-        ledger.claim(run, "count", wanted, b"question")
+        ledger.claim(run, "count", wanted, b"fingerprint")
         print("reserved", label)
 """
 
@@ -254,7 +254,7 @@ def test_of_two_processes_one_adds_each_data_set_and_one_gets_its_budget(place: 
     assert ledger.verify() == []
 
 
-# The same question, twice at once ----------------------------------------------------------------
+# The same query, twice at once ------------------------------------------------------------------
 
 
 def test_whoever_answers_second_gets_the_first_answer(place: str) -> None:
@@ -262,15 +262,15 @@ def test_whoever_answers_second_gets_the_first_answer(place: str) -> None:
     second = Ledger.open(place)
     charge = gaussian_spend(WHOLE // 2, 1)
     run = first.reserve("table", charge, {})
-    assert first.claim(run, "count", charge, b"question") is None
-    assert second.claim(run, "count", charge, b"question") is None
+    assert first.claim(run, "count", charge, b"fingerprint") is None
+    assert second.claim(run, "count", charge, b"fingerprint") is None
     stored = second.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
     assert first.record(run, "count", StoredResult((2,), 4.0, "OpenDP")) == stored
     assert first.run(run).spent == charge
 
 
 class Overtaken(SeededNoise):
-    """While this noise is drawn, someone else answers the question."""
+    """While this noise is drawn, someone else answers the fingerprint."""
 
     def __init__(self, overtake: Callable[[], Any]) -> None:
         super().__init__(0)

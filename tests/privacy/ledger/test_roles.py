@@ -70,8 +70,8 @@ def call(place: str, verb: str, *values: Any) -> None:
         )
 
 
-def claim_body(spend: Any, question: bytes = QUESTION) -> dict[str, Any]:
-    return {"spend": spend, "question": sha256(question).hexdigest()}
+def claim_body(spend: Any, fingerprint: bytes = QUESTION) -> dict[str, Any]:
+    return {"spend": spend, "fingerprint": sha256(fingerprint).hexdigest()}
 
 
 # What an analyst can do --------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_reservation_names_the_role_that_made_it(places: Places) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "INSERT INTO privclust_entries (number, kind, label, run, slot, body, question, hash) "
+        "INSERT INTO privclust_entries (number, kind, label, run, slot, body, fingerprint, hash) "
         "VALUES (9, 'close', 'table', 'x', '', '{}', '', '')",
         "UPDATE privclust_entries SET body = '{}'",
         "DELETE FROM privclust_entries",
@@ -213,7 +213,7 @@ def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
     run = reserve(places.analyst, asdict(QUARTER))
     result = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
     with pytest.raises(psycopg.Error, match="never claimed"):
-        call(places.analyst, "privclust_answer", run, "a", result)
+        call(places.analyst, "privclust_result", run, "a", result)
     call(places.analyst, "privclust_claim", run, "a", claim_body(NOTHING), QUESTION)
     for wrong in (
         {"values": [0.5]},
@@ -226,10 +226,10 @@ def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
         {"values": [10**18, 9_999_999_999_999_999_999]},
     ):
         with pytest.raises(psycopg.Error, match="not an answer"):
-            call(places.analyst, "privclust_answer", run, "a", {**result, **wrong})
-    call(places.analyst, "privclust_answer", run, "a", {**result, "values": [2**63 - 1, -(2**62)]})
+            call(places.analyst, "privclust_result", run, "a", {**result, **wrong})
+    call(places.analyst, "privclust_result", run, "a", {**result, "values": [2**63 - 1, -(2**62)]})
     with pytest.raises(psycopg.errors.UniqueViolation):
-        call(places.analyst, "privclust_answer", run, "a", result)
+        call(places.analyst, "privclust_result", run, "a", result)
     assert Ledger.open(places.owner).verify() == []
 
 

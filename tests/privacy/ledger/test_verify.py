@@ -100,8 +100,8 @@ def test_a_changed_hash_is_found(place: str, number: int) -> None:
 def test_a_changed_question_is_found(place: str) -> None:
     server = place.startswith("postgresql")
     literal = f"'\\x{b'who?'.hex()}'" if server else f"x'{zlib.compress(b'who?').hex()}'"
-    tamper(place, f"UPDATE {TABLE} SET question = {literal} WHERE number = {SECOND_CLAIM}")
-    assert found(place) == [f"the question of entry {SECOND_CLAIM} was changed"]
+    tamper(place, f"UPDATE {TABLE} SET fingerprint = {literal} WHERE number = {SECOND_CLAIM}")
+    assert found(place) == [f"the query of entry {SECOND_CLAIM} was changed"]
 
 
 @pytest.mark.parametrize("number", [1, FIRST_ANSWER, SECOND_CLAIM, CLOSE])
@@ -165,17 +165,17 @@ def test_an_older_copy_that_was_put_back_lacks_what_came_after_it(tmp_path: Path
 
 def forge(place: str, *entries: Entry) -> None:
     """Append entries with a chain that holds, as someone may who owns the database."""
-    names = "number, kind, label, run, slot, body, question, hash"
+    names = "number, kind, label, run, slot, body, fingerprint, hash"
     for entry in entries:
         with SqlJournal(place).reading() as pages:
             line = chained(*pages.head(), entry)
         values = [line.number, entry.kind, entry.label, entry.run, entry.slot, line.text, line.hash]
         number, *texts = [str(value).replace("'", "''") for value in values]
         kind, label, run, slot, text, line_hash = (f"'{value}'" for value in texts)
-        question = "''" if place.startswith("postgresql") else "x''"
+        fingerprint = "''" if place.startswith("postgresql") else "x''"
         statement = (
             f"INSERT INTO privclust_entries ({names}) VALUES "
-            f"({number}, {kind}, {label}, {run}, {slot}, {text}, {question}, {line_hash})"
+            f"({number}, {kind}, {label}, {run}, {slot}, {text}, {fingerprint}, {line_hash})"
         )
         if place.startswith("postgresql"):
             execute(place, statement)
@@ -200,7 +200,7 @@ def test_a_forged_reservation_beyond_the_budget_is_found(place: str) -> None:
 def test_a_forged_charge_beyond_the_reservation_is_found(place: str) -> None:
     ledger = Ledger.open(place)
     run = ledger.runs("table")[1].name
-    body = {"spend": spend(ledger, 2), "question": "0"}
+    body = {"spend": spend(ledger, 2), "fingerprint": "0"}
     forge(place, Entry("claim", "table", run, "count", body))
     assert "entry 9 spends more than its run reserved" in found(place)
 
@@ -208,7 +208,7 @@ def test_a_forged_charge_beyond_the_reservation_is_found(place: str) -> None:
 def test_a_forged_charge_after_the_end_is_found(place: str) -> None:
     ledger = Ledger.open(place)
     run = ledger.runs("table")[0].name
-    body = {"spend": asdict(Spend()), "question": "0"}
+    body = {"spend": asdict(Spend()), "fingerprint": "0"}
     forge(place, Entry("claim", "table", run, "count 2", body))
     assert "entry 9 spends after its run was closed" in found(place)
 
@@ -236,7 +236,7 @@ def test_forged_close_is_found_and_frees_nothing(place: str) -> None:
 def test_forged_claim_on_another_data_set_is_found(place: str) -> None:
     ledger = Ledger.open(place)
     run = ledger.runs("table")[1].name
-    body = {"spend": asdict(Spend()), "question": sha256(b"").hexdigest()}
+    body = {"spend": asdict(Spend()), "fingerprint": sha256(b"").hexdigest()}
     forge(place, Entry("claim", "chairs", run, "count", body))
     assert "entry 9 names another data set than its run" in found(place)
 
@@ -288,7 +288,7 @@ def test_a_file_cut_short_is_an_error_not_a_clean_ledger(tmp_path: Path) -> None
     [
         "DELETE FROM privclust_entries WHERE kind = 'dataset'",
         "DELETE FROM privclust_entries WHERE kind = 'reserve'",
-        "UPDATE privclust_entries SET question = '0' WHERE number = 4",
+        "UPDATE privclust_entries SET fingerprint = '0' WHERE number = 4",
         "UPDATE privclust_entries SET body = '{}' WHERE number = 4",
         "UPDATE privclust_entries SET body = 'nonsense' WHERE number = 4",
         "UPDATE privclust_entries SET body = replace(replace(body, ': ', ':'), 'ta\":', 'ta\":-')",

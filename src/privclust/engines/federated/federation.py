@@ -53,7 +53,7 @@ class Federation(Table):
     >>> federation = Federation.in_process(tables)
     >>> model = PEMeans(1, delta=1e-6, bounds=(0, 120), random_state=0).fit(federation)
     >>> model.participation_[0]
-    Attendance(answered=2, asked=2)
+    QueryParticipation(responded=2, invited=2)
     """
 
     labelled_by = (

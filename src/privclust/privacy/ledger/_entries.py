@@ -29,7 +29,7 @@ FORMS: Mapping[str, dict[str, Any]] = {
         epsilon=_NUMBER, delta=_NUMBER, unit=_TEXT, source=_TEXT, capacity=_SPEND, pure=_SPEND
     ),
     "reserve": _object(spend=_SPEND, facts={"type": "object"}),
-    "claim": _object(spend=_SPEND, question=_TEXT),
+    "claim": _object(spend=_SPEND, fingerprint=_TEXT),
     "result": _object(
         values={"type": "array", "items": {"type": "integer"}}, scale=_NUMBER, noise=_TEXT
     ),
@@ -42,7 +42,7 @@ def body_of(entry: Entry) -> Mapping[str, Any]:
 
     Examples
     --------
-    >>> body_of(Entry("claim", body={"question": ""}))
+    >>> body_of(Entry("claim", body={"fingerprint": ""}))
     Traceback (most recent call last):
     privclust.privacy.ledger.journal.EntryError: an entry of the ledger ... lacks spend...
     """

@@ -25,7 +25,7 @@ SQLITE = (
     slot TEXT NOT NULL,
     {_DERIVED},
     body TEXT NOT NULL,
-    question BLOB NOT NULL,
+    fingerprint BLOB NOT NULL,
     hash TEXT NOT NULL,
     UNIQUE (kind, label, run, slot),
     CHECK (kind NOT IN ('reserve', 'claim') OR coalesce(
@@ -65,7 +65,7 @@ def grant(role: str) -> str:
         "privclust_lock()",
         "privclust_reserve(text, text, jsonb)",
         "privclust_claim(text, text, jsonb, bytea)",
-        "privclust_answer(text, text, jsonb)",
+        "privclust_result(text, text, jsonb)",
         "privclust_close(text, jsonb)",
     )
     lines = ["BEGIN;", f"GRANT SELECT ON privclust_entries TO {name};"]

@@ -57,7 +57,7 @@ class Entry:
     run: str = ""
     slot: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
-    question: bytes = b""
+    fingerprint: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Pages(Protocol):
         Triples of run, kind and sum, for reservations, claims and ends; an end costs nothing.
         """
 
-    def question(self, number: int) -> bytes | None:
+    def fingerprint(self, number: int) -> bytes | None:
         """Return the question of one line, if it was kept."""
 
     def head(self) -> tuple[int, str]:
@@ -176,7 +176,7 @@ class MemoryJournal:
             found[name] = found.get(name, Spend()) + cost
         return [(run, kind, cost) for (run, kind), cost in found.items()]
 
-    def question(self, number: int) -> None:
+    def fingerprint(self, number: int) -> None:
         """Questions are not kept."""
 
     def head(self) -> tuple[int, str]:
@@ -185,7 +185,7 @@ class MemoryJournal:
 
     def append(self, entry: Entry) -> None:
         """Write one entry at the end."""
-        self._lines.append(chained(*self.head(), replace(entry, question=b"")))
+        self._lines.append(chained(*self.head(), replace(entry, fingerprint=b"")))
 
     def ailments(self) -> list[str]:
         """Memory has none."""

@@ -33,7 +33,7 @@ from privclust.privacy.ledger.records import (
 )
 from privclust.privacy.ledger.verify import problems
 
-FORMAT = 2
+FORMAT = 3
 
 
 class BudgetExceededError(RuntimeError):
@@ -222,18 +222,18 @@ class Ledger:
                 "and versions it was started with, or start a new run, which spends anew."
             )
 
-    def claim(self, run: str, slot: str, charge: Spend, question: bytes) -> StoredResult | None:
+    def claim(self, run: str, slot: str, charge: Spend, fingerprint: bytes) -> StoredResult | None:
         """Charge the `slot` of a `run` for this `question`, before anything is read.
 
         `charge` is its price, within what was reserved.
         Returns the stored answer if the question was answered before, at no further charge.
         A slot belongs to the first question that claims it, answered or not.
         """
-        asked = sha256(question).hexdigest()
+        asked = sha256(fingerprint).hexdigest()
         with self._journal.writing() as pages:
             found = self._as_it_stands(pages, run)
             claimed = pages.lines("claim", run=run, slot=slot) if slot in found.charges else []
-            body = {"spend": asdict(charge), "question": asked}
+            body = {"spend": asdict(charge), "fingerprint": asked}
             if claimed and claimed[0].entry.body != body:
                 raise LedgerError(
                     f"slot {slot!r} belongs to another question in this run, or was charged "
@@ -250,8 +250,8 @@ class Ledger:
                 )
             if not claimed:
                 if not (found.spent + charge).within(found.reserved):
-                    raise BudgetExceededError("this run asked for more than it reserved.")
-                pages.append(Entry("claim", found.label, run, slot, body, question))
+                    raise BudgetExceededError("this run claims more than it reserved.")
+                pages.append(Entry("claim", found.label, run, slot, body, fingerprint))
         return None
 
     def record(self, run: str, slot: str, result: StoredResult) -> StoredResult:

@@ -22,7 +22,7 @@ CREATE TABLE {schema}.privclust_entries (
     pure bigint GENERATED ALWAYS AS (CASE WHEN kind IN ('reserve', 'claim')
         THEN (body::jsonb #>> '{spend,pure}')::bigint END) STORED,
     body text NOT NULL,
-    question bytea NOT NULL,
+    fingerprint bytea NOT NULL,
     hash text NOT NULL,
     UNIQUE (kind, label, run, slot),
     CHECK (kind NOT IN ('reserve', 'claim')
@@ -116,7 +116,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION {schema}.privclust_chain(
-    kind text, label text, run text, slot text, body text, question bytea
+    kind text, label text, run text, slot text, body text, fingerprint bytea
 ) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     last record;
@@ -134,8 +134,8 @@ BEGIN
             || convert_to(part, 'UTF8');
     END LOOP;
     INSERT INTO {schema}.privclust_entries
-        (number, kind, label, run, slot, body, question, hash) VALUES
-        (place, kind, label, run, slot, body, question, encode(sha256(hashed), 'hex'));
+        (number, kind, label, run, slot, body, fingerprint, hash) VALUES
+        (place, kind, label, run, slot, body, fingerprint, encode(sha256(hashed), 'hex'));
 END $$;
 
 -- The beginning of a run that a role may go on with: its own, or any if it owns the ledger.
@@ -211,7 +211,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION {schema}.privclust_claim(
-    the_run text, the_slot text, the_body jsonb, the_question bytea
+    the_run text, the_slot text, the_body jsonb, the_fingerprint bytea
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     beginning {schema}.privclust_entries := {schema}.privclust_own_run(the_run);
@@ -223,8 +223,8 @@ BEGIN
     THEN
         RAISE EXCEPTION 'run % was closed before it was finished.', the_run;
     END IF;
-    IF encode(sha256(the_question), 'hex') IS DISTINCT FROM the_body ->> 'question' THEN
-        RAISE EXCEPTION 'this is not the question''s hash';
+    IF encode(sha256(the_fingerprint), 'hex') IS DISTINCT FROM the_body ->> 'fingerprint' THEN
+        RAISE EXCEPTION 'this is not the fingerprint''s hash';
     END IF;
     SELECT coalesce(sum(entry.quanta), 0) + cost.quanta,
         coalesce(sum(entry.slack ORDER BY entry.number), 0) + cost.slack,
@@ -235,14 +235,14 @@ BEGIN
     IF NOT {schema}.privclust_within(
         spent, {schema}.privclust_cost_of(beginning.body::jsonb -> 'spend'))
     THEN
-        RAISE EXCEPTION 'this run asked for more than it reserved.';
+        RAISE EXCEPTION 'this run claims more than it reserved.';
     END IF;
     PERFORM {schema}.privclust_chain(
         'claim'::text, beginning.label, the_run, the_slot, jsonb_build_object('spend',
-        the_body -> 'spend', 'question', the_body -> 'question')::text, the_question);
+        the_body -> 'spend', 'fingerprint', the_body -> 'fingerprint')::text, the_fingerprint);
 END $$;
 
-CREATE FUNCTION {schema}.privclust_answer(the_run text, the_slot text, the_body jsonb)
+CREATE FUNCTION {schema}.privclust_result(the_run text, the_slot text, the_body jsonb)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     beginning {schema}.privclust_entries := {schema}.privclust_own_run(the_run);
@@ -260,10 +260,10 @@ BEGIN
             WHERE CASE WHEN jsonb_typeof(value) <> 'number' THEN true ELSE
                 value::text !~ '^-?[0-9]{1,19}$' OR abs(value::numeric) >= 2::numeric ^ 63 END)
     THEN
-        RAISE EXCEPTION 'this is not an answer';
+        RAISE EXCEPTION 'this is not a result';
     END IF;
     PERFORM {schema}.privclust_chain(
-        'answer'::text, beginning.label, the_run, the_slot, jsonb_build_object(
+        'result'::text, beginning.label, the_run, the_slot, jsonb_build_object(
         'values', the_body -> 'values', 'scale', the_body -> 'scale',
         'noise', the_body -> 'noise')::text, ''::bytea);
 END $$;
@@ -290,6 +290,6 @@ REVOKE ALL ON FUNCTION {schema}.privclust_refuse(), {schema}.privclust_lock(),
     {schema}.privclust_own_run(text),
     {schema}.privclust_reserve(text, text, jsonb),
     {schema}.privclust_claim(text, text, jsonb, bytea),
-    {schema}.privclust_answer(text, text, jsonb),
+    {schema}.privclust_result(text, text, jsonb),
     {schema}.privclust_close(text, jsonb)
 FROM PUBLIC;

@@ -49,15 +49,15 @@ _LOCK_NOT_AVAILABLE, _NOT_PERMITTED, _RAISED = "55P03", "42501", "P0001"
 
 _APPEND = {
     "reserve": "SELECT privclust_reserve(:label, :run, CAST(:body AS jsonb))",
-    "claim": "SELECT privclust_claim(:run, :slot, CAST(:body AS jsonb), :question)",
-    "result": "SELECT privclust_answer(:run, :slot, CAST(:body AS jsonb))",
+    "claim": "SELECT privclust_claim(:run, :slot, CAST(:body AS jsonb), :fingerprint)",
+    "result": "SELECT privclust_result(:run, :slot, CAST(:body AS jsonb))",
     "close": "SELECT privclust_close(:run, CAST(:body AS jsonb))",
 }
 """The verbs of a server, which any role may be granted; other kinds are its owner's."""
-_APPEND_AS_OWNER = "SELECT privclust_chain(:kind, :label, :run, :slot, :body, :question)"
+_APPEND_AS_OWNER = "SELECT privclust_chain(:kind, :label, :run, :slot, :body, :fingerprint)"
 _INSERT = (
-    "INSERT INTO privclust_entries (number, kind, label, run, slot, body, question, hash) "
-    "VALUES (:number, :kind, :label, :run, :slot, :body, :question, :hash)"
+    "INSERT INTO privclust_entries (number, kind, label, run, slot, body, fingerprint, hash) "
+    "VALUES (:number, :kind, :label, :run, :slot, :body, :fingerprint, :hash)"
 )
 _NEWEST = "SELECT number, hash FROM privclust_entries ORDER BY number DESC LIMIT 1"
 _SUMS = (
@@ -317,9 +317,9 @@ class _SqlPages:
                 "ledger verify' tells more; put back a copy."
             ) from None
 
-    def question(self, number: int) -> bytes | None:
+    def fingerprint(self, number: int) -> bytes | None:
         """Return the question of one line, if it was kept."""
-        wanted = "SELECT question FROM privclust_entries WHERE number = :number"
+        wanted = "SELECT fingerprint FROM privclust_entries WHERE number = :number"
         ((stored,),) = self._session.execute(wanted, {"number": number})
         if self._session.server:  # which packs what is large itself
             return bytes(stored)
@@ -336,11 +336,11 @@ class _SqlPages:
         if self._session.server:
             body = json.dumps(dict(entry.body), allow_nan=False)
             verb = _APPEND.get(entry.kind, _APPEND_AS_OWNER)
-            self._session.execute(verb, {**values, "body": body, "question": entry.question})
+            self._session.execute(verb, {**values, "body": body, "fingerprint": entry.fingerprint})
             return
         line = chained(*self.head(), entry)
-        packed = zlib.compress(entry.question, 1) if entry.question else b""
-        rest = {"number": line.number, "body": line.text, "question": packed, "hash": line.hash}
+        packed = zlib.compress(entry.fingerprint, 1) if entry.fingerprint else b""
+        rest = {"number": line.number, "body": line.text, "fingerprint": packed, "hash": line.hash}
         self._session.execute(_INSERT, {**values, **rest})
 
 

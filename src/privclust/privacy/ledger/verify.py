@@ -81,11 +81,14 @@ def _changed_requests(pages: Pages, lines: list[Line]) -> list[str]:
     for line in lines:
         if line.entry.kind == "claim":
             try:
-                question = pages.question(line.number)
+                fingerprint = pages.fingerprint(line.number)
             except (zlib.error, TypeError):
-                question = b""
-            if question is not None and sha256(question).hexdigest() != line.entry.body["question"]:
-                found.append(f"the question of entry {line.number} was changed")
+                fingerprint = b""
+            if (
+                question is not None
+                and sha256(fingerprint).hexdigest() != line.entry.body["fingerprint"]
+            ):
+                found.append(f"the query of entry {line.number} was changed")
     return found
 
 
