@@ -37,10 +37,15 @@ def to_html(
 ) -> str:
     """Return a self-contained page: no script, no font, no picture from elsewhere.
 
-    `model` is a fitted estimator or what `read_model` returns, and `profiles` are those of it that
-    the page should show, too. A cluster that seems to have fewer
-    rows than `min_size`, by default three standard errors of its size, is listed without its
-    centre.
+    Parameters
+    ----------
+    model : fitted estimator or ClusterModel
+        What the page is about.
+    profiles : sequence of Profile, optional
+        Profiles of the model that the page should show, too.
+    min_size : float, optional
+        A cluster that seems to have fewer rows is listed without its centre; by default three
+        standard errors of its size.
 
     Examples
     --------
