@@ -33,7 +33,7 @@ def problems(journal: Journal, head: str | None = None) -> list[str]:
                 f"entry {number} does not say what its kind should, so it was not written by us"
                 for number in odd
             ]
-            found += broken or _changed_requests(pages, read)
+            found += broken or _changed_queries(pages, read)
     except EntryError as error:  # a body that is no object: nothing can be said of the others
         return [*found, str(error)]
     try:
@@ -76,7 +76,7 @@ def _broken_chain(lines: list[Line]) -> list[str]:
     return [] if lines and lines[0].entry.kind == "ledger" else ["the ledger has no beginning"]
 
 
-def _changed_requests(pages: Pages, lines: list[Line]) -> list[str]:
+def _changed_queries(pages: Pages, lines: list[Line]) -> list[str]:
     found = []
     for line in lines:
         if line.entry.kind == "claim":
@@ -85,7 +85,7 @@ def _changed_requests(pages: Pages, lines: list[Line]) -> list[str]:
             except (zlib.error, TypeError):
                 fingerprint = b""
             if (
-                question is not None
+                fingerprint is not None
                 and sha256(fingerprint).hexdigest() != line.entry.body["fingerprint"]
             ):
                 found.append(f"the query of entry {line.number} was changed")
