@@ -25,8 +25,8 @@ ALONE_EPSILON, ALONE_FITS = 4.0, 100
 SIDES = ("absent", "present")
 ATTACKERS = ("profile", "model", "releases")
 
-KEEP: Definition = ("privclust.estimators._fit", "keep")
-"""Puts what was found on a model. How a fit is recorded and stated decides no figure."""
+KEEP: Definition = ("privclust.estimators._fit", "cluster_fields")
+"""Puts what was found into the user's units. How a fit is recorded and stated decides no figure."""
 AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
     "start": (("seeded_kmeans",), (("privclust.estimators._init", "start_of"),)),
     "scale": (
@@ -36,6 +36,7 @@ AROUND: dict[str, tuple[tuple[str, ...], tuple[Definition, ...]]] = {
     "profile": (
         ("profile",),
         (
+            ("privclust.models.profile", "found_in"),
             ("privclust.queries.profiles", "ProfileSums"),
             ("privclust.queries.profiles", "ProfileTallies"),
             ("privclust.domains.profiled", "ProfileDomain"),

@@ -39,7 +39,7 @@ def warn_user(message: str) -> None:
 
     Examples
     --------
-    >>> with warnings.catch_warnings(record=True) as given:
+    >>> with warnings.catch_warnings(record=True, action="always") as given:
     ...     warn_user("delta is large")
     >>> str(given[0].message)
     'delta is large'
