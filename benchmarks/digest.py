@@ -45,7 +45,7 @@ def code_digest(
     covered = (*PACKAGES, *(module for module, _ in more))
     waiting = [
         ("privclust.domains.base", "Domain.to_grid"),
-        *(("privclust.domains.ball", f"Ball.{side}") for side in ("center", "radius", "width")),
+        *(("privclust.domains.ball", f"Ball.{side}") for side in ("center", "half_widths", "scales")),
         *more,
     ]
     for module, name in waiting:
