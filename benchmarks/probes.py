@@ -62,6 +62,8 @@ type = "date"
 lower = 2020-01-01
 upper = 2025-12-31
 """
+PURE = ("DPLloyd", "BalcanKMeans")
+"""Estimators that can have delta = 0."""
 Probe = tuple[str, str]
 """A name, and the hash of what was found."""
 
@@ -224,6 +226,7 @@ def _domain_probes(estimator: str) -> Iterator[Probe]:
             "box, rows typed": {**box, "n_rows": n_rows},
             "box, no scale": {**box, "scale": "none"},
             "ball, epsilon 5": {**_BALL, "epsilon": 5.0},
+            **({"ball, delta 0": {**_BALL, "delta": 0.0}} if estimator in PURE else {}),
         }.items():
             found = _fit_bits(estimator, k, _rows(*shape), given, seed)
             yield f"domain/{estimator}/{n_columns} columns/{name}", found
