@@ -18,12 +18,12 @@ _LONGEST_BITS = 256
 """Python writes no number of thousands of digits."""
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """Return a short text for a plain value, and only the type of anything that could hold rows.
 
     Examples
     --------
-    >>> shown("1e-6"), shown(np.zeros((3, 2)))
+    >>> safe_repr("1e-6"), safe_repr(np.zeros((3, 2)))
     ("'1e-6'", 'a value of type ndarray')
     """
     if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:

@@ -13,7 +13,7 @@ from privclust.engines._types import check_columns
 from privclust.engines.base import Table
 from privclust.engines.federated.client import CLIENT, Client, Columns
 from privclust.engines.federated.engine import Exchange, FederatedEngine
-from privclust.errors import ColumnError, ParameterError, shown
+from privclust.errors import ColumnError, ParameterError, safe_repr
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.cells import Kind
 from privclust.sources.guard import clears_frames
@@ -82,20 +82,20 @@ class Federation(Table):
         names = tuple(clients)
         if isinstance(columns, str):  # whose letters would be taken for names
             raise ParameterError(
-                f"columns must be a list of names, or how many there are, got {shown(columns)}. "
-                f"Name a single column as [{shown(columns)}]."
+                f"columns must be a list of names, or how many there are, got "
+                f"{safe_repr(columns)}. Name a single column as [{safe_repr(columns)}]."
             )
         given = columns if isinstance(columns, int) else tuple(columns)
         fewest = len(names) if minimum is None else minimum
         if len(set(names)) < len(names) or not _lies_in(fewest, len(names)):
             raise ParameterError(
                 "a federation needs clients with names that differ, and a minimum between 1 and "
-                f"their number; got {len(names)} name(s) and minimum={shown(minimum)}."
+                f"their number; got {len(names)} name(s) and minimum={safe_repr(minimum)}."
             )
         if not _lies_in(clients_per_unit, len(names)):
             raise ParameterError(
                 "clients_per_unit must be a whole number between 1 and the number of clients, "
-                f"{len(names)}, got {shown(clients_per_unit)}."
+                f"{len(names)}, got {safe_repr(clients_per_unit)}."
             )
         values = (exchange, names, given, fewest, clients_per_unit, on_finish, tuple(schemas))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
