@@ -66,7 +66,7 @@ def test_a_unit_that_is_no_column_is_named_together_with_those_there_are() -> No
 
 @pytest.mark.parametrize("unit", ["income", "day"])
 def test_an_id_must_be_a_whole_number_or_text(unit: str) -> None:
-    with pytest.raises(TypeError, match=f"unit='{unit}' holds neither whole numbers nor text"):
+    with pytest.raises(TypeError, match=f"unit='{unit}' holds neither integers nor text"):
         VISITS.features(unit, ["age"])
 
 

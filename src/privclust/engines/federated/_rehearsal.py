@@ -26,7 +26,7 @@ _MARKS = (float("nan"), float("inf"), float("-inf"), 0.0, 1.0, -1.0, 0.3)
 def rehearse(request: QueryRequest) -> None:
     """Raise unless made-up rows, extreme ones among them, add what the query declares.
 
-    They must add whole numbers of 64 bits within the bounds, as much alone as among others, and
+    They must add integers of 64 bits within the bounds, as much alone as among others, and
     no rows must add nothing.
     """
     query, rows = request.query, made_up_rows(request.domain, request.columns)

@@ -59,7 +59,7 @@ class QueryRequest:
                 f"exponent is 0 to {SAMPLING_EXPONENT_MAX}."
             )
         if self.unit.clients or (self.unit.whole and self.unit.column is None):
-            raise ValueError("a client counts its own silo alone, and as a whole by a name.")
+            raise ValueError("a client counts its own rows alone, and as a whole by a name.")
         clustered = self.columns if isinstance(self.columns, tuple) else ()
         if not self.domain.fits(self.columns) or (
             self.unit.column in clustered and not self.unit.whole

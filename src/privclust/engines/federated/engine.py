@@ -68,7 +68,7 @@ class FederatedEngine:
 
     Attributes
     ----------
-    participation : list of Attendance
+    participation : list of QueryParticipation
         One for each request so far, those of samples included.
     """
 
@@ -88,20 +88,20 @@ class FederatedEngine:
             raise CostError(
                 f"rows of this federation would have {self.n_columns:,} coordinates, and a client "
                 f"responds for at most {WIDTH_MAX:,}. Name fewer columns, or declare fewer levels. "
-                "Nothing was asked or spent."
+                "Nothing was measured or spent."
             )
         message = self._request(Count(), bytes(NONCE_BYTES))
         if head_size(message) > HEAD_MAX - QUERY_HEAD:
             raise ColumnError(
                 f"names and declarations of these columns take {head_size(message):,} bytes of "
                 f"each request, and {HEAD_MAX - QUERY_HEAD:,} are allowed. Give columns shorter "
-                "names, or name fewer. Nothing was asked or spent."
+                "names, or name fewer. Nothing was measured or spent."
             )
         if read_request(message) is None:
             raise ParameterError(
                 "every client would refuse requests about these columns, bounds and unit. Names "
                 "must differ, be text, and not be that of the ids; bounds must be finite. Nothing "
-                "was asked or spent."
+                "was measured or spent."
             )
 
     @guarded
@@ -120,7 +120,7 @@ class FederatedEngine:
         return [int(value) for value in found]
 
     def expect_sample(self, key: bytes) -> None:
-        """Nothing to prepare: each client draws its own sample when it is first asked of it."""
+        """Nothing to prepare: each client draws its own sample when a request is about it."""
 
     def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return an engine over some of the units, each in or out by a bit of its client's.
@@ -164,7 +164,7 @@ def accepted(
     """Return the first response of each client that can be one; all others are discarded.
 
     A response to an earlier request has another nonce; a second one finds the first in its place.
-    A client that says it failed is not absent: going on without it would tell of its rows.
+    A client that says it failed is not absent: going on without it would depend on its rows.
     """
     found: dict[str, NDArray[np.object_]] = {}
     failed = False

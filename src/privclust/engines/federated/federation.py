@@ -37,7 +37,7 @@ class Federation(Table):
         The fewest clients with whose responses a fit goes on; by default all.
     clients_per_unit : int, default=1
         At how many clients one row's owner, or one id, may have rows. Noise grows with it, so
-        it is 1; somebody at two clients is then protected with twice the mu that was promised.
+        it is 1; somebody at two clients is then protected with twice the mu that is stated.
     on_finish : callable, optional
         Tells clients that a fit has ended, so that they forget its samples.
     schemas : sequence of Schema, optional
@@ -94,7 +94,7 @@ class Federation(Table):
             )
         if not _lies_in(clients_per_unit, len(names)):
             raise ParameterError(
-                "clients_per_unit must be a whole number between 1 and the number of clients, "
+                "clients_per_unit must be an integer between 1 and the number of clients, "
                 f"{len(names)}, got {safe_repr(clients_per_unit)}."
             )
         values = (exchange, names, given, fewest, clients_per_unit, on_finish, tuple(schemas))
@@ -119,7 +119,7 @@ class Federation(Table):
         clients = {name: Client(table) for name, table in tables.items()}
 
         def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-            return ((name, clients[name].respond(asked)) for name, asked in requests.items())
+            return ((name, clients[name].respond(request)) for name, request in requests.items())
 
         def on_finish(fit: bytes) -> None:
             for client in clients.values():
@@ -197,7 +197,7 @@ class Federation(Table):
 
 
 def _lies_in(number: object, most: int) -> bool:
-    """Tell whether something is a whole number from 1 to `most`."""
+    """Tell whether something is an integer from 1 to `most`."""
     return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most
 
 
@@ -208,5 +208,5 @@ def _common_columns(schemas: Sequence[Schema]) -> Columns:
             "to cluster with columns=[...]."
         )
     if not schemas:
-        return 0  # refused with the empty roster
+        return 0  # refused with the empty list of clients
     return schemas[0].n_columns if schemas[0].names is None else schemas[0].names
