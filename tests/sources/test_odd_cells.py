@@ -32,7 +32,7 @@ WARD = Mixed((CategoryColumn("ward", ("a", "1", "2", "other")),))
 
 
 class Failing:
-    """Fails whatever is asked of it."""
+    """Fails whatever is done with it."""
 
     def __init__(self, error: type[Exception]) -> None:
         self.error = error

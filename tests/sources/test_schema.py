@@ -1,4 +1,4 @@
-"""Which columns are clustered: decided by names and declared types alone, and said so in errors."""
+"""Which columns are clustered: decided by names and declared types alone, and named in errors."""
 
 from __future__ import annotations
 
