@@ -291,7 +291,7 @@ def _federated(n_clients: int) -> Make:
             as_file = number % 3 == 1
             kept = write_parquet(part, folder / f"{number}.parquet") if as_file else part
             tables[f"client {number}"] = kept
-        return Federation.in_process(tables, columns).engine(domain, unit)
+        return Federation.in_process(tables, columns).open_engine(None, domain, unit)
 
     return make
 

@@ -32,8 +32,8 @@ READ_BY_IDS = """
 import sys
 import pyarrow.dataset as ds
 from privclust.domains.box import Box
-from privclust.engines.base import EngineError
-from privclust.domains.base import Box
+from privclust.errors import EngineError
+from privclust.domains.box import Box
 from privclust.errors import EngineError
 from privclust.queries.unit import Unit
 from privclust.sources.streams import source_of

@@ -57,8 +57,8 @@ def test_a_table_without_features_is_refused(only: list[str]) -> None:
         Schema((), ()).features(None)
 
 
-def test_a_unit_that_is_no_column_is_named_together_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match=re.escape("no column of the table. It has 'who', ")):
+def test_unit_that_is_not_a_column_is_named_together_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=re.escape("not a column of the table. It has 'who', ")):
         VISITS.features("person")
     with pytest.raises(ValueError, match="table's columns have no names"):
         Schema(None, ("number",)).features("person")

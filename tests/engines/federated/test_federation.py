@@ -86,7 +86,9 @@ def through(
     def exchange(requests: Mapping[str, bytes]) -> Responses:
         return change(list(honest.exchange(requests)))
 
-    return Federation(exchange, honest.clients, COLUMNS, minimum=minimum).engine(DOMAIN, ROW)
+    return Federation(exchange, honest.clients, COLUMNS, minimum=minimum).open_engine(
+        None, DOMAIN, ROW
+    )
 
 
 # The same integers -------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ def through(
 def test_any_number_of_clients_gives_the_integers_of_the_pooled_rows(
     n_clients: int, unit: str
 ) -> None:
-    engine = federation(n_clients, UNITS[unit]).engine(DOMAIN, UNITS[unit])
+    engine = federation(n_clients, UNITS[unit]).open_engine(None, DOMAIN, UNITS[unit])
     assert results(engine) == results(in_memory(people(300), unit=UNITS[unit]))
     assert engine.participation == [QueryParticipation(n_clients, n_clients)] * len(QUERIES)
 
@@ -107,7 +109,7 @@ def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
     names = [f"c{number}" for number, part in enumerate(parts) for _ in range(part.num_rows)]
     pooled = pa.concat_tables(parts)
     pooled = pooled.append_column("client", pa.array(names))
-    engine = federation(4).engine(DOMAIN, Unit("client", 3))
+    engine = federation(4).open_engine(None, DOMAIN, Unit("client", 3))
     assert engine.unit == CLIENT
     for query in QUERIES:
         found = engine.aggregate(query)
@@ -120,7 +122,11 @@ def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
 
 
 def client_sum(query: Query, part: Any) -> list[int]:
-    return Federation.in_process({"one": part}, COLUMNS).engine(DOMAIN, CLIENT).aggregate(query)
+    return (
+        Federation.in_process({"one": part}, COLUMNS)
+        .open_engine(None, DOMAIN, CLIENT)
+        .aggregate(query)
+    )
 
 
 @pytest.mark.attack
@@ -129,7 +135,7 @@ def test_one_client_more_moves_no_result_by_more_than_its_bounds() -> None:
     tables = {str(number): part for number, part in enumerate(parts)}
     emptied = {**tables, "1": tables["1"].slice(0, 0)}
     with_it, without = (
-        Federation.in_process(given, COLUMNS).engine(DOMAIN, Unit("client", 2))
+        Federation.in_process(given, COLUMNS).open_engine(None, DOMAIN, Unit("client", 2))
         for given in (tables, emptied)
     )
     loud = 0.0
@@ -154,7 +160,7 @@ def test_unit_at_several_clients_moves_a_result_within_its_bounds() -> None:
     engines = [
         Federation.in_process(
             {str(n): part for n, part in enumerate(parts)}, COLUMNS, clients_per_unit=3
-        ).engine(DOMAIN, unit)
+        ).open_engine(None, DOMAIN, unit)
         for parts in (base, visited)
     ]
     for query in QUERIES:
@@ -165,7 +171,7 @@ def test_unit_at_several_clients_moves_a_result_within_its_bounds() -> None:
         assert sum(moved) <= bounds.l1
     assert engines[0].unit.sensitivity(Count()).l1 == 6 * UNIT
     rows = Federation.in_process({"a": base[0], "b": base[1]}, COLUMNS, clients_per_unit=2)
-    assert rows.engine(DOMAIN, ROW).unit.sensitivity(Count()).l2_squared == 4 * UNIT**2
+    assert rows.open_engine(None, DOMAIN, ROW).unit.sensitivity(Count()).l2_squared == 4 * UNIT**2
 
 
 # Samples -----------------------------------------------------------------------------------------
@@ -177,7 +183,7 @@ def test_a_sample_is_each_clients_own_by_a_key_of_its_own(
 ) -> None:
     keys = recorded_keys(monkeypatch)
     parts = clients(people(300), UNITS[unit], 3)
-    sample = federation(3, UNITS[unit]).engine(DOMAIN, UNITS[unit]).sample(1, KEY)
+    sample = federation(3, UNITS[unit]).open_engine(None, DOMAIN, UNITS[unit]).sample(1, KEY)
     found = results(sample, MOMENTS)[0]
     alone = [
         results(in_memory(part, unit=UNITS[unit]).sample(1, key), MOMENTS)[0]
@@ -197,7 +203,7 @@ def test_no_key_travels(monkeypatch: pytest.MonkeyPatch) -> None:
         sent.extend([*requests.values(), *(response for _, response in responses)])
         return responses
 
-    engine = Federation(exchange, honest.clients, COLUMNS).engine(DOMAIN, ROW)
+    engine = Federation(exchange, honest.clients, COLUMNS).open_engine(None, DOMAIN, ROW)
     engine.sample(1, KEY).aggregate(Count())
     assert len(set(keys)) == len(honest.clients)  # one each
     assert not any(key in message for key in (KEY, *keys) for message in sent)
@@ -208,7 +214,7 @@ def test_a_whole_client_is_in_a_sample_or_not() -> None:
     drawn = []
     for number in range(40):
         alone = Federation.in_process({f"client {number}": part}, COLUMNS)
-        engine = alone.engine(DOMAIN, Unit("client", 3))
+        engine = alone.open_engine(None, DOMAIN, Unit("client", 3))
         full, sampled = engine.aggregate(Count()), engine.sample(1, KEY).aggregate(Count())
         assert sampled in ([0], full)
         drawn.append(sampled == full)
@@ -243,7 +249,7 @@ def test_a_client_that_fails_stops_the_fit_and_says_nothing(
         def exchange(requests: Mapping[str, bytes], clients: Any = clients) -> Responses:
             return [(name, clients[name].respond(request)) for name, request in requests.items()]
 
-        engine = Federation(exchange, clients, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        engine = Federation(exchange, clients, COLUMNS, minimum=1).open_engine(None, DOMAIN, ROW)
         fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd, FailedClientError)
         assert engine.participation == []
 
@@ -254,7 +260,9 @@ def test_no_cell_decides_whether_a_client_takes_part() -> None:
         odd = people(4).to_pandas()
         odd["x"] = pd.Series([1, 2, 3, last], dtype=object)
         tables = {"odd": odd, "sound": people(20)}
-        engine = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        honest = Federation.in_process(tables, COLUMNS)
+        server = Federation(honest.exchange, honest.clients, COLUMNS, minimum=1)
+        engine = server.open_engine(None, DOMAIN, ROW)
         with pytest.raises(FailedClientError):
             engine.aggregate(Count())
 
@@ -299,8 +307,8 @@ def test_failing_on_finish_loses_no_fit() -> None:
     def on_finish(fit: bytes) -> None:
         raise OSError
 
-    engine = Federation(honest.exchange, honest.clients, COLUMNS, on_finish=on_finish).engine(
-        DOMAIN, ROW
+    engine = Federation(honest.exchange, honest.clients, COLUMNS, on_finish=on_finish).open_engine(
+        None, DOMAIN, ROW
     )
     engine.sample(1, KEY).aggregate(Count())
     engine.close()
@@ -310,7 +318,10 @@ def test_failing_on_finish_loses_no_fit() -> None:
 def test_fits_in_two_threads_get_engines_of_their_own() -> None:
     switching = sys.getswitchinterval()
     both = Federation.in_process({"one": people(50)}, COLUMNS)
-    engines = [both.engine(DOMAIN, UNITS["texts, 3 rows"]), both.engine(DOMAIN, ROW)]
+    engines = [
+        both.open_engine(None, DOMAIN, UNITS["texts, 3 rows"]),
+        both.open_engine(None, DOMAIN, ROW),
+    ]
     expected = [engine.aggregate(Count()) for engine in engines]
     assert expected[0] != expected[1]
     sys.setswitchinterval(1e-6)

@@ -88,7 +88,9 @@ def test_of_one_table_the_statement_speaks_as_before() -> None:
 def test_rows_without_an_id_are_one_unit_at_each_client() -> None:
     nobody = {name: table.assign(pid=pd.Series(dtype="Int64")) for name, table in TABLES.items()}
     engines = [
-        Federation.in_process(tables, ["a", "b"]).engine(Box([0, 0], [100, 100]), Unit("pid"))
+        Federation.in_process(tables, ["a", "b"]).open_engine(
+            None, Box([0, 0], [100, 100]), Unit("pid")
+        )
         for tables in (nobody, {**nobody, "x": nobody["x"][:0]})
     ]
     three, two = (engine.aggregate(Count())[0] for engine in engines)

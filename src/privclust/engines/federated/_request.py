@@ -16,6 +16,8 @@ SIZE_MAX = 2**24
 """Coordinates of a response, which then has 128 MiB."""
 WIDTH_MAX = 2**16
 """Coordinates of a row."""
+Columns = tuple[str, ...] | int
+"""Names of columns, or how many there are if they have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ class QueryRequest:
 
     nonce: bytes
     fit: bytes
-    columns: tuple[str, ...] | int
+    columns: Columns
     domain: Domain
     unit: Unit
     sampling_exponent: int

@@ -43,8 +43,6 @@ LARGEST = 2**62
 """Sums of one client are clamped to this size, which takes more than 2^36 rows to reach."""
 _CSV = tuple(ending for ending, kind in FORMATS.items() if kind == "csv")
 
-Columns = tuple[str, ...] | int
-
 
 class Client:
     """Rows of one client, and its responses to requests about them.

@@ -11,7 +11,8 @@ from privclust.domains.profiled import ProfileDomain
 from privclust.domains.reader import Use
 from privclust.engines._types import check_columns
 from privclust.engines.base import Table
-from privclust.engines.federated.client import CLIENT, Client, Columns
+from privclust.engines.federated._request import Columns
+from privclust.engines.federated.client import CLIENT, Client
 from privclust.engines.federated.engine import Exchange, FederatedEngine
 from privclust.errors import ColumnError, ParameterError, safe_repr
 from privclust.queries.unit import ROW, Unit
@@ -155,7 +156,10 @@ class Federation(Table):
 
         `uses` are checked by `open_engine`, against what each client declares.
         """
-        return self.without(unit.column).schema
+        if isinstance(self.columns, int):
+            return self.schema
+        clustered = tuple(name for name in self.columns if name != unit.column)
+        return replace(self, columns=clustered).schema
 
     def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
         """Return the columns that a profile of `domain` reads, whatever the `unit`.
@@ -167,31 +171,19 @@ class Federation(Table):
     def open_engine(
         self, columns: Sequence[str] | None, domain: Domain, unit: Unit
     ) -> FederatedEngine:
-        """Return an engine over `columns`, with an estimator's `domain` and `unit`.
+        """Return an engine over `columns`, or refuse them before anything is charged.
 
-        What a client declares otherwise is refused here: before anything is charged.
+        None stands for the federation's own columns. The unit ``"client"`` means a whole client.
+        What a client declares otherwise is refused, and what every client would refuse, whatever
+        the query.
         """
-        of_client = ROW if unit.column == CLIENT else unit
-        for schema in self.schemas:
-            check_columns(schema, columns, domain, of_client)
         chosen = self if columns is None else replace(self, columns=tuple(columns))
-        return chosen.engine(domain, unit)
-
-    def without(self, column: str | None) -> Federation:
-        """Return the federation without `column`, if it is among those to cluster."""
-        if isinstance(self.columns, int) or column not in self.columns:
-            return self
-        return replace(self, columns=tuple(name for name in self.columns if name != column))
-
-    def engine(self, domain: Domain, unit: Unit) -> FederatedEngine:
-        """Put the federation behind an engine; an estimator does, with its `domain` and `unit`.
-
-        The unit ``"client"`` means a whole client. What every client would refuse, whatever is
-        asked, is refused here: before anything is charged.
-        """
+        names = None if isinstance(chosen.columns, int) else chosen.columns
         whole = unit.column == CLIENT
+        for schema in self.schemas:
+            check_columns(schema, names, domain, ROW if whole else unit)
         clients = 1 if whole else self.clients_per_unit
-        engine = FederatedEngine(self, domain, replace(unit, whole=whole, clients=clients))
+        engine = FederatedEngine(chosen, domain, replace(unit, whole=whole, clients=clients))
         engine.check_request()
         return engine
 

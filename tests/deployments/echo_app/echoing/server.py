@@ -35,7 +35,7 @@ def main(grid: Grid, context: Context) -> None:
         return responses
 
     federation = Federation(counted, real.clients, real.columns)
-    engine = federation.engine(Box([0, 10], [120, 60]), ROW)
+    engine = federation.open_engine(None, Box([0, 10], [120, 60]), ROW)
     size = response_size(query)
     for _ in range(ROUNDS):
         start = time.monotonic()
