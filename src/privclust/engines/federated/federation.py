@@ -173,9 +173,9 @@ class Federation(Table):
     ) -> FederatedEngine:
         """Return an engine over `columns`, or refuse them before anything is charged.
 
-        None stands for the federation's own columns. The unit ``"client"`` means a whole client.
-        What a client declares otherwise is refused, and what every client would refuse, whatever
-        the query.
+        None stands for the federation's own columns. The `unit` of column ``"client"`` is a whole
+        client. Columns that a client declares otherwise than the `domain` are refused, as is what
+        every client would refuse, whatever the query.
         """
         chosen = self if columns is None else replace(self, columns=tuple(columns))
         names = None if isinstance(chosen.columns, int) else chosen.columns
