@@ -80,7 +80,7 @@ def _sphere_packing(data: Silos, epsilon: float, seed: int, unit: Unit) -> Float
 def _server_lloyds(data: Silos, epsilon: float, seed: int, unit: Unit) -> FloatArray:
     """Cluster the server's rows, then make noisy Lloyd steps on the clients'."""
     domain = ball_around(data.server)
-    engine = Federation.in_process(data.tables).engine(domain, unit)
+    engine = Federation.in_process(data.tables).open_engine(None, domain, unit)
     names = numbered("sums", LLOYD_ROUNDS)
     wide = data.server.shape[1] + 1
     slots = [Slot(name, 1 / LLOYD_ROUNDS, wide) for name in names]

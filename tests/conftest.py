@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """A PostgreSQL server, started when a test first asks for it."""
+    """A PostgreSQL server, started when a test first needs it."""
     folder = programs()
     if folder is None:
         pytest.skip(f"no PostgreSQL server in {PROGRAMS}; Debian's package postgresql has one")

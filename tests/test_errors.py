@@ -1,4 +1,4 @@
-"""Errors can be told apart, are what they were before they had names, and show no rows."""
+"""Errors can be distinguished, are what they were before they had names, and show no rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from privclust import PrivateKMeans, errors
-from privclust.errors import Message, Parameter, ParameterError, shown
+from privclust.errors import Message, Parameter, ParameterError, safe_repr
 
 CANARY = 73.19283746501928
 
@@ -50,15 +50,15 @@ def test_every_error_is_caught_as_what_it_is_a_case_of(
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_could_hold_rows_is_shown_as_its_type(value: object) -> None:
-    assert shown(value) == f"a value of type {type(value).__name__}"
+def test_value_that_could_hold_rows_is_written_as_its_type(value: object) -> None:
+    assert safe_repr(value) == f"a value of type {type(value).__name__}"
 
 
-def test_plain_values_are_shown_and_long_ones_cut() -> None:
+def test_plain_values_are_written_and_long_ones_cut() -> None:
     plain = (None, True, 3, 0.5, "1e-6", np.int64(3))
-    assert [shown(value) for value in plain] == [repr(value) for value in plain]
-    assert len(shown("x" * 1000)) == 81
-    assert shown(10**1000) == "a number of about 1,001 digits"
+    assert [safe_repr(value) for value in plain] == [repr(value) for value in plain]
+    assert len(safe_repr("x" * 1000)) == 81
+    assert safe_repr(10**1000) == "a number of about 1,001 digits"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Errors that a program may want to tell apart, and what messages say of parameters and values."""
+"""Errors that a program may want to distinguish, and what messages say of parameters and values."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LONGEST_BITS = 256
 """Python writes no number of thousands of digits."""
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """Return a short text for a plain value, and only the type of anything that could hold rows.
 
     Examples
     --------
-    >>> shown("1e-6"), shown(np.zeros((3, 2)))
+    >>> safe_repr("1e-6"), safe_repr(np.zeros((3, 2)))
     ("'1e-6'", 'a value of type ndarray')
     """
     if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
@@ -194,7 +194,7 @@ class ParameterError(ValueError, NamesParameter):
 
 
 class TooManyClustersError(ParameterError):
-    """More clusters are asked for than there are rows, or points that stand for them.
+    """More clusters are requested than there are rows, or points that stand for them.
 
     Examples
     --------
@@ -202,13 +202,13 @@ class TooManyClustersError(ParameterError):
     >>> try:
     ...     simulate(3, 2, 5, delta=1e-6)
     ... except TooManyClustersError:
-    ...     print("ask for fewer")
-    ask for fewer
+    ...     print("choose fewer")
+    choose fewer
     """
 
 
 class CostError(ParameterError):
-    """What is asked for would take more computing or memory than the limits allow.
+    """What is requested would take more computing or memory than the limits allow.
 
     Examples
     --------
@@ -217,8 +217,8 @@ class CostError(ParameterError):
     >>> try:
     ...     PrivateKMeans(10**9, delta=1e-6, radius=1.0).fit(np.zeros((9, 2)))
     ... except CostError:
-    ...     print("ask for fewer, or raise the limit")
-    ask for fewer, or raise the limit
+    ...     print("choose fewer, or raise the limit")
+    choose fewer, or raise the limit
     """
 
 
@@ -239,7 +239,7 @@ class UnreadableFileError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A file is no model file.
+    """A file is not a model file.
 
     Examples
     --------
@@ -270,7 +270,7 @@ class EngineError(RuntimeError):
 
 
 class TooFewClientsError(EngineError):
-    """Too few clients of a federation answered; who takes part is public."""
+    """Too few clients of a federation responded; who takes part is public."""
 
     def __init__(self, responded: int, invited: int, minimum: int) -> None:
         super().__init__(
@@ -282,7 +282,7 @@ class TooFewClientsError(EngineError):
 
 
 class FailedClientError(EngineError):
-    """A client of a federation was asked and could not answer; says nothing about its rows."""
+    """A client of a federation received a request and failed; says nothing about its rows."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -64,7 +64,9 @@ def test_one_client_more_changes_no_question_and_no_answer_by_more_than_declared
     clients = {str(n): mixture(20 * n + 1, n) for n in range(4)}
     emptied = {**clients, "3": clients["3"][:0]}
     unit = Unit("client", 5)
-    engines = [Federation.in_process(given).engine(BALL, unit) for given in (clients, emptied)]
+    engines = [
+        Federation.in_process(given).open_engine(None, BALL, unit) for given in (clients, emptied)
+    ]
     run = partial(algorithm, server=mixture(30, seed=9))
     assert replay_on_neighbour(run, engines[0], engines[1], SeededNoise(0)) == []
 

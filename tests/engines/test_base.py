@@ -172,7 +172,7 @@ def test_bounds_hold_over_all_blocks_of_a_row_together() -> None:
 
 
 @pytest.mark.parametrize("row", [[3, 2, 0], [-3, 0, 2], [2, 2, 2], [0, 0, 0]])
-def test_a_row_that_reaches_its_bounds_is_kept(row: list[int]) -> None:
+def test_row_at_its_bounds_is_kept(row: list[int]) -> None:
     expected = [2 + row[0], 4 + row[1], 4 + row[2]]
     assert sum_beside_good(SMALL, row) == [0, 0, 0, *expected]
 

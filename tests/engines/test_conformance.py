@@ -17,9 +17,9 @@ from helpers.conformance import (
     DOMAIN,
     ENGINES,
     KEY,
-    OTHER_COINS,
+    MOMENTS,
+    OWN_BITS,
     REORDERING,
-    TELLING,
     UNITS,
     in_memory,
     people,
@@ -55,9 +55,7 @@ def expected(unit: str) -> list[list[int]]:
 
 @one_of_each
 @every_engine
-def test_every_query_is_answered_with_the_same_integers(
-    name: str, unit: str, tmp_path: Path
-) -> None:
+def test_every_query_has_the_same_integers(name: str, unit: str, tmp_path: Path) -> None:
     found = results(engine_over(name, people(N_ROWS), unit, tmp_path))
     assert found == expected(unit)
     assert all(type(value) is int for result in found for value in result)
@@ -66,11 +64,11 @@ def test_every_query_is_answered_with_the_same_integers(
 @every_engine
 def test_every_unit_is_summed_to_the_same_integers(name: str, tmp_path: Path) -> None:
     for unit, declared in UNITS.items():
-        found = results(engine_over(name, people(N_ROWS), unit, tmp_path), TELLING)
-        assert found == results(in_memory(people(N_ROWS), unit=declared), TELLING)
+        found = results(engine_over(name, people(N_ROWS), unit, tmp_path), MOMENTS)
+        assert found == results(in_memory(people(N_ROWS), unit=declared), MOMENTS)
 
 
-def test_these_answers_tell_units_and_tables_apart() -> None:
+def test_these_results_distinguish_units_and_tables() -> None:
     different = {str(expected(unit)) for unit in UNITS}
     assert len(different) == len(UNITS)
     other = in_memory(people(N_ROWS, seed=1))
@@ -92,8 +90,8 @@ def test_the_order_of_rows_changes_nothing(name: str, unit: str, tmp_path: Path)
 def test_tables_of_hardly_any_rows(name: str, unit: str, tmp_path: Path) -> None:
     for n_rows in (0, 1):
         table = people(N_ROWS).slice(20, n_rows)
-        found = results(engine_over(name, table, unit, tmp_path), [Count(), *TELLING])
-        assert found == results(in_memory(table, unit=UNITS[unit]), [Count(), *TELLING])
+        found = results(engine_over(name, table, unit, tmp_path), [Count(), *MOMENTS])
+        assert found == results(in_memory(table, unit=UNITS[unit]), [Count(), *MOMENTS])
         assert found[0][0] <= n_rows * UNIT
 
 
@@ -120,8 +118,8 @@ def strange_values() -> Any:
 @every_engine
 def test_strange_values_count_as_the_same_numbers(name: str, unit: str, tmp_path: Path) -> None:
     table = strange_values()
-    found = results(engine_over(name, table, unit, tmp_path), TELLING)
-    assert found == results(in_memory(table, unit=UNITS[unit]), TELLING)
+    found = results(engine_over(name, table, unit, tmp_path), MOMENTS)
+    assert found == results(in_memory(table, unit=UNITS[unit]), MOMENTS)
 
 
 def column(values: list[Any], declared: Any) -> Any:
@@ -129,7 +127,7 @@ def column(values: list[Any], declared: Any) -> Any:
 
 
 TYPES = {
-    "whole numbers": {
+    "integers": {
         "x": column([-128, 127, None, 3], pa.int8()),
         "y": column([2**53 + 1, -(2**53) - 1, 2**63 - 1, None], pa.int64()),
         "z": column([2**64 - 1, 2**63, 0, None, 2**63 + 1], pa.uint64()),
@@ -154,8 +152,8 @@ def test_types_are_read_as_the_same_numbers(name: str, types: str, tmp_path: Pat
     table = with_columns(people(60), **TYPES[types])
     for unit in (UNITS["row"], UNITS["texts"]):
         engine = ENGINES[name](table, COLUMNS, wide, unit, tmp_path)
-        assert results(engine, TELLING) == results(
-            in_memory(table, domain=wide, unit=unit), TELLING
+        assert results(engine, MOMENTS) == results(
+            in_memory(table, domain=wide, unit=unit), MOMENTS
         )
 
 
@@ -181,13 +179,13 @@ def test_ids_of_any_type_bring_the_same_rows_together(
 ) -> None:
     table, unit = with_columns(people(60), name=IDS[declared]), UNITS["texts"]
     engine = ENGINES[name](table, COLUMNS, DOMAIN, unit, tmp_path).sample(1, KEY)
-    assert results(engine, TELLING) == results(in_memory(table, unit=unit).sample(1, KEY), TELLING)
+    assert results(engine, MOMENTS) == results(in_memory(table, unit=unit).sample(1, KEY), MOMENTS)
 
 
 # Samples -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", ["row", "whole numbers", "texts, 3 rows"])
+@pytest.mark.parametrize("unit", ["row", "integers", "texts, 3 rows"])
 @every_engine
 def test_a_sample_has_the_same_rows_as_the_numpy_engines(
     name: str, unit: str, tmp_path: Path
@@ -199,18 +197,18 @@ def test_a_sample_has_the_same_rows_as_the_numpy_engines(
         assert replace(engine.unit, clients=0) == UNITS[unit]
         assert sample.n_columns == engine.n_columns == 3
         same = in_memory(people(N_ROWS), unit=UNITS[unit]).sample(sampling_exponent, KEY)
-        if name not in OTHER_COINS and (name not in REORDERING or unit != "row"):
-            assert results(sample, TELLING) == results(same, TELLING)
+        if name not in OWN_BITS and (name not in REORDERING or unit != "row"):
+            assert results(sample, MOMENTS) == results(same, MOMENTS)
 
 
-@pytest.mark.parametrize("unit", ["whole numbers", "texts"])
-@pytest.mark.parametrize("name", [name for name in ENGINES if name not in OTHER_COINS])
+@pytest.mark.parametrize("unit", ["integers", "texts"])
+@pytest.mark.parametrize("name", [name for name in ENGINES if name not in OWN_BITS])
 def test_a_sample_of_units_does_not_depend_on_the_order_of_rows(
     name: str, unit: str, tmp_path: Path
 ) -> None:
     order = np.random.default_rng(6).permutation(N_ROWS)
     shuffled = people(N_ROWS).take(pa.array(order))
-    sample = results(engine_over(name, shuffled, unit, tmp_path).sample(2, KEY), TELLING)
+    sample = results(engine_over(name, shuffled, unit, tmp_path).sample(2, KEY), MOMENTS)
     reference = in_memory(people(N_ROWS), unit=UNITS[unit])
-    assert sample == results(reference.sample(2, KEY), TELLING)
-    assert sample != results(reference.sample(2, KEY[::-1]), TELLING)
+    assert sample == results(reference.sample(2, KEY), MOMENTS)
+    assert sample != results(reference.sample(2, KEY[::-1]), MOMENTS)

@@ -54,7 +54,7 @@ class Loud:
 
 @dataclass(frozen=True, eq=False)
 class Scripted:
-    """A query that does as it is told, for failures inside worker threads."""
+    """A query with the behaviour it is given, for failures inside worker threads."""
 
     act: Callable[[FloatArray], Contribution]
     size: int = 2
@@ -266,9 +266,9 @@ def test_a_canary_among_the_rows_appears_in_no_failure(
         with pytest.raises(EngineError) as failed:
             engine.aggregate(query)
     error = failed.value
-    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
     output = capfd.readouterr()
-    everything = [*shown.format(), str(error), repr(error), output.out, output.err, caplog.text]
+    everything = [*report.format(), str(error), repr(error), output.out, output.err, caplog.text]
     assert "1234567" not in "".join(everything)
     assert error.__cause__ is None
     assert error.__context__ is None

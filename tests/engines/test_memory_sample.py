@@ -1,4 +1,4 @@
-"""A sample of rows in memory: exactly the rows that its coins chose, read when first asked."""
+"""A sample of rows in memory: exactly the rows that its inclusion bits choose, read once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table(n_rows: int) -> FloatArray:
 
 
 def chosen(rows: FloatArray, sampling_exponent: int, key: bytes = KEY) -> FloatArray:
-    """Return the rows whose coins, drawn in pieces of GRID_BATCH_ROWS, include them."""
+    """Return the rows whose inclusion bits, drawn in pieces of GRID_BATCH_ROWS, are set."""
     pieces = [
         (start, rows[start : start + GRID_BATCH_ROWS])
         for start in range(0, max(1, len(rows)), GRID_BATCH_ROWS)
@@ -68,7 +68,7 @@ def test_a_sample_adds_up_exactly_the_chosen_rows(
     assert sample.n_columns == 3
 
 
-def test_a_sample_without_halvings_is_the_table() -> None:
+def test_sample_at_exponent_0_is_the_table() -> None:
     engine = NumpyEngine(table(GRID_BATCH_ROWS + 1), BALL)
     assert results(engine.sample(0, KEY)) == results(engine)
 
@@ -84,17 +84,17 @@ def test_the_key_decides_and_the_values_do_not() -> None:
 
 
 @pytest.mark.attack
-def test_other_rows_change_no_rows_coin() -> None:
+def test_other_rows_change_no_rows_inclusion_bit() -> None:
     """One row is loud; whatever the others are, and however many follow, it is in or it is out."""
     query = NearestVotes(np.array([[0.0, 0.0, 0.9], [0.0, 0.0, -0.9]]))
-    coins = included(row_words(KEY, 0, 100), 1)
+    bits = included(row_words(KEY, 0, 100), 1)
     for place in range(0, 100, 7):
         for others in (table(100), np.zeros((100, 3)), table(101), table(9000)):
             rows = np.where(others[:, 2:] > 0, -others, others)
             rows[:, 2] -= 1e-3
             rows[place] = [0.0, 0.0, 0.9]
             votes = NumpyEngine(rows, BALL, 1).sample(1, KEY).aggregate(query)
-            assert votes[0] == coins[place] * UNIT
+            assert votes[0] == bits[place] * UNIT
 
 
 @settings(
@@ -105,17 +105,17 @@ def test_other_rows_change_no_rows_coin() -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.integers(0, 40), st.integers(0, 40), st.booleans(), st.integers(0, 2**32))
-def test_rows_that_keep_their_coins_leave_the_new_rows_contribution_or_nothing(
+def test_rows_that_keep_their_bits_leave_the_new_rows_contribution_or_nothing(
     monkeypatch: pytest.MonkeyPatch, n_rows: int, place: int, drawn: bool, seed: int
 ) -> None:
-    """The coupling of docs/proofs/sampling.md: a row pushes in, and coins move along with rows."""
+    """The coupling of docs/proofs/sampling.md: a row pushes in, and bits move along with rows."""
     rng = np.random.default_rng(seed)
     place = min(place, n_rows)
     rows, row = rng.normal(size=(n_rows, 3)) / 2, rng.normal(size=(1, 3))
-    coins = rng.random(n_rows) < 0.5
-    before = sampled_with(monkeypatch, rows, coins)
+    bits = rng.random(n_rows) < 0.5
+    before = sampled_with(monkeypatch, rows, bits)
     after = sampled_with(
-        monkeypatch, np.insert(rows, place, row, axis=0), np.insert(coins, place, drawn)
+        monkeypatch, np.insert(rows, place, row, axis=0), np.insert(bits, place, drawn)
     )
     alone = results(NumpyEngine(row[:drawn], BALL, 1))
     for old, new, one in zip(before, after, alone, strict=True):
@@ -125,12 +125,12 @@ def test_rows_that_keep_their_coins_leave_the_new_rows_contribution_or_nothing(
 def sampled_with(
     monkeypatch: pytest.MonkeyPatch,
     rows: FloatArray,
-    coins: NDArray[np.bool_],
+    bits: NDArray[np.bool_],
 ) -> list[list[int]]:
-    """Answer from a sample in batches of 16 rows, whose coins are given."""
+    """Measure a sample in batches of 16 rows, whose inclusion bits are given."""
 
     def given_words(key: bytes, start: int, n_rows: int) -> Words:
-        words: Words = np.where(coins, 2**31 - 1, 2**31).astype(np.uint32)
+        words: Words = np.where(bits, 2**31 - 1, 2**31).astype(np.uint32)
         return words[start : start + n_rows]
 
     with monkeypatch.context() as patch:

@@ -89,7 +89,7 @@ def federated(folder: Path, by_unit: bool) -> Engine:
         "south": str(folder / "0.parquet"),
     }
     unit = UNIT if by_unit else ROW
-    return Federation.in_process(tables, COLUMNS).engine(MIXED, unit)
+    return Federation.in_process(tables, COLUMNS).open_engine(None, MIXED, unit)
 
 
 def as_objects(rows: Any) -> Any:

@@ -18,15 +18,15 @@ from helpers.conformance import (
     CANARY,
     DOMAIN,
     KEY,
+    MOMENTS,
     QUERIES,
-    TELLING,
     UNITS,
-    elsewhere,
     fails_in_silence,
     in_memory,
     people,
     results,
     source,
+    streamed,
     write_csv,
     write_parquet,
 )
@@ -63,7 +63,7 @@ def renamed(table: Any, name: str | None) -> Any:
 
 
 def spilled_engine(table: Any, unit: Unit) -> Engine:
-    return elsewhere(lambda: table, unit=unit)
+    return streamed(lambda: table, unit=unit)
 
 
 def numpy_engine(table: Any, unit: Unit) -> Engine:
@@ -78,12 +78,12 @@ EngineOf = Callable[[Any, Unit], Engine]
 
 
 @pytest.mark.parametrize("threads", [1, 7])
-@pytest.mark.parametrize("unit", ["whole numbers", "texts, 3 rows"])
+@pytest.mark.parametrize("unit", ["integers", "texts, 3 rows"])
 def test_all_files_together_give_the_numpy_engines_integers(unit: str, threads: int) -> None:
     table = people(1000)
-    engine = elsewhere(lambda: table, unit=UNITS[unit], threads=threads)
+    engine = streamed(lambda: table, unit=UNITS[unit], threads=threads)
     reference = in_memory(table, unit=UNITS[unit])
-    assert results(engine, TELLING) == results(reference, TELLING)
+    assert results(engine, MOMENTS) == results(reference, MOMENTS)
     drawn = results(engine.sample(2, KEY), QUERIES)
     assert drawn == results(reference.sample(2, KEY), QUERIES)
 
@@ -98,8 +98,8 @@ def test_the_size_of_batches_and_the_number_of_files_change_nothing(
     monkeypatch.setattr(spilled, "GRID_BATCH_ROWS", grid_batch)
     monkeypatch.setattr(spilled, "PARTITIONS", files)
     table = people(150)
-    found = results(spilled_engine(table, Unit("name", 3)), TELLING)
-    assert found == results(numpy_engine(table, Unit("name", 3)), TELLING)
+    found = results(spilled_engine(table, Unit("name", 3)), MOMENTS)
+    assert found == results(numpy_engine(table, Unit("name", 3)), MOMENTS)
 
 
 def test_the_table_is_read_once_for_all_queries_and_samples() -> None:
@@ -115,7 +115,7 @@ def test_the_table_is_read_once_for_all_queries_and_samples() -> None:
     sample = engine.sample(1, KEY)
     assert readings == []
     for each in (engine, sample, engine.sample(3, KEY), engine):
-        results(each, TELLING)
+        results(each, MOMENTS)
     assert readings == [["z", "x", "y", "name"]]
 
 
@@ -124,7 +124,7 @@ def test_the_table_is_read_once_for_all_queries_and_samples() -> None:
 
 def count(table: Any, unit: Unit = NAME) -> float:
     """Return how many units there are, or nearly so."""
-    return elsewhere(table, ["a"], ONE, unit).aggregate(Count())[0] / UNIT
+    return streamed(table, ["a"], ONE, unit).aggregate(Count())[0] / UNIT
 
 
 def test_missing_ids_are_one_unit_and_an_empty_text_another() -> None:
@@ -216,7 +216,7 @@ def moved_within_bounds(unit: Unit, query: Query, moved: list[int]) -> bool:
 @both_engines
 @cheap
 @given(seed=st.integers(0, 2**32), max_rows_per_unit=st.integers(1, 20), known=st.booleans())
-def test_one_user_moves_every_answer_by_no_more_than_the_bounds_declare(
+def test_one_user_moves_every_result_by_no_more_than_the_bounds_declare(
     monkeypatch: pytest.MonkeyPatch,
     engine_of: EngineOf,
     n_rows: int,
@@ -236,9 +236,9 @@ def test_one_user_moves_every_answer_by_no_more_than_the_bounds_declare(
     with_user, without, alone = (
         results(engine_of(each, unit), queries) for each in (mixed, others, own)
     )
-    for query, after, before, own_answer in zip(queries, with_user, without, alone, strict=True):
+    for query, after, before, own_result in zip(queries, with_user, without, alone, strict=True):
         moved = [one - other for one, other in zip(after, before, strict=True)]
-        assert moved == own_answer
+        assert moved == own_result
         assert moved_within_bounds(unit, query, moved)
         assert any(moved) or n_rows < 10_000
 
@@ -313,7 +313,7 @@ def open_files() -> int:
 def test_files_are_closed_with_the_engine_and_after_a_failure() -> None:
     before = open_files()
     engine = spilled_engine(people(100), NAME)
-    results(engine, TELLING)
+    results(engine, MOMENTS)
     assert open_files() == before + spilled.PARTITIONS
     del engine
     assert open_files() == before
@@ -325,10 +325,10 @@ def test_files_are_closed_with_the_engine_and_after_a_failure() -> None:
         yield from people(100).to_batches()
         raise ValueError
 
-    failing = elsewhere(broken, unit=NAME)
+    failing = streamed(broken, unit=NAME)
     for _ in range(2):
         with pytest.raises(EngineError):
-            results(failing, TELLING)
+            results(failing, MOMENTS)
         assert open_files() == before
 
 
@@ -354,6 +354,6 @@ def test_a_canary_in_an_id_that_cannot_be_read_appears_nowhere(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    whole = elsewhere(failing(tmp_path), ["a"], Ball([0.0], 2 * CANARY), NAME)
+    whole = streamed(failing(tmp_path), ["a"], Ball([0.0], 2 * CANARY), NAME)
     engine: Engine = whole.sample(1, KEY) if sampled else whole
     fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd)

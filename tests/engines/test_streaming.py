@@ -18,14 +18,14 @@ from helpers.conformance import (
     COLUMNS,
     DOMAIN,
     KEY,
+    MOMENTS,
     QUERIES,
-    TELLING,
-    elsewhere,
     fails_in_silence,
     in_memory,
     people,
     results,
     source,
+    streamed,
     write_parquet,
 )
 from hypothesis import HealthCheck, given, settings
@@ -57,7 +57,7 @@ cheap = settings(
 
 @dataclass(frozen=True, eq=False)
 class Scripted:
-    """A query that does as it is told."""
+    """A query with the behaviour it is given."""
 
     act: Callable[[FloatArray], Contribution]
     size: int = 1
@@ -95,11 +95,11 @@ def test_threads_and_sizes_of_batches_change_nothing(
     monkeypatch.setattr(streams, "BATCH_ROWS", batch)
     monkeypatch.setattr(streaming, "GRID_BATCH_ROWS", grid_batch)
     table = people(150)
-    engine = elsewhere(lambda: table, threads=threads)
+    engine = streamed(lambda: table, threads=threads)
     engine.expect_sample(KEY)
-    assert results(engine, TELLING) == results(in_memory(table), TELLING)
+    assert results(engine, MOMENTS) == results(in_memory(table), MOMENTS)
     same = in_memory(table).sample(1, KEY)
-    assert results(engine.sample(1, KEY), TELLING) == results(same, TELLING)
+    assert results(engine.sample(1, KEY), MOMENTS) == results(same, MOMENTS)
 
 
 def test_a_total_above_2_to_the_53_is_exact() -> None:
@@ -125,7 +125,7 @@ def test_the_engines_last_word_holds_against_a_lying_query() -> None:
         values = np.where(rows > 0, UNIT, UNIT + 1).astype(np.int64)
         return Contribution(np.zeros((len(rows), 1), dtype=np.int64), values[:, :, None])
 
-    engine = elsewhere(lambda: pa.table({"a": [0.9, 0.1, 0.8]}), ["a"], ONE)
+    engine = streamed(lambda: pa.table({"a": [0.9, 0.1, 0.8]}), ["a"], ONE)
     assert engine.aggregate(Scripted(act)) == [2 * UNIT]
 
 
@@ -179,13 +179,13 @@ def test_a_sample_from_the_first_pass_is_the_one_a_pass_of_its_own_would_draw(
         recited = Recited(table, batch_rows=batch_rows)
         engine = recited.engine()
         engine.expect_sample(KEY)
-        whole = results(engine, TELLING)
-        drawn = results(engine.sample(sampling_exponent, KEY), TELLING)
-    assert whole == results(in_memory(table), TELLING)
+        whole = results(engine, MOMENTS)
+        drawn = results(engine.sample(sampling_exponent, KEY), MOMENTS)
+    assert whole == results(in_memory(table), MOMENTS)
     key = KEY if recited.readings == 1 else later_key(KEY, 1)
     apart = Recited(table).engine().sample(sampling_exponent, key)
-    assert drawn == results(apart, TELLING)
-    assert drawn == results(in_memory(table).sample(sampling_exponent, key), TELLING)
+    assert drawn == results(apart, MOMENTS)
+    assert drawn == results(in_memory(table).sample(sampling_exponent, key), MOMENTS)
     if n_rows <= capacity:
         assert recited.readings == 1
 
@@ -201,42 +201,42 @@ def test_a_small_reserve_saves_reading_anew_for_small_samples(
     recited = Recited(table)
     engine = recited.engine()
     engine.expect_sample(KEY)
-    results(engine, TELLING)
-    drawn = results(engine.sample(sampling_exponent, KEY), TELLING)
+    results(engine, MOMENTS)
+    drawn = results(engine.sample(sampling_exponent, KEY), MOMENTS)
     assert recited.readings == readings
     same = in_memory(table).sample(sampling_exponent, later_key(KEY, readings - 1))
-    assert drawn == results(same, TELLING)
+    assert drawn == results(same, MOMENTS)
 
 
 @pytest.mark.attack
-def test_a_table_that_comes_in_another_order_tosses_other_coins() -> None:
-    """Or a row, at another address, would be in both samples or in none by a coin of its own."""
+def test_table_in_another_order_draws_other_bits() -> None:
+    """Or a row, at another address, would be in both samples or in none by a bit of its own."""
     table = people(400)
     backwards = table.take(pa.array(np.arange(399, -1, -1)))
     engine = Recited(table, backwards).engine()
-    first, second = (results(engine.sample(1, KEY), TELLING) for _ in range(2))
-    assert first == results(in_memory(table).sample(1, KEY), TELLING)
-    assert second == results(in_memory(backwards).sample(1, later_key(KEY, 1)), TELLING)
-    assert second != results(in_memory(backwards).sample(1, KEY), TELLING)
+    first, second = (results(engine.sample(1, KEY), MOMENTS) for _ in range(2))
+    assert first == results(in_memory(table).sample(1, KEY), MOMENTS)
+    assert second == results(in_memory(backwards).sample(1, later_key(KEY, 1)), MOMENTS)
+    assert second != results(in_memory(backwards).sample(1, KEY), MOMENTS)
 
 
-def test_a_sample_is_drawn_once_however_often_it_is_asked() -> None:
+def test_sample_is_drawn_once_however_often_it_is_measured() -> None:
     recited = Recited(people(400), people(400, seed=1))
     sample = recited.engine().sample(1, KEY)
-    assert results(sample, TELLING * 3) == results(sample, TELLING) * 3
+    assert results(sample, MOMENTS * 3) == results(sample, MOMENTS) * 3
     assert recited.readings == 1
 
 
 @pytest.mark.attack
 def test_a_new_key_does_not_draw_the_sample_of_an_old_one() -> None:
     table = people(400)
-    engine = elsewhere(lambda: table)
+    engine = streamed(lambda: table)
     old, new = KEY, KEY[::-1]
     engine.expect_sample(old)
-    results(engine, TELLING)
+    results(engine, MOMENTS)
     engine.expect_sample(new)
-    drawn = results(engine.sample(1, new), TELLING)
-    assert drawn != results(in_memory(table).sample(1, old), TELLING)
+    drawn = results(engine.sample(1, new), MOMENTS)
+    assert drawn != results(in_memory(table).sample(1, old), MOMENTS)
 
 
 # Silence -----------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_a_canary_in_a_table_that_cannot_be_read_appears_nowhere(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    whole = elsewhere(FAILURES[failure](tmp_path), ["a"], Ball([0.0], 2 * CANARY))
+    whole = streamed(FAILURES[failure](tmp_path), ["a"], Ball([0.0], 2 * CANARY))
     for file in tmp_path.glob("12345*"):
         file.unlink()
     engine: ArrowEngine | NumpyEngine = whole.sample(1, KEY) if sampled else whole  # type: ignore[assignment]
@@ -301,7 +301,7 @@ def test_a_canary_that_a_query_trips_over_appears_nowhere(
     def act(rows: FloatArray) -> Contribution:
         raise MemoryError(f"{CANARY} of {rows.tolist()}")
 
-    engine = elsewhere(lambda: pa.table({"a": [CANARY]}), ["a"], Ball([0.0], 2 * CANARY))
+    engine = streamed(lambda: pa.table({"a": [CANARY]}), ["a"], Ball([0.0], 2 * CANARY))
     fails_in_silence(partial(engine.aggregate, Scripted(act)), caplog, capfd)
 
 
@@ -310,7 +310,7 @@ def test_floating_point_settings_of_the_user_change_nothing(
     mode: Literal["raise", "print", "warn"], capfd: pytest.CaptureFixture[str]
 ) -> None:
     cells = [np.nan, np.inf, -np.inf, 1e308, 5e-324, 1e200]
-    engine = elsewhere(lambda: pa.table({"a": cells}), ["a"], Box([-1e150], [1e150]))
+    engine = streamed(lambda: pa.table({"a": cells}), ["a"], Box([-1e150], [1e150]))
     with np.errstate(all=mode):
         assert engine.aggregate(Count()) == [6 * UNIT]
     assert capfd.readouterr() == ("", "")
@@ -319,10 +319,10 @@ def test_floating_point_settings_of_the_user_change_nothing(
 def test_a_failure_leaves_the_engine_as_it_was() -> None:
     table = people(100)
     tables = iter([table, None, table, table])
-    engine = elsewhere(lambda: next(tables))
+    engine = streamed(lambda: next(tables))
     engine.expect_sample(KEY)
     with pytest.raises(EngineError):
-        results(engine, TELLING)
-    assert results(engine, TELLING) == results(in_memory(table), TELLING)
-    drawn = results(engine.sample(1, KEY), TELLING)
-    assert drawn == results(in_memory(table).sample(1, later_key(KEY, 1)), TELLING)
+        results(engine, MOMENTS)
+    assert results(engine, MOMENTS) == results(in_memory(table), MOMENTS)
+    drawn = results(engine.sample(1, KEY), MOMENTS)
+    assert drawn == results(in_memory(table).sample(1, later_key(KEY, 1)), MOMENTS)

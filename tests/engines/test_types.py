@@ -101,7 +101,7 @@ ACCEPTED: dict[str, Callable[[], Any]] = {
     "Polars lazy decimal": lambda: polars(pl.Series([Decimal("1.5")] * N)).lazy(),
     "DuckDB HUGEINT": lambda: duck("i::HUGEINT"),
     "DuckDB DECIMAL": lambda: duck("i::DECIMAL(5, 2)"),
-    "dataset of halves": lambda: ds.dataset(arrow(pa.array(X.astype(np.float16)))),
+    "dataset of half floats": lambda: ds.dataset(arrow(pa.array(X.astype(np.float16)))),
     "stream of decimals": lambda: lambda: arrow(pa.array([Decimal("1.5")] * N)),
 }
 

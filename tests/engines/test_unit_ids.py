@@ -1,4 +1,4 @@
-"""Whose row it is: ids compared exactly, wherever rows lie, and coins that follow from ids."""
+"""Whose row it is: ids compared exactly, wherever rows lie, and bits that follow from ids."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_unit_is_as_many_votes_as_it_may_be_and_no_more(n_rows: int) -> None:
 
 @pytest.mark.parametrize("weight", [0.25, 1.0, 4.0])
 def test_a_faint_count_may_stand_for_more_rows_within_the_norm(weight: float) -> None:
-    """Rows at their centre add nothing else, and the norm has room for more of them."""
+    """Rows at their centre add nothing else, and the norm allows more of them."""
     query = ClusterSums(np.zeros((1, 2)), np.zeros((1, 2)), 1.0, weight)
     frame = pd.DataFrame({"x": [0.0] * 900, "y": [0.0] * 900, "who": [1] * 900})
     found = NumpyEngine(frame, BALL, unit=Unit("who", 3)).aggregate(query)
@@ -111,7 +111,7 @@ def in_bytes(ids: Sequence[object]) -> Any:
 @pytest.mark.attack
 @both
 @pytest.mark.parametrize("new", ["aaron", None])
-def test_a_new_unit_changes_no_other_units_coin(engine_of: EngineOf, new: str | None) -> None:
+def test_new_unit_changes_no_other_inclusion_bit(engine_of: EngineOf, new: str | None) -> None:
     """It comes first, so that the places of all others shift, and has rows here and there."""
     old = table(400).assign(who=[f"user {n % 90}" for n in range(400)])
     coming = table(3).assign(who=new)

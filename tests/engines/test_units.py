@@ -144,7 +144,7 @@ def test_clipping_agrees_with_fractions(case: tuple[Listed, Unit, list[list[int]
         whole, found = summed(query, one), result(query, unit, [one])
         if keeps(whole, bounds):
             assert found == whole
-        # Floats may fall on the other side of a whole number, once for each time it is shrunk.
+        # Floats may fall on the other side of an integer, once for each time it is shrunk.
         pairs = zip(found, clipped(whole, bounds), strict=True)
         assert max(abs(a - b) for a, b in pairs) <= 2
         assert all(abs(a) <= abs(b) and a * b >= 0 for a, b in zip(found, whole, strict=True))

@@ -262,8 +262,8 @@ def unreadable(folder: Path) -> Path:
         ({"bounds": BOUNDS | {"ward": (0, 1)}}, TypeError, "do not hold numbers: ward"),
         ({"bounds": BOUNDS | {"weight": (0, 1)}}, ValueError, "not have these columns: 'weight'"),
         ({"bounds": {"weight": (0, 1)}}, ValueError, "not have these columns: 'weight'"),
-        ({"unit": "patient"}, ValueError, "unit='patient' is no column of the table. It has 'per"),
-        ({"unit": "income", "bounds": {"age": (0, 1)}}, TypeError, "neither whole numbers nor tex"),
+        ({"unit": "patient"}, ValueError, "unit='patient' is not a column of the table. It has 'p"),
+        ({"unit": "income", "bounds": {"age": (0, 1)}}, TypeError, "neither integers nor text"),
         (
             {"unit": "person", "max_rows_per_unit": 0},
             ValueError,

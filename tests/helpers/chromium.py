@@ -103,7 +103,7 @@ class Browser:
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
             ready, _, _ = select.select([self._read], [], [], SECONDS)
-            assert ready, "Chromium does not answer"
+            assert ready, "Chromium does not respond"
             part = os.read(self._read, 2**20)
             assert part, "Chromium ended"
             self._rest += part

@@ -58,8 +58,8 @@ COLUMNS = ["z", "x", "y"]
 DOMAIN = Box([0, -50, 0], [1, 50, 100], weights=[1.0, 2.0, 1.0])
 UNITS = {
     "row": ROW,
-    "whole numbers": Unit("number"),
-    "whole numbers, 3 rows": Unit("number", 3),
+    "integers": Unit("number"),
+    "integers, 3 rows": Unit("number", 3),
     "texts": Unit("name"),
     "texts, 3 rows": Unit("name", 3),
 }
@@ -84,8 +84,8 @@ QUERIES: list[Query] = [
     SecondMoment(3),
     ColumnHistograms(np.array([0.2, 0.5, 0.9]), 8),
 ]
-TELLING = QUERIES[5:6]
-"""Hardly two tables agree on this one."""
+MOMENTS = QUERIES[5:6]
+"""Hardly two tables have the same result for this query."""
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -121,13 +121,13 @@ def with_columns(table: Any, **columns: Any) -> Any:
 
 
 def source(table: Any) -> Source:
-    """Return the source over a table elsewhere."""
+    """Return the source of a streamed table."""
     found = source_of(table)
     assert found is not None
     return found
 
 
-def elsewhere(
+def streamed(
     table: Any,
     columns: Sequence[str] = COLUMNS,
     domain: Domain = DOMAIN,
@@ -160,7 +160,7 @@ def in_memory(
 
 
 def results(engine: Engine, queries: Sequence[Query] = QUERIES) -> list[list[int]]:
-    """Ask all queries."""
+    """Measure all queries."""
     return [engine.aggregate(query) for query in queries]
 
 
@@ -232,7 +232,7 @@ def _laid_out(lay: Callable[[Any, Path], Any]) -> Make:
     def make(
         table: Any, columns: Sequence[str], domain: Domain, unit: Unit, folder: Path
     ) -> Engine:
-        return elsewhere(lay(table, folder), columns, domain, unit)
+        return streamed(lay(table, folder), columns, domain, unit)
 
     return make
 
@@ -247,7 +247,7 @@ def _framed(convert: Callable[[Any], Any]) -> Make:
     return make
 
 
-def in_lake(session: Callable[[], Any], lay: Callable[[Any, Any, Path], Any]) -> Make:
+def _in_spark(session: Callable[[], Any], lay: Callable[[Any, Any, Path], Any]) -> Make:
     """Return how to build an engine over a table that is laid out for a session of Spark."""
 
     def make(
@@ -291,7 +291,7 @@ def _federated(n_clients: int) -> Make:
             as_file = number % 3 == 1
             kept = write_parquet(part, folder / f"{number}.parquet") if as_file else part
             tables[f"client {number}"] = kept
-        return Federation.in_process(tables, columns).engine(domain, unit)
+        return Federation.in_process(tables, columns).open_engine(None, domain, unit)
 
     return make
 
@@ -340,14 +340,14 @@ ENGINES: dict[str, Make] = {
             )
         )
     ),
-    "Spark DataFrame": in_lake(local, spark_frame),
-    "files in Spark": in_lake(local, spark_files),
+    "Spark DataFrame": _in_spark(local, spark_frame),
+    "files in Spark": _in_spark(local, spark_files),
     "federation of 5 clients": _federated(5),
 }
 REORDERING = {"hive folders", "Spark DataFrame", "files in Spark"}
 """Rows come in another order than in the table."""
-OTHER_COINS = {"federation of 5 clients"}
-"""Each client has a key of its own, so samples are others;
+OWN_BITS = {"federation of 5 clients"}
+"""Each client has a key of its own, so that samples differ;
 tests/engines/federated/test_federation.py."""
 AS_TEXT = {"CSV file", "gzipped CSV file", "files of three formats"}
 """Cells are texts, of which only numbers are read as numbers."""
@@ -370,12 +370,12 @@ def fails_in_silence(
             act()
     # The test's own frame may hold the canary: only what lies below it is looked at.
     below = failed.value.__traceback__.tb_next if failed.value.__traceback__ else None
-    shown = traceback.TracebackException(
+    report = traceback.TracebackException(
         type(failed.value), failed.value, below, capture_locals=True
     )
     output = capfd.readouterr()
-    said = [*shown.format(), repr(failed.value), output.out, output.err, caplog.text]
-    assert TRACE not in "".join(said)
+    texts = [*report.format(), repr(failed.value), output.out, output.err, caplog.text]
+    assert TRACE not in "".join(texts)
     assert failed.value.__cause__ is None
     assert failed.value.__context__ is None
     assert not caught

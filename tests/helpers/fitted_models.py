@@ -1,4 +1,4 @@
-"""Fits that several tests look at, made once."""
+"""Fits that several tests share, made once."""
 
 from __future__ import annotations
 

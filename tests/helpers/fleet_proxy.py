@@ -24,21 +24,21 @@ def _handler(port: int, trusted: Path) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if not self.path.startswith(ALLOWED):
-                self._result(403, {}, b"")
+                self._respond(403, {}, b"")
                 return
             passed = {name: v for name, v in self.headers.items() if name.lower() not in _OWN}
             beyond = HTTPSConnection("127.0.0.1", port, context=context)
             try:
                 beyond.request("POST", self.path, body, passed)
                 found = beyond.getresponse()
-                self._result(found.status, dict(found.getheaders()), found.read())
+                self._respond(found.status, dict(found.getheaders()), found.read())
             finally:
                 beyond.close()
 
         def do_GET(self) -> None:
-            self._result(403, {}, b"")
+            self._respond(403, {}, b"")
 
-        def _result(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        def _respond(self, status: int, headers: dict[str, str], body: bytes) -> None:
             self.send_response(status)
             for name, value in headers.items():
                 if name.lower() not in _OWN:
@@ -47,7 +47,7 @@ def _handler(port: int, trusted: Path) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *told: object) -> None:
+        def log_message(self, *arguments: object) -> None:
             """Keep no log, as the page says."""
 
     return Passing

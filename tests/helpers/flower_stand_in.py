@@ -38,7 +38,7 @@ class Sent:
 
 
 class App:
-    """An app that remembers what it was told to do."""
+    """An app that remembers its handlers."""
 
     def __init__(self) -> None:
         self.handlers: dict[str, Callable[[Sent, object], Sent]] = {}

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 GUARD = "guarded.<locals>.quiet"
-DOOR = (GUARD, "_Silence.")
+GUARDS = (GUARD, "_Silence.")
 LEFT_OUT = ("<module>", "__init__", "__repr__", "<genexpr>", ":_close", "_Silence.__exit__")
 """Half an object has no text for a traceback to show; the next may be called by Python alone; the
 last would leave warnings off for every test that follows."""
@@ -21,13 +21,13 @@ class InjectedError(Exception):
     """A fault that nobody planned for."""
 
 
-def functions_called(work: Callable[[], object], rooms: tuple[str, ...]) -> Counter[str]:
+def functions_called(work: Callable[[], object], modules: tuple[str, ...]) -> Counter[str]:
     """Return how often `work` calls each function of some modules, the first called first."""
     found: Counter[str] = Counter()
 
     def listen(frame: FrameType) -> None:
         name = _name(frame)
-        if name.startswith(rooms) and not name.endswith(LEFT_OUT):
+        if name.startswith(modules) and not name.endswith(LEFT_OUT):
             found[name] += 1
 
     with _traced(listen):
@@ -72,8 +72,8 @@ def _name(frame: FrameType) -> str:
 
 
 def _beside_rows(frame: FrameType | None) -> bool:
-    if frame is not None and frame.f_code.co_qualname.startswith(DOOR):
-        return False  # the guard itself, which looks at no row
+    if frame is not None and frame.f_code.co_qualname.startswith(GUARDS):
+        return False  # the guard itself, which reads no row
     if threading.current_thread() is not threading.main_thread():
         return True  # only engines have workers
     while frame is not None:

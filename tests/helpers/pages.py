@@ -58,9 +58,9 @@ class Run:
     def differences(self) -> list[str]:
         """Return what was printed and is not what the page shows."""
         return [
-            f"shown:\n{shown}\nprinted:\n{printed}"
-            for block, shown, printed in self.outputs
-            if not agrees(shown, printed, certain=block.note == "certain")
+            f"on the page:\n{expected}\nprinted:\n{printed}"
+            for block, expected, printed in self.outputs
+            if not agrees(expected, printed, certain=block.note == "certain")
         ]
 
 
@@ -81,10 +81,10 @@ def pictures_of(page: Path) -> list[Path]:
     return [(page.parent / place).resolve() for place in PICTURE.findall(page.read_text())]
 
 
-def agrees(shown: str, printed: str, certain: bool) -> bool:
+def agrees(expected: str, printed: str, certain: bool) -> bool:
     """Tell whether a page shows what was printed, but for numbers unless they are certain."""
-    expected, found = (_normal(text, certain) for text in (shown, printed))
-    pattern = ".*".join(re.escape(part.strip()) for part in expected.split("..."))
+    wanted, found = (_normal(text, certain) for text in (expected, printed))
+    pattern = ".*".join(re.escape(part.strip()) for part in wanted.split("..."))
     return re.fullmatch(pattern, found, flags=re.DOTALL) is not None
 
 
@@ -112,16 +112,16 @@ def _commands(block: Block) -> list[tuple[Block, str, str]]:
     """Run the commands of a console block that are ours."""
     outputs = []
     joined = block.content.replace("\\\n", " ")
-    for said in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
-        command, _, shown = said.partition("\n")
+    for entry in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
+        command, _, expected = entry.partition("\n")
         words = shlex.split(command, comments=True)
         if words[0] != "privclust":
             continue
         code, printed = _command(words[1:])
         # A page may show how a command is refused, but must not hide it.
-        assert code == 0 or shown.strip(), f"{command}\n{printed}"
-        if shown.strip():
-            outputs.append((block, shown, printed))
+        assert code == 0 or expected.strip(), f"{command}\n{printed}"
+        if expected.strip():
+            outputs.append((block, expected, printed))
     return outputs
 
 
@@ -159,11 +159,11 @@ def renew(page: Path) -> None:
             if drawn.name in wanted:
                 shutil.copy(drawn, wanted[drawn.name])
     text = page.read_text()
-    for block, shown, printed in reversed(done.outputs):
-        if block.language == "text" and "..." not in shown:
+    for block, expected, printed in reversed(done.outputs):
+        if block.language == "text" and "..." not in expected:
             text = text[: block.place[0]] + printed + text[block.place[1] :]
-        elif not agrees(shown, printed, certain=False):
-            sys.stderr.write(f"{page.name} shows\n{shown}but printed\n{printed}\n")
+        elif not agrees(expected, printed, certain=False):
+            sys.stderr.write(f"{page.name} shows\n{expected}but printed\n{printed}\n")
     page.write_text(text)
 
 

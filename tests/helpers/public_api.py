@@ -18,14 +18,14 @@ from privclust.cli import app
 from privclust.cli.messages import CANNOT_WRITE, EXIT_CODES
 
 STORED = Path(__file__).parents[1] / "repository" / "public_api.txt"
-ELSEWHERE = (
+IN_PACKAGES = (
     "privclust.engines.federated.client.Client",
     "privclust.engines.federated.flower.client_app",
     "privclust.engines.federated.flower.flower_federation",
     "privclust.models.plots.draw_hierarchy",
     "privclust.models.plots.draw_series",
 )
-"""What documents import from rooms."""
+"""What documents import from packages."""
 
 
 def lines() -> list[str]:
@@ -33,15 +33,15 @@ def lines() -> list[str]:
     names = [f"privclust.{name}" for name in privclust.__all__ if name != "__version__"]
     names += [f"privclust.testing.{name}" for name in testing.__all__]
     names += [f"privclust.errors.{name}" for name in vars(errors) if name.endswith("Error")]
-    told = [line for name in sorted([*names, *ELSEWHERE]) for line in _told(name)]
+    found = [line for name in sorted([*names, *IN_PACKAGES]) for line in _described(name)]
     command = typer.main.get_command(app)
-    told += _typed(command, "privclust")
+    found += _typed(command, "privclust")
     codes = {kind.__name__: code for kind, code in EXIT_CODES.items()}
     codes |= {"output that cannot be written": CANNOT_WRITE, "no extra": MISSING_EXTRA}
-    return told + [f"exit code {code}: {cause}" for cause, code in codes.items()]
+    return found + [f"exit code {code}: {cause}" for cause, code in codes.items()]
 
 
-def _told(name: str) -> Iterator[str]:
+def _described(name: str) -> Iterator[str]:
     module, _, last = name.rpartition(".")
     thing: Any = getattr(import_module(module), last)
     if not inspect.isclass(thing):
@@ -75,7 +75,7 @@ def _signature(thing: Any) -> str:
 
 
 def _attributes(thing: type) -> list[str]:
-    """Return the attributes that a docstring promises and the class does not have itself."""
+    """Return the attributes that a docstring names and the class does not have itself."""
     text = inspect.getdoc(thing) or ""
     section = re.search(r"^Attributes\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", text, re.M | re.S)
     heads = re.findall(r"^(\w[\w, ]*) :", section[1], re.M) if section else []

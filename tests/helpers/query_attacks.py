@@ -55,7 +55,7 @@ def strange_rows(n_columns: int) -> FloatArray:
 
 
 def knife_edge_rows(n_columns: int, n_rows: int) -> FloatArray:
-    """Long rows whose last clipped coordinate is within an ulp of a whole number of grid units."""
+    """Long rows whose last clipped coordinate is within an ulp of the grid."""
     rng = np.random.default_rng(5)
     shape = (n_rows, n_columns)
     rows: FloatArray = rng.uniform(0.75, 1.0, shape) * rng.choice([-1.0, 1.0], shape)

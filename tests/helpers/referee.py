@@ -14,16 +14,16 @@ from privclust.audit.replay import Measurement
 
 
 def epsilon_spent(measurements: Iterable[Measurement], delta: float, interval: float) -> float:
-    """Return the epsilon that these noisy answers keep together; losses are put on `interval`.
+    """Return the epsilon that these noisy results keep together; losses are put on `interval`.
 
-    It looks at the bounds the engine enforced and at the scale the noise was drawn with, and at no
+    It reads the bounds the engine enforced and the scale the noise was drawn with, and no
     charge, share or plan. With delta = 0 epsilons of Laplace noise add up.
     """
-    asked = Counter((one.mechanism, _relative_scale(one)) for one in measurements)
+    counts = Counter((one.mechanism, _relative_scale(one)) for one in measurements)
     if delta == 0:
-        assert {mechanism for mechanism, _ in asked} == {"laplace"}
-        return math.fsum(times / scale for (_, scale), times in asked.items())
-    losses = [_loss(*kind, interval).self_compose(times) for kind, times in asked.items()]
+        assert {mechanism for mechanism, _ in counts} == {"laplace"}
+        return math.fsum(times / scale for (_, scale), times in counts.items())
+    losses = [_loss(*kind, interval).self_compose(times) for kind, times in counts.items()]
     whole = reduce(lambda one, other: one.compose(other), losses)
     return float(whole.get_epsilon_for_delta(delta))
 

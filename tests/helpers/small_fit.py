@@ -1,4 +1,4 @@
-"""The smallest fit that depends on its own answers, for processes that load little and may die."""
+"""The smallest fit that depends on its own results, for processes that load little and may die."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CANDIDATES = np.array([[0.5, 0.0], [-0.5, 0.0]])
 
 
 def small_fit(place: str | None, resume: str | None = None) -> list[list[int]]:
-    """Ask three questions, the second and third of which follow from earlier answers."""
+    """Measure three queries, the second and third of which follow from earlier results."""
     ledger = None if place is None else Ledger.open(place)
     rows = np.random.default_rng(0).normal(0.0, 0.3, (100, 2))
     engine = NumpyEngine(rows, Ball([0.0, 0.0], 1.0), threads=1)

@@ -32,7 +32,7 @@ class Hindered:
 
     @property
     def size(self) -> int:
-        """Coordinates of the answer."""
+        """Coordinates of the result."""
         return self.query.size
 
     @property

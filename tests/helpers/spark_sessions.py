@@ -120,13 +120,13 @@ def connected(
 @contextmanager
 def _process(command: list[str], log: Path | None) -> Iterator[subprocess.Popen[bytes]]:
     env = environment()
-    with open(log or os.devnull, "ab") as said:
+    with open(log or os.devnull, "ab") as output:
         process = subprocess.Popen(
             [f"{env['SPARK_HOME']}/bin/{command[0]}", *command[1:]],
             env=env,
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
         )
         try:
             yield process

@@ -1,4 +1,4 @@
-"""Bugs of federations: keys, answers, clients and patients of several silos."""
+"""Bugs of federations: keys, responses, and units at several clients."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ FEDERATION = (
         "engines/federated/engine.py",
         "if not secrets.compare_digest(response[:NONCE_BYTES], nonces[name]):",
         "if False:",
-        "tests/engines/federated/test_federation.py::test_repeated_late_and_foreign_answers_count_for_nothing",
+        "tests/engines/federated/test_federation.py::test_repeated_late_and_foreign_responses_are_discarded",
     ),
     Mutation(
         "noise for one silo of a patient's",
         "queries/unit.py",
         "one, times = query.sensitivity, self.rows * max(1, self.clients)",
         "one, times = query.sensitivity, self.rows",
-        "tests/engines/federated/test_federation.py::test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them",
+        "tests/engines/federated/test_federation.py::test_unit_at_several_clients_moves_a_result_within_its_bounds",
     ),
     Mutation(
         "a client that failed taken for absent",
         "engines/federated/engine.py",
         "failed = failed or response[NONCE_BYTES:] == FAILED",
         "failed = False",
-        "tests/engines/federated/test_federation.py::test_that_a_client_failed_is_believed_of_this_question_only",
+        "tests/engines/federated/test_federation.py::test_failure_of_a_client_counts_for_this_request_only",
     ),
     Mutation(
         "a client's answer taken as it is",
@@ -38,7 +38,7 @@ FEDERATION = (
         "engines/federated/federation.py",
         "        engine.check_request()\n",
         "",
-        "tests/engines/federated/test_fits.py::test_names_too_long_for_a_question_are_refused_before_the_charge",
+        "tests/engines/federated/test_fits.py::test_names_too_long_for_a_request_are_refused_before_the_charge",
     ),
     Mutation(
         "results that clients refuse, charged first",
@@ -46,7 +46,7 @@ FEDERATION = (
         "    if cost.largest > SIZE_MAX:",
         "    if False:",
         "tests/engines/federated/test_fits.py"
-        "::test_result_larger_than_clients_answer_with_is_refused_before_the_charge",
+        "::test_result_larger_than_clients_respond_with_is_refused_before_the_charge",
     ),
     Mutation(
         "a client's types found out by the server",

@@ -1,4 +1,4 @@
-"""Bugs of samples: coins that are known, shared, or follow from other rows."""
+"""Bugs of samples: inclusion bits that are known, shared, or follow from other rows."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SAMPLING = (
     Mutation(
         "a coin by place, not by id",
         "engines/memory.py",
-        "chosen = included(unit_words(key, self.ids), halvings)",
-        "chosen = included(row_words(key, 0, len(self.starts)), halvings)",
-        "tests/engines/test_unit_ids.py::test_a_new_unit_changes_no_other_units_coin",
+        "chosen = included(unit_words(key, self.ids), sampling_exponent)",
+        "chosen = included(row_words(key, 0, len(self.starts)), sampling_exponent)",
+        "tests/engines/test_unit_ids.py::test_new_unit_changes_no_other_inclusion_bit",
     ),
     Mutation(
         "a sample drawn again by its coins",
         "engines/sampling.py",
         "return self._capacity is not None and self._seen > self._capacity"
         " << self.sampling_exponent",
-        "held = sum(len(words) for words, _ in self._parts)\n"
-        "        return self._capacity is not None and held > self._capacity",
-        "tests/engines/federated/test_reserve.py::test_how_often_it_halves_follows_from_the_number_of_rows_and_not_from_coins",
+        "kept = sum(len(words) for words, _ in self._parts)\n"
+        "        return self._capacity is not None and kept > self._capacity",
+        "tests/engines/test_reserve.py::test_sampling_rate_of_a_reserve_follows_from_the_number_of_rows_alone",
     ),
     Mutation(
         "a key in the ledger",

@@ -19,7 +19,7 @@ WIRE = (
         "    made = object.__new__(kind)\n"
         "    for name, value in sent.items():\n"
         "        object.__setattr__(made, name, value)\n",
-        "tests/engines/federated/test_wire.py::test_question_that_fails_with_one_row_only_is_refused",
+        "tests/engines/federated/test_wire.py::test_request_that_fails_with_one_row_only_is_refused",
     ),
     Mutation(
         "a question's points not on the grid",
@@ -52,7 +52,7 @@ WIRE = (
     Mutation(
         "columns that are not those of the domain",
         "engines/federated/_request.py",
-        "if not fits(self.domain, self.columns) or (",
+        "if not self.domain.fits(self.columns) or (",
         "if (",
         "tests/engines/federated/test_request.py::test_parts_that_do_not_agree_are_refused",
     ),

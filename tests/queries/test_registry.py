@@ -83,7 +83,7 @@ def test_query_of_ones_own_is_measured_by_engines_and_federations() -> None:
     table = people(300).select(COLUMNS)
     expected = NumpyEngine(table, DOMAIN).aggregate(SIDES)
     federation = Federation.in_process({"north": table[:100], "south": table[100:]}, COLUMNS)
-    assert federation.engine(DOMAIN, ROW).aggregate(SIDES) == expected
+    assert federation.open_engine(None, DOMAIN, ROW).aggregate(SIDES) == expected
     assert sum(expected) == 300 * UNIT
     assert min(expected) > 0
 

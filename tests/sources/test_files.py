@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.conformance import elsewhere, source, write_arrow, write_csv, write_parquet
+from helpers.conformance import source, streamed, write_arrow, write_csv, write_parquet
 
 from privclust import PrivateKMeans
 from privclust.domains.box import Box
@@ -59,7 +59,7 @@ def numbered(file: Path, *found: float) -> Path:
 @pytest.mark.parametrize(
     "ending", ["parquet", "pq", "arrow", "feather", "csv", "csv.gz", "PARQUET"]
 )
-def test_the_ending_of_its_name_tells_the_format(ending: str, tmp_path: Path) -> None:
+def test_ending_of_its_name_says_the_format(ending: str, tmp_path: Path) -> None:
     table, file = pa.table({"a": [1.5, 2.5]}), tmp_path / f"x.{ending}"
     if ending in ("arrow", "feather"):
         write_arrow(table, file)
@@ -150,7 +150,7 @@ def test_a_column_of_the_file_comes_before_a_key_of_its_name(tmp_path: Path) -> 
 def test_a_key_may_be_the_unit(tmp_path: Path) -> None:
     for ward in (5, 6):
         numbered(tmp_path / f"ward={ward}" / "x.parquet", *range(20))
-    engine = elsewhere(tmp_path, ["a"], ONE, Unit("ward"))
+    engine = streamed(tmp_path, ["a"], ONE, Unit("ward"))
     assert engine.aggregate(Count())[0] == pytest.approx(2 * UNIT, rel=1e-6)
 
 
@@ -173,7 +173,7 @@ def test_opening_reads_names_and_types_and_no_rows(tmp_path: Path) -> None:
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     file.write_bytes(content[:4] + b"\xff" * (footer - 4) + content[footer:])
     assert open_files(file)[0] == Schema(("a", "b"), ("number", "text"))
-    engine = elsewhere(file, ["a"], ONE)
+    engine = streamed(file, ["a"], ONE)
     with pytest.raises(EngineError):
         engine.aggregate(Count())
 
@@ -217,7 +217,7 @@ def test_each_file_is_read_by_its_own_types(tmp_path: Path) -> None:
 
 @pytest.mark.attack
 def test_types_are_never_inferred_from_values(tmp_path: Path) -> None:
-    """10^5 rows look like whole numbers, then others do not."""
+    """10^5 rows look like integers, then others do not."""
     rest = ["2.5", "text", "", "1e3", '"7"', "true", "2020-01-01", "0x1F", "-inf", "\xff"]
     file = csv_file(tmp_path, "a,b\n" + "1,2\n" * 100_000 + "\n".join(f"{x},3" for x in rest))
     found = values(file)
@@ -333,7 +333,7 @@ def test_a_header_that_is_never_closed_shows_no_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.attack
-def test_the_first_row_of_a_file_without_a_header_is_not_shown(tmp_path: Path) -> None:
+def test_first_row_of_a_file_without_a_header_is_not_published(tmp_path: Path) -> None:
     schema, _ = open_files(csv_file(tmp_path, b"1,CANARY\n2,bob\n"))
     for refused in (partial(schema.features, "who"), partial(schema.features, None, ["age"])):
         with pytest.raises(ColumnError) as error:
@@ -342,12 +342,12 @@ def test_the_first_row_of_a_file_without_a_header_is_not_shown(tmp_path: Path) -
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("promise", [{"radius": 9.0}, {"bounds": ([0, 0], [9, 9])}])
-def test_a_first_row_is_not_published_as_names(promise: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("declared", [{"radius": 9.0}, {"bounds": ([0, 0], [9, 9])}])
+def test_a_first_row_is_not_published_as_names(declared: dict[str, Any], tmp_path: Path) -> None:
     """A model shows its columns' names, and here nobody but the file says what they are."""
     file = csv_file(tmp_path, b"7.25,CANARY\n1,2\n")
     with pytest.raises(ColumnError, match="first line of the CSV file holds a number") as refused:
-        open_table(PrivateKMeans(1, delta=1e-6, **promise), file)
+        open_table(PrivateKMeans(1, delta=1e-6, **declared), file)
     assert "7.25" not in str(refused.value)
     assert "CANARY" not in str(refused.value)
 

@@ -32,8 +32,8 @@ READ_BY_IDS = """
 import sys
 import pyarrow.dataset as ds
 from privclust.domains.box import Box
-from privclust.engines.base import EngineError
-from privclust.domains.base import Box
+from privclust.errors import EngineError
+from privclust.domains.box import Box
 from privclust.errors import EngineError
 from privclust.queries.unit import Unit
 from privclust.sources.streams import source_of
@@ -50,7 +50,7 @@ except EngineError:
 
 @pytest.mark.attack
 @pytest.mark.parametrize("row", [b"1,2,\xff\n", b"\xff\n", b'1,"\xff",""\r', b"1,2,3\n"])
-def test_a_row_with_other_cells_is_left_out_and_nothing_is_said_of_its_bytes(
+def test_row_with_other_cells_is_left_out_and_its_bytes_are_withheld(
     row: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Arrow stopped at such a row if it was not UTF-8, and printed its bytes."""

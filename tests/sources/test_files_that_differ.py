@@ -30,7 +30,7 @@ from privclust.sources.schema import Schema
 
 SINGLE: dict[str, Any] = {
     "double": pa.array([1.5]),
-    "whole numbers": pa.array([1]),
+    "integers": pa.array([1]),
     "truth values": pa.array([True]),
     "texts": pa.array(["1"]),
     "a dictionary": pa.array(["1"]).dictionary_encode(),
@@ -109,7 +109,7 @@ def test_no_row_decides_whether_ids_can_be_read(second: str | None, tmp_path: Pa
     [
         ("double", "days", "number"),
         ("days", "double", "date"),
-        ("texts", "whole numbers", "date"),
+        ("texts", "integers", "date"),
         ("vectors of 2", "vectors of 3", "vector"),
         ("vectors of 2", "double", "vector"),
         ("texts", "lists", "category"),

@@ -33,9 +33,9 @@ def warn_about(rows: FloatArray) -> float:
     return float((rows * 1e308)[0] - np.log(-rows)[0])
 
 
-def as_shown_by_a_debugger(error: BaseException) -> str:
-    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return "".join(shown.format(chain=True)) + repr(error) + repr(error.__dict__)
+def debugger_view(error: BaseException) -> str:
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return "".join(report.format(chain=True)) + repr(error) + repr(error.__dict__)
 
 
 @pytest.mark.attack
@@ -43,8 +43,8 @@ def as_shown_by_a_debugger(error: BaseException) -> str:
 def test_a_failure_shows_nothing_of_the_rows(error: type[BaseException]) -> None:
     with pytest.raises(EngineError) as caught:
         fail_on(np.array([CANARY]), error=error)
-    shown = as_shown_by_a_debugger(caught.value)
-    assert "1234567" not in shown
+    text = debugger_view(caught.value)
+    assert "1234567" not in text
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
 
@@ -82,8 +82,8 @@ def test_a_users_floating_point_settings_make_no_row_heard(
 def test_the_user_can_still_interrupt_and_sees_no_rows() -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
         fail_on(np.array([CANARY]), KeyboardInterrupt)
-    shown = as_shown_by_a_debugger(caught.value)
-    assert "1234567" not in shown
+    text = debugger_view(caught.value)
+    assert "1234567" not in text
     assert caught.value.__context__ is None
 
 
@@ -96,8 +96,8 @@ def test_no_kind_of_exit_carries_rows(
 ) -> None:
     with pytest.raises(seen) as caught:
         fail_on(np.array([CANARY]), raised)
-    shown = as_shown_by_a_debugger(caught.value)
-    assert "1234567" not in shown
+    text = debugger_view(caught.value)
+    assert "1234567" not in text
     assert caught.value.__context__ is None
 
 

@@ -32,7 +32,7 @@ WARD = Mixed((CategoryColumn("ward", ("a", "1", "2", "other")),))
 
 
 class Failing:
-    """Fails whatever is asked of it."""
+    """Fails whatever is done with it."""
 
     def __init__(self, error: type[Exception]) -> None:
         self.error = error
@@ -95,7 +95,9 @@ def test_a_level_that_cannot_be_read_is_missing(name: str) -> None:
 def test_no_cell_ends_a_fit_or_a_federation(name: str) -> None:
     table = objects(*["a"] * 5, ODD[name]())
     assert NumpyEngine(table, WARD).aggregate(Count()) == [6 * UNIT]
-    engine = Federation.in_process({"n": table, "s": objects("a")}, ["ward"]).engine(WARD, ROW)
+    engine = Federation.in_process({"n": table, "s": objects("a")}, ["ward"]).open_engine(
+        None, WARD, ROW
+    )
     with contextlib.closing(engine):
         assert engine.aggregate(Count()) == [7 * UNIT]
 

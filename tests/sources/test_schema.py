@@ -1,4 +1,4 @@
-"""Which columns are clustered: decided by names and declared types alone, and said so in errors."""
+"""Which columns are clustered: decided by names and declared types alone, and named in errors."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_a_table_without_features_is_refused(only: list[str]) -> None:
         Schema((), ()).features(None)
 
 
-def test_a_unit_that_is_no_column_is_named_together_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match=re.escape("no column of the table. It has 'who', ")):
+def test_unit_that_is_not_a_column_is_named_together_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match=re.escape("not a column of the table. It has 'who', ")):
         VISITS.features("person")
     with pytest.raises(ValueError, match="table's columns have no names"):
         Schema(None, ("number",)).features("person")
@@ -66,7 +66,7 @@ def test_a_unit_that_is_no_column_is_named_together_with_those_there_are() -> No
 
 @pytest.mark.parametrize("unit", ["income", "day"])
 def test_an_id_must_be_a_whole_number_or_text(unit: str) -> None:
-    with pytest.raises(TypeError, match=f"unit='{unit}' holds neither whole numbers nor text"):
+    with pytest.raises(TypeError, match=f"unit='{unit}' holds neither integers nor text"):
         VISITS.features(unit, ["age"])
 
 

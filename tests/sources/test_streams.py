@@ -1,4 +1,4 @@
-"""Tables elsewhere: opened by their schema alone, read again and again, silent when they fail."""
+"""Streamed tables: opened by their schema alone, read again and again, silent when they fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
-from helpers.conformance import CANARY, elsewhere, fails_in_silence, source, write_parquet
+from helpers.conformance import CANARY, fails_in_silence, source, streamed, write_parquet
 
 from privclust.domains.box import Box
 from privclust.queries.base import Count
@@ -183,7 +183,7 @@ def test_whether_files_of_two_types_can_be_read_depends_on_no_value(
             write_parquet(pa.table({"a": pa.array([cell], pa.float64())}), tmp_path / "2.parquet"),
         ]
         try:
-            return elsewhere(open_both(files), ["a"], ONE).aggregate(Count())
+            return streamed(open_both(files), ["a"], ONE).aggregate(Count())
         except Exception as error:
             return type(error)
 
@@ -262,7 +262,7 @@ def test_a_canary_in_a_source_that_fails_appears_nowhere(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    engine = elsewhere(FAILURES[failure](), ["a"], ONE)
+    engine = streamed(FAILURES[failure](), ["a"], ONE)
     for each in (engine, engine.sample(1, bytes(32))):
         fails_in_silence(partial(each.aggregate, Count()), caplog, capfd)
 
@@ -276,7 +276,7 @@ def test_a_canary_in_a_function_that_fails_when_it_is_called_appears_nowhere(
 
 
 def test_a_function_that_returns_the_same_reader_again_is_refused() -> None:
-    """It would be empty the second time, and every answer zero."""
+    """It would be empty the second time, and every result zero."""
     reader = pa.table({"a": [1.0]}).to_reader()
     with pytest.raises(TypeError, match="a new Arrow stream each time"):
         source_of(lambda: reader)

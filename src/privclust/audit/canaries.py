@@ -19,7 +19,7 @@ from privclust import estimators
 from privclust.audit._few_rows import FewRows
 from privclust.audit.epsilon_bound import Scores, linear_scores
 from privclust.audit.likelihood_ratio import LikelihoodRatioAttack
-from privclust.errors import shown
+from privclust.errors import safe_repr
 from privclust.estimators._task import AlgorithmPlan
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
@@ -54,7 +54,7 @@ def planned_by(
         raise TypeError(
             "plan() must return an object with what run() needs and an attribute 'spending', the "
             "Plan that make_plan(budget, slots) of privclust.privacy.plan gives; it returned "
-            f"{shown(planned)}."
+            f"{safe_repr(planned)}."
         )
     return planned
 

@@ -223,7 +223,9 @@ class _PairedFederation(Federation):
 
     def engine(self, domain: Domain, unit: Unit) -> Any:
         attack, absent, present = self._pair  # type: ignore[attr-defined]
-        return attack.paired(absent.engine(domain, unit), present.engine(domain, unit))
+        return attack.paired(
+            absent.open_engine(None, domain, unit), present.open_engine(None, domain, unit)
+        )
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from privclust.domains._number_column import EXTREME_NUMBERS, WEIGHT_MAX, WEIGHT_MIN
 from privclust.domains.columns import Column
 from privclust.domains.reader import CellReader, Use
-from privclust.errors import BoundsError, shown
+from privclust.errors import BoundsError, safe_repr
 from privclust.kernels.grid import GRID, FloatArray, clip_to_ball
 
 LARGEST, SMALLEST = 1e150, 1e-150
@@ -294,7 +294,9 @@ def public_vector(what: str, values: ArrayLike) -> FloatArray:
     try:
         vector = np.atleast_1d(np.array(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise TypeError(f"{what} must be numbers, one per column, got {shown(values)}.") from None
+        raise TypeError(
+            f"{what} must be numbers, one per column, got {safe_repr(values)}."
+        ) from None
     if vector.ndim != 1 or vector.size == 0 or not np.all(np.abs(vector) <= LARGEST):
         raise ValueError(
             f"{what} must be one finite number per column, at most {LARGEST:g} in size. "

@@ -18,7 +18,7 @@ from privclust.domains.bounds_file import ORIGINS, declared_column, pair_of, rea
 from privclust.domains.box import Box
 from privclust.domains.columns import Column
 from privclust.domains.mixed import Mixed
-from privclust.errors import BoundsError, ColumnError, shown
+from privclust.errors import BoundsError, ColumnError, safe_repr
 
 Declarations: TypeAlias = (
     Mapping[str, tuple[float, float] | Mapping[str, Any]] | str | os.PathLike[str]
@@ -139,7 +139,7 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
 
 def _quoted(names: Iterable[object]) -> str:
     some = list(islice(names, NAMES_SHOWN + 1))
-    texts = [shown(name) for name in some[:NAMES_SHOWN]] + ["…"] * (len(some) > NAMES_SHOWN)
+    texts = [safe_repr(name) for name in some[:NAMES_SHOWN]] + ["…"] * (len(some) > NAMES_SHOWN)
     return ", ".join(texts) or "none"
 
 

@@ -16,7 +16,7 @@ from privclust.domains._category_column import LEVELS_MAX, CategoryColumn
 from privclust.domains._date_column import DateColumn
 from privclust.domains._number_column import WEIGHT_MAX, WEIGHT_MIN, NumberColumn, Transform
 from privclust.domains.columns import Column
-from privclust.errors import BoundsError, shown
+from privclust.errors import BoundsError, safe_repr
 
 PRIVATE_RELEASE = "private release"
 ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
@@ -61,8 +61,8 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
     declare = _KINDS.get(str(content.get("type")))
     if declare is None:
         raise BoundsError(
-            f"column {name!r} of the bounds has type {shown(content.get('type'))}. Declare one of "
-            f"{', '.join(map(repr, _KINDS))}, or leave the column out of the bounds, and of a "
+            f"column {name!r} of the bounds has type {safe_repr(content.get('type'))}. Declare one "
+            f"of {', '.join(map(repr, _KINDS))}, or leave the column out of the bounds, and of a "
             "table in memory."
         )
     try:
@@ -93,7 +93,7 @@ def pair_of(name: str, pair: object) -> tuple[float, float]:
     """Return a lower and an upper bound that a user typed."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise BoundsError(
-            f"bounds of column {name!r} must be a pair (lower, upper), got {shown(pair)}. Type "
+            f"bounds of column {name!r} must be a pair (lower, upper), got {safe_repr(pair)}. Type "
             "two numbers, such as (0, 120)."
         )
     lower, upper = _number(name, "lower bound", pair[0]), _number(name, "upper bound", pair[1])
@@ -112,7 +112,7 @@ def _number_column(name: str, content: Mapping[str, Any]) -> NumberColumn:
     if transform not in _TRANSFORMS:
         raise BoundsError(
             f"the transform of column {name!r} must be one of "
-            f"{', '.join(map(repr, _TRANSFORMS))}, got {shown(transform)}."
+            f"{', '.join(map(repr, _TRANSFORMS))}, got {safe_repr(transform)}."
         )
     if (transform == "log" and lower <= 0) or (transform == "log1p" and lower <= -1):
         raise BoundsError(
@@ -127,7 +127,7 @@ def _category_column(name: str, content: Mapping[str, Any]) -> CategoryColumn:
     if not isinstance(levels, list) or not 2 <= len(levels) <= LEVELS_MAX:
         raise BoundsError(
             f"column {name!r} needs levels, from 2 to {LEVELS_MAX:,} of them, such as "
-            "levels = ['A', 'B', 'other']; got " + shown(levels) + "."
+            "levels = ['A', 'B', 'other']; got " + safe_repr(levels) + "."
         )
     if not all(isinstance(level, str | int) for level in levels):
         raise BoundsError(f"the levels of column {name!r} must be texts or whole numbers.")
@@ -168,15 +168,15 @@ def _date(name: str, side: str, value: object) -> date:
         return value
     raise BoundsError(
         f"the {side} bound of column {name!r} must be a day such as 2024-12-31, without quotes and "
-        f"time; got {shown(value)}."
+        f"time; got {safe_repr(value)}."
     )
 
 
 def _number(name: str, what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise BoundsError(
-            f"the {what} of column {name!r} must be a number, got {shown(value)}. Type one without "
-            "quotes."
+            f"the {what} of column {name!r} must be a number, got {safe_repr(value)}. Type one "
+            "without quotes."
         )
     try:
         return float(value)

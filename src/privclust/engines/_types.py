@@ -50,7 +50,7 @@ def check_types(table: Any, domain: Domain, unit: Unit) -> None:
 
 
 def check_source_types(source: Source, columns: Sequence[str], domain: Domain, unit: Unit) -> None:
-    """Refuse a table elsewhere if a column that will be read is of a type that cannot be."""
+    """Refuse a streamed table if a column that will be read is of a type that cannot be."""
     wanted = [*columns] if unit.column is None else [*columns, unit.column]
     checked = []
     for cells in source.empty(wanted):

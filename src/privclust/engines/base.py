@@ -22,7 +22,7 @@ _HALF = 16
 
 
 class Engine(Protocol):
-    """Sums a query over rows and returns the exact whole numbers, to the Curator only."""
+    """Sums a query over rows and returns the exact integers, to the Curator only."""
 
     @property
     def n_columns(self) -> int:
@@ -39,7 +39,7 @@ class Engine(Protocol):
         """
 
     def expect_sample(self, key: bytes) -> None:
-        """Be told that a sample with this key may be wanted, before rows are read."""
+        """Note, before rows are read, that a sample with this key may be drawn."""
 
     def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return an engine over some of the units, each in or out by a bit that `key` decides.

@@ -27,7 +27,7 @@ def open_engine(table: Any, columns: Sequence[str] | None, domain: Domain, unit:
     Examples
     --------
     >>> import numpy as np
-    >>> from privclust.domains.base import Box
+    >>> from privclust.domains.box import Box
     >>> from privclust.queries.base import Count
     >>> engine = open_engine(np.zeros((5, 1)), None, Box([0], [1]), Unit())
     >>> engine.aggregate(Count())[0] // 2**26

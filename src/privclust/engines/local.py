@@ -1,4 +1,4 @@
-"""Tables that this process reads itself: in memory, or elsewhere as a stream of batches."""
+"""Tables that this process reads itself: in memory, or as a stream of batches."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class StreamedTable(LocalTable):
         """Return an engine over these columns, or refuse them before anything is charged."""
         check_columns(self.schema, columns, domain, unit)
         if columns is None:
-            raise TypeError("the columns of a table that is read from elsewhere need names.")
+            raise TypeError("the columns of a table that is read as a stream need names.")
         self.check_types(columns, domain, unit)
         if unit.column is None:
             return ArrowEngine(self.source, columns, domain)

@@ -47,16 +47,16 @@ class GridTable:
 class NumpyEngine:
     """Sums queries over the rows of an array or frame.
 
-    Rows are mapped to the grid on first use, inside `aggregate`, and kept as 32-bit whole numbers.
+    Rows are mapped to the grid on first use, inside `aggregate`, and kept as 32-bit integers.
 
     Parameters
     ----------
     rows : array or frame of shape (n, d)
         Numbers of any real type (`privclust.sources.frames`). Never touched outside `aggregate`.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     threads : int, optional
-        Worker threads; by default one per core. The answer does not depend on it.
+        Worker threads; by default one per core. The result does not depend on it.
     unit : Unit
         Whose rows count as one; with a column of ids, `rows` has that column too.
 
@@ -82,7 +82,7 @@ class NumpyEngine:
     def holding(
         cls, load: Callable[[], GridTable], n_columns: int, unit: Unit, threads: int
     ) -> NumpyEngine:
-        """Return an engine over rows that `load` brings from elsewhere on first use."""
+        """Return an engine over rows that `load` returns on first use."""
         engine = cls.__new__(cls)
         engine.n_columns, engine.unit, engine._threads = n_columns, unit, threads
         engine._load, engine._table = load, None

@@ -1,4 +1,4 @@
-"""Units elsewhere: rows brought together by id in temporary files without a name."""
+"""Units outside memory: rows brought together by id in temporary files without a name."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class SpilledEngine:
     columns : sequence of str
         The columns to cluster, in the order of the domain.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     unit : Unit
         Whose rows count as one.
     threads : int, optional
-        Worker threads; by default one per core. The answer does not depend on it.
+        Worker threads; by default one per core. The result does not depend on it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Rows elsewhere: read as Arrow batches, once more for each query, in constant memory."""
+"""Rows outside memory: read as Arrow batches, once more for each query, in constant memory."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ArrowEngine:
     columns : sequence of str
         The columns to cluster, in the order of the domain.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     threads : int, optional
-        Worker threads; by default one per core. The answer does not depend on it.
+        Worker threads; by default one per core. The result does not depend on it.
 
     Examples
     --------

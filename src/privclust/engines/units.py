@@ -21,7 +21,7 @@ GridRows = NDArray[np.int32] | NDArray[np.float64]
 
 GRID_BATCH_ROWS = 8192
 _CELLS_AT_ONCE = 2**23
-"""What the rows of a batch add, in numbers, so that wide questions fit in memory."""
+"""What the rows of a batch add, in numbers, so that wide queries fit in memory."""
 _HALF = 20
 _CLAMP = 2**62
 _MARGIN = 1 - 2.0**-38

@@ -6,7 +6,7 @@ import numpy as np
 
 from privclust.algorithms._split import into_ball
 from privclust.algorithms.seeded_kmeans import Start, start_cost, start_from
-from privclust.errors import ParameterError, shown
+from privclust.errors import ParameterError, safe_repr
 from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import held_model
 from privclust.estimators._statement import check_dependency
@@ -22,8 +22,8 @@ def start_of(init: object, task: Task, most: int, epsilon: float) -> Start:
     if not isinstance(centers, np.ndarray):
         raise ParameterError(
             "init must be a fitted model of privclust or an array of public points, one a row, got "
-            f"{shown(init)}. Of a model of another library, which made no guarantee, and of one "
-            "that scikit-learn's clone() copied, give the cluster_centers_, if they are public."
+            f"{safe_repr(init)}. Of a model of another library, which made no guarantee, and of "
+            "one that scikit-learn's clone() copied, give the cluster_centers_, if they are public."
         )
     domain = task.domain
     points = centers.astype(np.float64)

@@ -18,7 +18,7 @@ from privclust.engines.base import Engine, Table
 from privclust.engines.factory import local_table, open_engine, remote_table, table_of
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
-from privclust.errors import BoundsError, ColumnError, ParameterError, shown
+from privclust.errors import BoundsError, ColumnError, ParameterError, safe_repr
 from privclust.estimators._parameters import Parameters, number, parameters_of, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.participation import QueryParticipation
@@ -139,7 +139,7 @@ def _counts_directions(model: Any) -> bool:
     """Tell whether rows count by their direction alone."""
     metric = getattr(model, "metric", "euclidean")
     if metric not in ("euclidean", "cosine"):
-        raise ParameterError(f"metric must be 'euclidean' or 'cosine', got {shown(metric)}.")
+        raise ParameterError(f"metric must be 'euclidean' or 'cosine', got {safe_repr(metric)}.")
     return bool(metric == "cosine")
 
 
@@ -186,7 +186,7 @@ def _domain(model: Any, schema: Schema, around: Domain | None) -> tuple[Domain, 
     if given.scale not in (None, "bounds", "none", MEASURED):
         raise BoundsError(
             f"scale must be 'bounds', 'none', {MEASURED!r} (of PrivateKMeans) or None, got "
-            f"{shown(given.scale)}."
+            f"{safe_repr(given.scale)}."
         )
     if given.radius is not None:
         radius = number("radius", given.radius)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from privclust.algorithms._cost import Cost
 from privclust.engines.federated._request import SIZE_MAX
 from privclust.engines.federated.wire import MESSAGE_MAX
-from privclust.errors import CostError, ParameterError, shown
+from privclust.errors import CostError, ParameterError, safe_repr
 from privclust.models.formatting import spoken, spoken_memory
 from privclust.queries.unit import Unit
 
@@ -190,7 +190,7 @@ def _bytes(name: str, value: str | int) -> int:
     if match is None or isinstance(value, bool) or len(match[1]) > 30:
         raise ParameterError(
             f"{name} must be an amount of memory such as '16 GiB' or a number of bytes, got "
-            f"{shown(value)}."
+            f"{safe_repr(value)}."
         )
     return int(float(match[1]) * 1024 ** _POWERS[match[2].lower()])
 
@@ -202,7 +202,7 @@ def _minutes(name: str, value: str | float) -> float:
         minutes = math.nan
     if not minutes > 0:
         raise ParameterError(
-            f"{name} must be a number of minutes above 0, such as 60, got {shown(value)}."
+            f"{name} must be a number of minutes above 0, such as 60, got {safe_repr(value)}."
         )
     return minutes
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from privclust import estimators as library
-from privclust.errors import ModelFileError, ParameterError, shown
+from privclust.errors import ModelFileError, ParameterError, safe_repr
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.model_file import NOT_SAVED, read_model
 
@@ -35,7 +35,7 @@ def load(path: str | Path, *, estimators: Iterable[type[Any]] = ()) -> Any:
     unknown = set(model.parameters) - (set(inspect.signature(kind).parameters) - NOT_SAVED)
     if unknown:
         raise ModelFileError(
-            f"the file {Path(path).name!r} has the parameter {shown(min(unknown))}, which "
+            f"the file {Path(path).name!r} has the parameter {safe_repr(min(unknown))}, which "
             f"{model.estimator} does not take. Load it with the estimator that wrote it."
         )
     return kind.from_model(model)
@@ -46,7 +46,7 @@ def _class_of(model: ClusterModel, given: tuple[type[Any], ...], file: str) -> A
     if not all(isinstance(kind, type) for kind in given):
         raise ParameterError(
             "estimators must be classes, such as estimators=[MyKMeans]; got "
-            f"{', '.join(shown(kind) for kind in given)}."
+            f"{', '.join(safe_repr(kind) for kind in given)}."
         )
     known = {name: getattr(library, name) for name in library.__all__}
     known |= {kind.__name__: kind for kind in given}
@@ -55,7 +55,7 @@ def _class_of(model: ClusterModel, given: tuple[type[Any], ...], file: str) -> A
     for registered in entry_points(group=GROUP, name=model.estimator):
         return registered.load()
     raise ModelFileError(
-        f"the file {file!r} is a model of the estimator {shown(model.estimator)}, which is not "
+        f"the file {file!r} is a model of the estimator {safe_repr(model.estimator)}, which is not "
         "one of privclust. If it is yours, give its class: load(path, estimators=[MyKMeans]). If "
         f"it is from a package, install that; it registers it in the entry-point group {GROUP!r}."
     )

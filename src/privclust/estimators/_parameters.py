@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from privclust.domains.bounds import Bounds
-from privclust.errors import Message, Parameter, ParameterError, TooManyClustersError, shown
+from privclust.errors import Message, Parameter, ParameterError, TooManyClustersError, safe_repr
 from privclust.estimators._declared import Declared
 from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
@@ -144,7 +144,7 @@ def unit_of(given: Parameters) -> Unit:
                 f" must be the name of a column of ids other than {ROW.name!r}, and ",
                 Parameter("max_rows_per_unit"),
                 f", how many rows of one id count, between 1 and {ROWS_PER_UNIT_MAX}; got unit="
-                f"{shown(given.unit)} and ",
+                f"{safe_repr(given.unit)} and ",
                 Parameter("max_rows_per_unit", rows),
                 ". Leave both out to protect single rows.",
             )
@@ -158,7 +158,9 @@ def number(name: str, value: object) -> float:
         kind = type(value).__name__
         remedy = "Type it without quotes." if isinstance(value, str) else "Type a number."
         raise TypeError(
-            Message(Parameter(name), f" must be a number, got {shown(value)} ({kind}). {remedy}")
+            Message(
+                Parameter(name), f" must be a number, got {safe_repr(value)} ({kind}). {remedy}"
+            )
         )
     return float(value)
 
@@ -169,14 +171,15 @@ def whole_number(name: str, value: object) -> int:
         raise ParameterError(
             Message(
                 Parameter(name),
-                f" must be a whole number of at least 1, got {shown(value)}. Type one such as 8.",
+                f" must be a whole number of at least 1, got {safe_repr(value)}. Type one such as "
+                "8.",
             )
         )
     if value > WHOLE_MAX:
         raise ParameterError(
             Message(
                 Parameter(name),
-                f" must be at most 2^53, got {shown(value)}. Type the number you mean.",
+                f" must be at most 2^53, got {safe_repr(value)}. Type the number you mean.",
             )
         )
     return int(value)
@@ -189,7 +192,7 @@ def seed_of(value: object) -> int | None:
     raise ParameterError(
         Message(
             Parameter("random_state"),
-            f" must be None or a whole number from 0 up, got {shown(value)}. It seeds public "
+            f" must be None or a whole number from 0 up, got {safe_repr(value)}. It seeds public "
             "choices only; generators are refused because two fits would share their state.",
         )
     )

@@ -11,7 +11,7 @@ from privclust.algorithms._cost import cost_of
 from privclust.domains.base import Domain
 from privclust.domains.bounds import Declarations, declared_columns
 from privclust.domains.profiled import ProfileDomain
-from privclust.errors import ColumnError, Message, Parameter, ParameterError, shown
+from privclust.errors import ColumnError, Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._input import OpenTable, open_profiled
 from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import Parameters, budget_of
@@ -141,7 +141,7 @@ def _account(
         label = record.dataset
     if place is None and record is not None:
         raise ParameterError(
-            f"the fit is recorded in a ledger, for data set {shown(record.dataset)}, and model "
+            f"the fit is recorded in a ledger, for data set {safe_repr(record.dataset)}, and model "
             "files do not say where that is. Type ledger, its path or URL, so that the profile is "
             "charged to the same account."
         )
@@ -155,9 +155,9 @@ def _check_account(fit: PrivateRun, account: Ledger | None, label: str) -> None:
         return
     if label != record.dataset or fit.name not in {run.name for run in account.runs(label)}:
         raise ParameterError(
-            f"the fit is run {fit.name} of data set {shown(record.dataset)}, which this ledger "
-            f"does not have under {shown(label)}. Give the ledger and the data set that paid for "
-            "the fit: rows with two accounts would be protected by neither."
+            f"the fit is run {fit.name} of data set {safe_repr(record.dataset)}, which this ledger "
+            f"does not have under {safe_repr(label)}. Give the ledger and the data set that paid "
+            "for the fit: rows with two accounts would be protected by neither."
         )
 
 

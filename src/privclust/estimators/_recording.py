@@ -14,7 +14,7 @@ import numpy as np
 
 from privclust._version import __version__
 from privclust.domains.base import Domain
-from privclust.errors import Message, Parameter, ParameterError, shown
+from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._parameters import Parameters, held_model
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.private_run import Record
@@ -87,7 +87,7 @@ def recording(
     kind = type(estimator).__name__
     if not kind.isidentifier():
         raise ParameterError(
-            f"the class of this estimator is called {shown(kind)}, which is not a "
+            f"the class of this estimator is called {safe_repr(kind)}, which is not a "
             "name of Python, so no statement could name it. Give the class another name."
         )
     ledger, label = ledger_of(estimator.ledger, estimator.dataset, unit)
@@ -118,7 +118,7 @@ def run_to_resume(resume: object, ledger: Ledger | None) -> str | None:
     if resume is None or (ledger is not None and isinstance(resume, str)):
         return resume
     raise ValueError(
-        f"resume={shown(resume)} needs a ledger, its dataset and the name of a run in it, as "
+        f"resume={safe_repr(resume)} needs a ledger, its dataset and the name of a run in it, as "
         "'privclust ledger runs' lists them."
     )
 
@@ -145,7 +145,7 @@ def fact_of_period(period: object) -> dict[str, str]:
         return {}
     if not isinstance(period, str):
         raise ParameterError(
-            f"period must be a text such as '2026-W07', got {shown(period)}. Type it in quotes."
+            f"period must be a text such as '2026-W07', got {safe_repr(period)}. Type it in quotes."
         )
     return {"period": period}
 
@@ -158,7 +158,7 @@ def _fact(value: object) -> str:
         return sha256(f"{value.dtype}{value.shape}".encode() + value.tobytes()).hexdigest()[:16]
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    return shown(value)
+    return safe_repr(value)
 
 
 def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, str]:
@@ -168,8 +168,8 @@ def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, 
     if not isinstance(place, str | os.PathLike) or not isinstance(label, str):
         raise ValueError(
             f"ledger must be the path or URL of a ledger, not an object, which clone() would copy, "
-            f"and dataset the name of a data set in it; got {shown(place)} and {shown(label)}. "
-            "Give both or neither."
+            f"and dataset the name of a data set in it; got {safe_repr(place)} and "
+            f"{safe_repr(label)}. Give both or neither."
         )
     ledger = Ledger.open(os.fspath(place))
     protected, asked = ledger.dataset(label).unit, unit.ledger_name

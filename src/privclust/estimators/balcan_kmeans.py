@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from privclust.algorithms import balcan_kmeans
 from privclust.algorithms.balcan_kmeans import BalcanPlan
-from privclust.errors import ParameterError, shown
+from privclust.errors import ParameterError, safe_repr
 from privclust.estimators._task import Algorithm, Task
 from privclust.estimators.base import PrivateClusterer
 
@@ -45,7 +45,8 @@ class BalcanKMeans(PrivateClusterer):
         words = tuple(balcan_kmeans.CONSTANTS)
         if self.constants not in words:
             raise ParameterError(
-                f"constants must be one of {words}, got {shown(self.constants)}. Type one of them."
+                f"constants must be one of {words}, got {safe_repr(self.constants)}. Type one of "
+                "them."
             )
         return balcan_kmeans.plan(
             task.n_clusters, task.n_columns, task.budget, task.n_rows, self.constants

@@ -10,7 +10,7 @@ from privclust.algorithms import feddp_kmeans
 from privclust.algorithms.feddp_kmeans import FedDPPlan
 from privclust.domains.ball import Ball
 from privclust.domains.base import Domain
-from privclust.errors import ParameterError, shown
+from privclust.errors import ParameterError, safe_repr
 from privclust.estimators._input import OpenTable, open_table
 from privclust.estimators._task import Algorithm, Task
 from privclust.estimators.base import PrivateClusterer
@@ -90,8 +90,8 @@ def ball_around(points: FloatArray) -> Ball:
 def _checked(server_data: object) -> FloatArray:
     if not isinstance(server_data, np.ndarray):
         raise ParameterError(
-            f"server_data must be a NumPy array of public rows, got {shown(server_data)}. Convert "
-            "it, for instance with numpy.asarray(rows, dtype=float)."
+            f"server_data must be a NumPy array of public rows, got {safe_repr(server_data)}. "
+            "Convert it, for instance with numpy.asarray(rows, dtype=float)."
         )
     schema_of(server_data)
     points = server_data.astype(np.float64)
@@ -115,7 +115,7 @@ def _in_ball(domain: Domain, points: FloatArray) -> FloatArray:
 def _rounds(rounds: object) -> int:
     if not isinstance(rounds, int) or isinstance(rounds, bool) or not 0 <= rounds <= 100:
         raise ParameterError(
-            f"rounds must be a whole number between 0 and 100, got {shown(rounds)}. One is enough "
-            "for most tables."
+            f"rounds must be a whole number between 0 and 100, got {safe_repr(rounds)}. One is "
+            "enough for most tables."
         )
     return rounds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privclust.errors import ParameterError, shown
+from privclust.errors import ParameterError, safe_repr
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.composition import Composition
 from privclust.models.profile import Profile
@@ -47,6 +47,6 @@ def _statement_of(released: ClusterModel | FittedEstimator | Profile | Statement
         return model_of(released).privacy_statement
     except AttributeError:
         raise ParameterError(
-            f"compose takes fitted models, profiles and statements, got {shown(released)}. Fit it "
-            "first, or load it with privclust.load or privclust.load_profile."
+            f"compose takes fitted models, profiles and statements, got {safe_repr(released)}. Fit "
+            "it first, or load it with privclust.load or privclust.load_profile."
         ) from None

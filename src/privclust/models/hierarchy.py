@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.errors import Message, Parameter, ParameterError, shown
+from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.models.cluster_model import ClusterModel
@@ -57,7 +57,7 @@ class Hierarchy:
                 Message(
                     Parameter("n_clusters"),
                     f" must lie between 1 and {k}, the clusters of the model; got "
-                    f"{shown(n_clusters)}. More clusters are what refit is for.",
+                    f"{safe_repr(n_clusters)}. More clusters are what refit is for.",
                 )
             )
         group = np.arange(2 * k - 1)

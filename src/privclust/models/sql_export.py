@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from privclust._version import __version__
 from privclust.domains.base import Domain
-from privclust.errors import ParameterError, shown
+from privclust.errors import ParameterError, safe_repr
 from privclust.models._sql_cells import Dialect, features, quoted
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 
@@ -89,7 +89,7 @@ def _place(table: object, dialect: Dialect) -> str:
     if not parts or not all(isinstance(part, str) and part and "\0" not in part for part in parts):
         raise ParameterError(
             "table must be a name such as 'visits' or 'clinic.visits', or a tuple of names such as "
-            f"('clinic', 'visits.2026'), none of them empty; got {shown(table)}."
+            f"('clinic', 'visits.2026'), none of them empty; got {safe_repr(table)}."
         )
     return ".".join(quoted(part, dialect) for part in parts)
 

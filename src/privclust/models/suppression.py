@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.errors import ParameterError, shown
+from privclust.errors import ParameterError, safe_repr
 from privclust.models.cluster_model import ClusterModel
 
 CERTAIN = 3.0
@@ -24,8 +24,8 @@ def min_sizes(model: ClusterModel, min_size: float | None = None) -> NDArray[np.
         return np.zeros(k) if model.size_stderr is None else CERTAIN * model.size_stderr
     if isinstance(min_size, bool | str) or not 0 <= min_size < np.inf:
         raise ParameterError(
-            f"min_size must be a number of rows from 0 up, got {shown(min_size)}. Type one such as "
-            "50, or leave it out."
+            f"min_size must be a number of rows from 0 up, got {safe_repr(min_size)}. Type one "
+            "such as 50, or leave it out."
         )
     return np.full(k, float(min_size))
 

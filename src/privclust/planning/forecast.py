@@ -14,7 +14,7 @@ import numpy as np
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
-from privclust.errors import Message, Parameter, ParameterError, shown
+from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._limits import GIB, beyond_limits
 from privclust.estimators._parameters import WHOLE_MAX
 from privclust.kernels.grid import to_grid
@@ -189,14 +189,16 @@ def check_sizes(**numbers: Any) -> None:
         if not isinstance(value, Integral) or int(value) < 1:
             raise ParameterError(
                 Message(
-                    Parameter(name), f" must be a whole number of at least 1, got {shown(value)}."
+                    Parameter(name),
+                    f" must be a whole number of at least 1, got {safe_repr(value)}.",
                 )
             )
         if int(value) > WHOLE_MAX:
             raise ParameterError(
                 Message(
                     Parameter(name),
-                    f" must be at most 2^53, got {shown(int(value))}. Type the number you mean.",
+                    f" must be at most 2^53, got {safe_repr(int(value))}. Type the number you "
+                    "mean.",
                 )
             )
 

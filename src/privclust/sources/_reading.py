@@ -46,7 +46,7 @@ class ColumnReader:
     def matrix(self, columns: Sequence[str] | None) -> FloatArray:
         """Return columns as one number each."""
         if columns is None:
-            raise TypeError("the columns of a table that is read from elsewhere need names.")
+            raise TypeError("the columns of a table that is read as a stream need names.")
         return side_by_side(self._cells_of, columns)
 
     def numbers(self, name: str) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What a cell says: a number or an id, by a public rule that looks at the cell alone.
+"""What a cell says: a number or an id, by a public rule that reads the cell alone.
 
 Types are declared, never guessed from values. A text that is not a number is a missing number.
 """
@@ -87,7 +87,7 @@ def kind_of(declared: pa.DataType) -> Kind:
 
 
 def intact(column: Any) -> Any:
-    """Return a column of a file if its texts lie where it says, or fail; Arrow would look anyway.
+    """Return a column of a file if its texts lie where it says, or fail; Arrow would read on.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def numbers(column: Any) -> FloatArray:
 
 
 def ids(column: Any) -> Any:
-    """Return a column of ids as bytes, whole numbers in decimal.
+    """Return a column of ids as bytes, integers in decimal.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def by_unit(found: Any) -> tuple[IntArray, IntArray, Any]:
 
 
 def _whole_numbers(column: Any) -> Any:
-    """Return floats as texts, whole ones as whole numbers: so are ids written that had gaps."""
+    """Return floats as texts, integral ones as integers: so are ids written that had gaps."""
     values = column.cast(pa.float64())
     whole = pc.and_(pc.equal(pc.trunc(values), values), pc.less(pc.abs(values), 2.0**63))
     as_integers = pc.if_else(whole, values, None).cast(pa.int64(), safe=False)

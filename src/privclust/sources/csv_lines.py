@@ -54,7 +54,7 @@ class WholeLines:
         """Whoever opened the stream closes it."""
 
     def _checked(self, lines: bytes, begun: int) -> bytes:
-        """Return lines, with what is no row in place of those that are left out."""
+        """Return lines, with something that is not a row in place of those that are left out."""
         kept: list[bytes] = []
         copied = 0
         for begin, end in _odd_lines(lines, begun):

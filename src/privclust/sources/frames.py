@@ -220,7 +220,7 @@ def through_arrow(table: Any, start: int = 0, stop: int = 0, without: str | None
     if hasattr(table, "iloc"):
         part = table.iloc[start:stop]
         part = part if without is None else part.drop(columns=without)
-        # Unless told not to, pandas hands its index over as one more column.
+        # By default, pandas hands its index over as one more column.
         return pa.Table.from_pandas(part, preserve_index=False)
     part = pa.table(table.slice(start, stop - start))
     return part if without is None else part.drop_columns([without])

@@ -85,7 +85,7 @@ def guarded(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
 
 
 def clears_frames(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Let an error pass with its lines, and with nothing that the frames below held.
+    """Let an error pass with its lines, and with nothing that the frames below hold.
 
     For everything that is called with rows. Errors that the caller was handling already keep
     their frames: they are not ours.

@@ -22,9 +22,9 @@ _KINDS: dict[Use, tuple[Kind, ...]] = {
 }
 _KINDS_OF_OTHER_FILES: dict[Use, tuple[Kind, ...]] = {**_KINDS, "number": (*NUMBERS, "text")}
 """As in CSV files, a text in another file than the first may be a number."""
-_HELD: dict[Use, str] = {
+_CONTENT: dict[Use, str] = {
     "number": "numbers",
-    "category": "texts, whole numbers or truth values",
+    "category": "texts, integers or truth values",
     "date": "dates",
     "vector": "vectors of one length",
 }
@@ -75,11 +75,11 @@ class Schema:
     def __post_init__(self) -> None:
         if self.names is not None and len(set(self.names)) < len(self.names):
             raise ColumnError("columns must have names that differ. Rename those that share one.")
-        halves = [name for name in self.names or () if _SURROGATE.search(name)]
-        if halves:
+        surrogates = [name for name in self.names or () if _SURROGATE.search(name)]
+        if surrogates:
             raise ColumnError(
                 "columns whose names hold half a character, a lone surrogate: "
-                f"{', '.join(map(ascii, halves))}. Names must be texts that UTF-8 can write. "
+                f"{', '.join(map(ascii, surrogates))}. Names must be texts that UTF-8 can write. "
                 "Rename them."
             )
 
@@ -140,8 +140,8 @@ class Schema:
             ]
             if refused:
                 raise ColumnTypeError(
-                    f"columns that do not hold {_HELD[use]}: {', '.join(refused)}. Convert them, "
-                    "declare them as what they are in a bounds file, or leave them out."
+                    f"columns that do not hold {_CONTENT[use]}: {', '.join(refused)}. Convert "
+                    "them, declare them as what they are in a bounds file, or leave them out."
                 )
         if not columns:
             raise ColumnError(
@@ -160,7 +160,7 @@ class Schema:
         noted: dict[str, Use] = {column.name: column.use for column in domain.noted}
         if unit in noted:
             raise ColumnError(
-                f"{unit!r} is the column of ids and tells whose row it is. Profile other columns."
+                f"{unit!r} is the column of ids and says whose row it is. Profile other columns."
             )
         clustered, base = domain.clustered_columns(columns), domain.model_domain
         found = self.features(unit, clustered, base.uses)
@@ -189,12 +189,12 @@ class Schema:
     def _check_ids(self, unit: str) -> None:
         if self.names is None or unit not in self.names:
             raise ColumnError(
-                f"unit={unit!r} is no column of the table. {self._known()} Name the column that "
-                "tells whose row it is."
+                f"unit={unit!r} is not a column of the table. {self._known()} Name the column "
+                "that says whose row it is."
             )
         if self.kind(unit) not in IDS:
             raise ColumnTypeError(
-                f"unit={unit!r} holds neither whole numbers nor text, so that equal ids could "
+                f"unit={unit!r} holds neither integers nor text, so that equal ids could "
                 "differ. Convert it to one of them."
             )
         self._check_variants({unit: "category"})  # which are read like ids
@@ -208,7 +208,7 @@ class Schema:
             fits = length is None or length == dict(self.lengths).get(name)
             if kind not in _KINDS_OF_OTHER_FILES[use] or not fits:
                 raise ColumnTypeError(
-                    f"column {name!r} of the file {file!r} does not hold {_HELD[use]} as in the "
+                    f"column {name!r} of the file {file!r} does not hold {_CONTENT[use]} as in the "
                     "first file. Convert it, or leave the file out."
                 )
 

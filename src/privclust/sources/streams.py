@@ -25,7 +25,7 @@ _DECLARED = ("ParquetFileFormat", "IpcFileFormat", "OrcFileFormat")
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table elsewhere.
+    """A table that is read as a stream.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ def _collected(frame: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 def _queried(relation: Any, columns: Sequence[str]) -> Iterator[Any]:
     quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-    # A projection is a new relation, so that the query is asked anew.
+    # A projection is a new relation, so that the query runs anew.
     yield from relation.project(quoted).to_arrow_reader(BATCH_ROWS)
 
 

@@ -34,7 +34,7 @@ def agreed(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("unit", [None, "patient", "client"])
-def test_a_table_that_can_be_answered_for_passes_without_a_word(
+def test_sound_table_passes_in_silence(
     tmp_path: Path, agreed: str, unit: str | None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     table = write_parquet(PATIENTS, tmp_path / "rows.parquet")
@@ -45,7 +45,7 @@ def test_a_table_that_can_be_answered_for_passes_without_a_word(
 
 
 @pytest.mark.parametrize(
-    ("table", "unit", "error", "told"),
+    ("table", "unit", "error", "message"),
     [
         (PATIENTS.drop_columns("age"), None, ColumnError, "does not have these columns: 'age'"),
         (PATIENTS, "person", ColumnError, "person"),
@@ -57,12 +57,12 @@ def test_a_table_that_can_be_answered_for_passes_without_a_word(
         ),
     ],
 )
-def test_what_is_wrong_with_a_table_is_said(
-    tmp_path: Path, agreed: str, table: Any, unit: str | None, error: type, told: str
+def test_fault_of_a_table_is_named(
+    tmp_path: Path, agreed: str, table: Any, unit: str | None, error: type, message: str
 ) -> None:
     file = write_parquet(table, tmp_path / "rows.parquet")
     for given in (file, table):
-        with pytest.raises(error, match=told):
+        with pytest.raises(error, match=message):
             Client(given).check(agreed, unit)
 
 
@@ -89,7 +89,7 @@ def test_rows_are_read_and_a_failure_shows_none_of_them(
     fails_in_silence(lambda: client.check(agreed), caplog, capfd, EngineError)
 
 
-def test_a_check_leaves_answers_as_they_are(agreed: str) -> None:
+def test_check_leaves_the_client_as_it_is(agreed: str) -> None:
     table = people(20)
     client = Client(table)
     with pytest.raises(ColumnError):

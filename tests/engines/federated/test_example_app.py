@@ -39,7 +39,7 @@ def module(name: str) -> Any:
 
 
 def grid(folder: Path) -> Grid:
-    """Three silos of made-up patients, behind the example's own client app."""
+    """Three clients with made-up patients, behind the example's own client app."""
     rng = np.random.default_rng(0)
     app, nodes = module("client").app, {}
     for node in NODES:
@@ -54,12 +54,12 @@ def grid(folder: Path) -> Grid:
     return Grid(nodes)
 
 
-def run(folder: Path, asked: Grid | None = None, **changed: Any) -> Any:
+def run(folder: Path, given_grid: Grid | None = None, **changed: Any) -> Any:
     """Run the app as `flwr run --run-config` would, and return the model it wrote."""
     given = {name.replace("_", "-"): value for name, value in changed.items()}
     assert set(given) <= set(DEFAULTS), "not in the app's pyproject.toml"
     config = {**DEFAULTS, "n-clusters": 2, "model": str(folder / "model.json"), **given}
-    module("server").main(asked or grid(folder), SimpleNamespace(run_config=config))
+    module("server").main(given_grid or grid(folder), SimpleNamespace(run_config=config))
     return load(config["model"])
 
 
@@ -71,10 +71,10 @@ def test_it_fits_as_it_is_and_says_how_far_it_has_come(
     assert list(model.feature_names_in_) == ["age", "bmi"]  # in the order of bounds.toml
     order = np.argsort(model.cluster_centers_[:, 0])
     np.testing.assert_allclose(model.cluster_centers_[order], [[30, 22], [70, 35]], atol=3)
-    said = capsys.readouterr().out
-    assert said.startswith("Waiting for 3 SuperNodes, up to 600 seconds.\nQuery 1 of about ")
-    assert said.endswith(f"{model.privacy_statement_}\n")
-    assert "Bounds: domain knowledge" in said
+    output = capsys.readouterr().out
+    assert output.startswith("Waiting for 3 SuperNodes, up to 600 seconds.\nQuery 1 of about ")
+    assert output.endswith(f"{model.privacy_statement_}\n")
+    assert "Bounds: domain knowledge" in output
 
 
 def test_public_rows_of_the_server_start_either_method(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_public_rows_of_the_server_start_either_method(tmp_path: Path) -> None:
     assert started.releases_[1].slot == "start"
 
 
-def test_patients_in_two_silos_are_protected_and_recorded_so(tmp_path: Path) -> None:
+def test_patients_at_two_clients_are_protected_and_recorded_so(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "p", epsilon=2.0, delta=1e-6, unit="patient in 2 clients")
     recorded: dict[str, Any] = {"ledger": place, "dataset": "p", "method": "FedDPKMeans"}
@@ -99,7 +99,7 @@ def test_patients_in_two_silos_are_protected_and_recorded_so(tmp_path: Path) -> 
     assert len(Ledger.open(place).runs("p")) == 1
 
 
-# Refused before anything is asked ----------------------------------------------------------------
+# Refused before anything is sent -----------------------------------------------------------------
 
 
 @pytest.mark.attack
@@ -110,20 +110,20 @@ def test_nothing_is_fitted_that_is_not_private(tmp_path: Path, epsilon: float) -
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"method": "FedDPKmeans"}, "method must be PrivateKMeans or FedDPKMeans, got 'FedDPKm"),
         ({"method": ""}, "method must be PrivateKMeans or FedDPKMeans, got ''"),
         ({"bounds": "none.toml"}, "the bounds file 'none.toml' cannot be read"),
-        ({"clients_per_unit": 4}, "silos_per_patient must be a whole number between 1 and .* 3"),
+        ({"clients_per_unit": 4}, "clients_per_unit must be an integer between 1 and .* 3"),
         ({"model": "/no such folder/model.json"}, "name a file that does not exist yet"),
         ({"model": str(APP / "pyproject.toml")}, "name a file that does not exist yet"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_is_asked(
-    tmp_path: Path, changed: dict[str, Any], told: str
+def test_impossible_settings_are_refused_before_anything_is_sent(
+    tmp_path: Path, changed: dict[str, Any], message: str
 ) -> None:
-    asked = grid(tmp_path)
-    with pytest.raises(ValueError, match=told):
-        run(tmp_path, asked, **changed)
-    assert not asked.sent
+    network = grid(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        run(tmp_path, network, **changed)
+    assert not network.sent

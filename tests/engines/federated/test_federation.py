@@ -1,4 +1,4 @@
-"""A federation: the pooled rows' integers, no answer that cannot be, and when to stop."""
+"""A federation: the pooled rows' integers, no impossible response, and when to stop."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from helpers.conformance import (
     COLUMNS,
     DOMAIN,
     KEY,
+    MOMENTS,
     QUERIES,
-    TELLING,
     UNITS,
     clients,
     fails_in_silence,
@@ -68,7 +68,7 @@ def recorded_keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return keys
 
 
-Answers = Iterable[tuple[str, bytes]]
+Responses = Iterable[tuple[str, bytes]]
 
 
 def federation(n_clients: int = 3, unit: Unit = ROW, **settings: Any) -> Federation:
@@ -78,15 +78,17 @@ def federation(n_clients: int = 3, unit: Unit = ROW, **settings: Any) -> Federat
 
 
 def through(
-    change: Callable[[list[tuple[str, bytes]]], Answers], minimum: int = 1
+    change: Callable[[list[tuple[str, bytes]]], Responses], minimum: int = 1
 ) -> FederatedEngine:
-    """Return a federation's engine whose answers `change` may tamper with."""
+    """Return a federation's engine whose responses `change` may tamper with."""
     honest = federation()
 
-    def exchange(measurements: Mapping[str, bytes]) -> Answers:
-        return change(list(honest.exchange(measurements)))
+    def exchange(requests: Mapping[str, bytes]) -> Responses:
+        return change(list(honest.exchange(requests)))
 
-    return Federation(exchange, honest.clients, COLUMNS, minimum=minimum).engine(DOMAIN, ROW)
+    return Federation(exchange, honest.clients, COLUMNS, minimum=minimum).open_engine(
+        None, DOMAIN, ROW
+    )
 
 
 # The same integers -------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ def through(
 def test_any_number_of_clients_gives_the_integers_of_the_pooled_rows(
     n_clients: int, unit: str
 ) -> None:
-    engine = federation(n_clients, UNITS[unit]).engine(DOMAIN, UNITS[unit])
+    engine = federation(n_clients, UNITS[unit]).open_engine(None, DOMAIN, UNITS[unit])
     assert results(engine) == results(in_memory(people(300), unit=UNITS[unit]))
     assert engine.participation == [QueryParticipation(n_clients, n_clients)] * len(QUERIES)
 
@@ -107,7 +109,7 @@ def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
     names = [f"c{number}" for number, part in enumerate(parts) for _ in range(part.num_rows)]
     pooled = pa.concat_tables(parts)
     pooled = pooled.append_column("client", pa.array(names))
-    engine = federation(4).engine(DOMAIN, Unit("client", 3))
+    engine = federation(4).open_engine(None, DOMAIN, Unit("client", 3))
     assert engine.unit == CLIENT
     for query in QUERIES:
         found = engine.aggregate(query)
@@ -120,16 +122,20 @@ def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
 
 
 def client_sum(query: Query, part: Any) -> list[int]:
-    return Federation.in_process({"one": part}, COLUMNS).engine(DOMAIN, CLIENT).aggregate(query)
+    return (
+        Federation.in_process({"one": part}, COLUMNS)
+        .open_engine(None, DOMAIN, CLIENT)
+        .aggregate(query)
+    )
 
 
 @pytest.mark.attack
-def test_one_client_more_moves_no_answer_by_more_than_its_bounds() -> None:
+def test_one_client_more_moves_no_result_by_more_than_its_bounds() -> None:
     parts = clients(people(300), ROW, 4)
     tables = {str(number): part for number, part in enumerate(parts)}
     emptied = {**tables, "1": tables["1"].slice(0, 0)}
     with_it, without = (
-        Federation.in_process(given, COLUMNS).engine(DOMAIN, Unit("client", 2))
+        Federation.in_process(given, COLUMNS).open_engine(None, DOMAIN, Unit("client", 2))
         for given in (tables, emptied)
     )
     loud = 0.0
@@ -145,7 +151,7 @@ def test_one_client_more_moves_no_answer_by_more_than_its_bounds() -> None:
 
 
 @pytest.mark.attack
-def test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them() -> None:
+def test_unit_at_several_clients_moves_a_result_within_its_bounds() -> None:
     unit = Unit("name", 2)
     base = clients(people(300), unit, 4)
     patient = people(300).slice(0, 12)
@@ -154,7 +160,7 @@ def test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them()
     engines = [
         Federation.in_process(
             {str(n): part for n, part in enumerate(parts)}, COLUMNS, clients_per_unit=3
-        ).engine(DOMAIN, unit)
+        ).open_engine(None, DOMAIN, unit)
         for parts in (base, visited)
     ]
     for query in QUERIES:
@@ -165,7 +171,7 @@ def test_a_patient_in_several_silos_moves_an_answer_within_the_bounds_for_them()
         assert sum(moved) <= bounds.l1
     assert engines[0].unit.sensitivity(Count()).l1 == 6 * UNIT
     rows = Federation.in_process({"a": base[0], "b": base[1]}, COLUMNS, clients_per_unit=2)
-    assert rows.engine(DOMAIN, ROW).unit.sensitivity(Count()).l2_squared == 4 * UNIT**2
+    assert rows.open_engine(None, DOMAIN, ROW).unit.sensitivity(Count()).l2_squared == 4 * UNIT**2
 
 
 # Samples -----------------------------------------------------------------------------------------
@@ -177,10 +183,10 @@ def test_a_sample_is_each_clients_own_by_a_key_of_its_own(
 ) -> None:
     keys = recorded_keys(monkeypatch)
     parts = clients(people(300), UNITS[unit], 3)
-    sample = federation(3, UNITS[unit]).engine(DOMAIN, UNITS[unit]).sample(1, KEY)
-    found = results(sample, TELLING)[0]
+    sample = federation(3, UNITS[unit]).open_engine(None, DOMAIN, UNITS[unit]).sample(1, KEY)
+    found = results(sample, MOMENTS)[0]
     alone = [
-        results(in_memory(part, unit=UNITS[unit]).sample(1, key), TELLING)[0]
+        results(in_memory(part, unit=UNITS[unit]).sample(1, key), MOMENTS)[0]
         for part, key in zip(parts, keys, strict=True)
     ]
     assert found == [sum(values) for values in zip(*alone, strict=True)]
@@ -192,12 +198,12 @@ def test_no_key_travels(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = recorded_keys(monkeypatch)
     honest = federation()
 
-    def exchange(measurements: Mapping[str, bytes]) -> Answers:
-        answered = list(honest.exchange(measurements))
-        sent.extend([*measurements.values(), *(result for _, result in answered)])
-        return answered
+    def exchange(requests: Mapping[str, bytes]) -> Responses:
+        responses = list(honest.exchange(requests))
+        sent.extend([*requests.values(), *(response for _, response in responses)])
+        return responses
 
-    engine = Federation(exchange, honest.clients, COLUMNS).engine(DOMAIN, ROW)
+    engine = Federation(exchange, honest.clients, COLUMNS).open_engine(None, DOMAIN, ROW)
     engine.sample(1, KEY).aggregate(Count())
     assert len(set(keys)) == len(honest.clients)  # one each
     assert not any(key in message for key in (KEY, *keys) for message in sent)
@@ -208,17 +214,17 @@ def test_a_whole_client_is_in_a_sample_or_not() -> None:
     drawn = []
     for number in range(40):
         alone = Federation.in_process({f"client {number}": part}, COLUMNS)
-        engine = alone.engine(DOMAIN, Unit("client", 3))
+        engine = alone.open_engine(None, DOMAIN, Unit("client", 3))
         full, sampled = engine.aggregate(Count()), engine.sample(1, KEY).aggregate(Count())
         assert sampled in ([0], full)
         drawn.append(sampled == full)
     assert 4 < sum(drawn) < 36  # false-alarm rate 2e-7
 
 
-# Attendance --------------------------------------------------------------------------------------
+# Participation -----------------------------------------------------------------------------------
 
 
-def test_who_is_there_answers_and_too_few_stop_the_fit() -> None:
+def test_too_few_responses_stop_the_fit() -> None:
     engine = through(lambda given: given[1:], minimum=2)
     parts = clients(people(300), ROW, 3)
     assert engine.aggregate(Count()) == [sum(part.num_rows for part in parts[1:]) * UNIT]
@@ -240,10 +246,10 @@ def test_a_client_that_fails_stops_the_fit_and_says_nothing(
         tables = {"broken": table, "sound": people(20)}
         clients = {name: Client(given) for name, given in tables.items()}
 
-        def exchange(measurements: Mapping[str, bytes], clients: Any = clients) -> Answers:
-            return [(name, clients[name].result(asked)) for name, asked in measurements.items()]
+        def exchange(requests: Mapping[str, bytes], clients: Any = clients) -> Responses:
+            return [(name, clients[name].respond(request)) for name, request in requests.items()]
 
-        engine = Federation(exchange, clients, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        engine = Federation(exchange, clients, COLUMNS, minimum=1).open_engine(None, DOMAIN, ROW)
         fails_in_silence(partial(engine.aggregate, Count()), caplog, capfd, FailedClientError)
         assert engine.participation == []
 
@@ -254,7 +260,9 @@ def test_no_cell_decides_whether_a_client_takes_part() -> None:
         odd = people(4).to_pandas()
         odd["x"] = pd.Series([1, 2, 3, last], dtype=object)
         tables = {"odd": odd, "sound": people(20)}
-        engine = Federation.in_process(tables, COLUMNS, minimum=1).engine(DOMAIN, ROW)
+        honest = Federation.in_process(tables, COLUMNS)
+        server = Federation(honest.exchange, honest.clients, COLUMNS, minimum=1)
+        engine = server.open_engine(None, DOMAIN, ROW)
         with pytest.raises(FailedClientError):
             engine.aggregate(Count())
 
@@ -268,13 +276,13 @@ def test_csv_files_are_refused_because_one_line_can_make_them_unreadable(tmp_pat
 
 
 @pytest.mark.attack
-def test_that_a_client_failed_is_believed_of_this_question_only() -> None:
+def test_failure_of_a_client_counts_for_this_request_only() -> None:
     late: list[tuple[str, bytes]] = []
 
-    def change(given: list[tuple[str, bytes]]) -> Answers:
-        before = [(name, result[:NONCE_BYTES] + FAILED) for name, result in late]
+    def change(given: list[tuple[str, bytes]]) -> Responses:
+        before = [(name, response[:NONCE_BYTES] + FAILED) for name, response in late]
         late[:] = given
-        again = [(name, result[:NONCE_BYTES] + FAILED) for name, result in given]
+        again = [(name, response[:NONCE_BYTES] + FAILED) for name, response in given]
         foreign = [("nobody", again[0][1]), (given[1][0], again[0][1]), (given[0][0], FAILED)]
         return [*before, *foreign, *given, *again]
 
@@ -286,21 +294,21 @@ def test_that_a_client_failed_is_believed_of_this_question_only() -> None:
     assert failed.value.__cause__ is failed.value.__context__ is None
 
 
-def test_a_client_of_another_version_gives_no_answer() -> None:
-    asked = QueryRequest(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
-    held = Client(people(20))
-    assert len(held.respond(encode(asked))) == response_size(Count())
-    assert held.respond(encode(replace(asked, version="0"))) == b""
+def test_client_of_another_version_gives_no_response() -> None:
+    request = QueryRequest(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+    client = Client(people(20))
+    assert len(client.respond(encode(request))) == response_size(Count())
+    assert client.respond(encode(replace(request, version="0"))) == b""
 
 
-def test_a_farewell_that_fails_loses_no_fit() -> None:
+def test_failing_on_finish_loses_no_fit() -> None:
     honest = federation()
 
     def on_finish(fit: bytes) -> None:
         raise OSError
 
-    engine = Federation(honest.exchange, honest.clients, COLUMNS, on_finish=on_finish).engine(
-        DOMAIN, ROW
+    engine = Federation(honest.exchange, honest.clients, COLUMNS, on_finish=on_finish).open_engine(
+        None, DOMAIN, ROW
     )
     engine.sample(1, KEY).aggregate(Count())
     engine.close()
@@ -310,7 +318,10 @@ def test_a_farewell_that_fails_loses_no_fit() -> None:
 def test_fits_in_two_threads_get_engines_of_their_own() -> None:
     switching = sys.getswitchinterval()
     both = Federation.in_process({"one": people(50)}, COLUMNS)
-    engines = [both.engine(DOMAIN, UNITS["texts, 3 rows"]), both.engine(DOMAIN, ROW)]
+    engines = [
+        both.open_engine(None, DOMAIN, UNITS["texts, 3 rows"]),
+        both.open_engine(None, DOMAIN, ROW),
+    ]
     expected = [engine.aggregate(Count()) for engine in engines]
     assert expected[0] != expected[1]
     sys.setswitchinterval(1e-6)
@@ -322,7 +333,7 @@ def test_fits_in_two_threads_get_engines_of_their_own() -> None:
         sys.setswitchinterval(switching)
 
 
-# Answers that cannot be ---------------------------------------------------------------------------
+# Impossible responses ----------------------------------------------------------------------------
 
 
 def wrong(values: list[int], dtype: str = "<i8") -> bytes:
@@ -336,19 +347,19 @@ ONE_COUNT = wrong([UNIT])
 @pytest.mark.parametrize(
     "tamper",
     {
-        "nothing": lambda result: b"",
-        "too short": lambda result: result[:-1],
-        "too long": lambda result: result + b"\0",
-        "two numbers": lambda result: result + ONE_COUNT,
-        "NaN": lambda result: result[:NONCE_BYTES] + np.array([np.nan]).tobytes(),
-        "infinity": lambda result: result[:NONCE_BYTES] + np.array([np.inf]).tobytes(),
-        "oversized": lambda result: result[:NONCE_BYTES] + wrong([LARGEST + 1]),
-        "smallest": lambda result: result[:NONCE_BYTES] + wrong([-(2**63)]),
-        "negative votes": lambda result: result[:NONCE_BYTES] + wrong([-1]),
-        "another nonce": lambda result: secrets.token_bytes(NONCE_BYTES) + result[NONCE_BYTES:],
+        "nothing": lambda response: b"",
+        "too short": lambda response: response[:-1],
+        "too long": lambda response: response + b"\0",
+        "two numbers": lambda response: response + ONE_COUNT,
+        "NaN": lambda response: response[:NONCE_BYTES] + np.array([np.nan]).tobytes(),
+        "infinity": lambda response: response[:NONCE_BYTES] + np.array([np.inf]).tobytes(),
+        "oversized": lambda response: response[:NONCE_BYTES] + wrong([LARGEST + 1]),
+        "smallest": lambda response: response[:NONCE_BYTES] + wrong([-(2**63)]),
+        "negative votes": lambda response: response[:NONCE_BYTES] + wrong([-1]),
+        "another nonce": lambda response: secrets.token_bytes(NONCE_BYTES) + response[NONCE_BYTES:],
     }.values(),
 )
-def test_an_answer_that_cannot_be_is_none(tamper: Callable[[bytes], bytes]) -> None:
+def test_impossible_response_is_rejected(tamper: Callable[[bytes], bytes]) -> None:
     engine = through(lambda given: [(given[0][0], tamper(given[0][1])), *given[1:]])
     parts = clients(people(300), ROW, 3)
     assert engine.aggregate(Count()) == [sum(part.num_rows for part in parts[1:]) * UNIT]
@@ -356,13 +367,13 @@ def test_an_answer_that_cannot_be_is_none(tamper: Callable[[bytes], bytes]) -> N
 
 
 @pytest.mark.attack
-def test_repeated_late_and_foreign_answers_count_for_nothing() -> None:
+def test_repeated_late_and_foreign_responses_are_discarded() -> None:
     late: list[tuple[str, bytes]] = []
 
-    def change(given: list[tuple[str, bytes]]) -> Answers:
+    def change(given: list[tuple[str, bytes]]) -> Responses:
         before = list(late)
         late[:] = given
-        foreign = [("nobody", result) for _, result in given]
+        foreign = [("nobody", response) for _, response in given]
         swapped = [(given[1][0], given[0][1])]
         return [*before, *foreign, *swapped, *given, *given, *before]
 
@@ -377,9 +388,9 @@ def test_the_server_checks_what_a_whole_client_may_add() -> None:
     query = NearestVotes(np.eye(2))
     nonces = {"a": bytes(NONCE_BYTES)}
     for values, fits in (([3 * UNIT, 0], True), ([3 * UNIT, 1], False), ([0, 4 * UNIT], False)):
-        result = [("a", nonces["a"] + wrong(values))]
-        assert bool(accepted(query, CLIENT, nonces, result)) == fits
-        assert accepted(query, ROW, nonces, result)
+        response = [("a", nonces["a"] + wrong(values))]
+        assert bool(accepted(query, CLIENT, nonces, response)) == fits
+        assert accepted(query, ROW, nonces, response)
 
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=200)
@@ -401,7 +412,7 @@ def test_no_bytes_make_the_server_fail_or_count_twice(given: list[tuple[str, byt
 # Public faults -----------------------------------------------------------------------------------
 
 
-def test_what_a_federation_cannot_be_is_said() -> None:
+def test_impossible_federation_is_refused() -> None:
     rows = np.zeros((2, 2))
     with pytest.raises(ParameterError, match="clients with names that differ"):
         Federation.in_process({})
@@ -409,7 +420,7 @@ def test_what_a_federation_cannot_be_is_said() -> None:
         with pytest.raises(ParameterError, match="minimum between 1 and"):
             Federation.in_process({"a": rows, "b": rows}, minimum=minimum)  # type: ignore[arg-type]
     for clients_per_unit in (0, 3, 1.5, True):
-        with pytest.raises(ParameterError, match="silos_per_patient must be a whole number"):
+        with pytest.raises(ParameterError, match="clients_per_unit must be an integer"):
             Federation.in_process({"a": rows, "b": rows}, clients_per_unit=clients_per_unit)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"columns must be .*, got 'age'. .* \['age'\]"):
         Federation.in_process({"a": rows, "b": rows}, "age")

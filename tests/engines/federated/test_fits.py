@@ -1,4 +1,4 @@
-"""What a fit of a federation promises, and says about who took part."""
+"""What a fit of a federation guarantees, and says about who took part."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_the_flagship_starts_from_public_rows_of_the_server() -> None:
     assert [one.slot for one in together.privacy_statement_.releases][1] == "start"
 
 
-# The promise -------------------------------------------------------------------------------------
+# The guarantee -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("unit", "clients", "promised"),
+    ("unit", "clients", "guaranteed"),
     [
         (None, 1, "has one row more at one client."),
         (None, 2, "has one row more at each of up to 2 clients."),
@@ -68,11 +68,11 @@ def test_the_flagship_starts_from_public_rows_of_the_server() -> None:
     ],
 )
 def test_the_statement_says_at_how_many_clients_somebody_is_protected(
-    unit: str | None, clients: int, promised: str
+    unit: str | None, clients: int, guaranteed: str
 ) -> None:
     statement = fitted(federation(clients), unit=unit).privacy_statement_
     assert statement.adjacency.startswith("two federations of the same columns")
-    assert promised in statement.adjacency
+    assert guaranteed in statement.adjacency
     assert f"or with rows at more than {clients} client(s)" in statement.not_covered[0]
     if unit:
         assert "Rows without one count as one 'pid' at each client." in statement.adjacency
@@ -88,7 +88,9 @@ def test_of_one_table_the_statement_speaks_as_before() -> None:
 def test_rows_without_an_id_are_one_unit_at_each_client() -> None:
     nobody = {name: table.assign(pid=pd.Series(dtype="Int64")) for name, table in TABLES.items()}
     engines = [
-        Federation.in_process(tables, ["a", "b"]).engine(Box([0, 0], [100, 100]), Unit("pid"))
+        Federation.in_process(tables, ["a", "b"]).open_engine(
+            None, Box([0, 0], [100, 100]), Unit("pid")
+        )
         for tables in (nobody, {**nobody, "x": nobody["x"][:0]})
     ]
     three, two = (engine.aggregate(Count())[0] for engine in engines)
@@ -107,17 +109,17 @@ def test_rows_of_a_federation_are_not_labelled_and_nothing_is_charged(
 ) -> None:
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "d", epsilon=2.0, delta=1e-6)
-    asked: list[Mapping[str, bytes]] = []
+    sent: list[Mapping[str, bytes]] = []
 
-    def exchange(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        asked.append(measurements)
+    def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        sent.append(requests)
         return ()
 
     some = Federation(exchange, "xyz", ["a", "b"])
     model = kind(2, delta=1e-6, bounds=(0, 100), ledger=place, dataset="d")
     with pytest.raises(TypeError, match=r"labelled where they are: .* call model\.predict"):
         getattr(model, verb)(some)
-    assert not asked
+    assert not sent
     assert not Ledger.open(place).runs("d")
 
 
@@ -136,19 +138,19 @@ def test_the_column_of_ids_is_not_clustered() -> None:
     np.testing.assert_array_equal(everything.cluster_centers_, named.cluster_centers_)
 
 
-# Attendance of a fit that was resumed ------------------------------------------------------------
+# Participation in a fit that was resumed ---------------------------------------------------------
 
 
-def test_a_resumed_fit_counts_only_who_answered_it(tmp_path: Path) -> None:
+def test_resumed_fit_counts_only_its_own_responses(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "d", epsilon=2.0, delta=1e-6)
     recorded = {"ledger": place, "dataset": "d"}
-    honest, asked = federation(), []
+    honest, sent = federation(), []
 
-    def exchange(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        asked.append(measurements)
-        results = list(honest.exchange(measurements))
-        return results[1:] if len(asked) < 3 else results[2:] if len(asked) == 3 else results
+    def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        sent.append(requests)
+        responses = list(honest.exchange(requests))
+        return responses[1:] if len(sent) < 3 else responses[2:] if len(sent) == 3 else responses
 
     some = Federation(exchange, honest.clients, ["a", "b"], minimum=2)
     with pytest.raises(TooFewClientsError):
@@ -157,16 +159,16 @@ def test_a_resumed_fit_counts_only_who_answered_it(tmp_path: Path) -> None:
     model = fitted(some, run.name, **recorded)
     left = len(model.releases_) - 2
     assert model.participation_ == (QueryParticipation(3, 3),) * left
-    assert (
-        "who takes part (3 of 3 clients or more answered each question, not counting 2 answered "
-        "before the fit was resumed)"
-    ) in model.privacy_statement_.not_covered
+    participation = " ".join(model.privacy_statement_.not_covered)
+    assert "who takes part (3 of 3 clients or more " in participation
+    assert "not counting 2 " in participation
     again = fitted(some, run.name, **recorded)
     assert again.participation_ == ()
-    said = again.privacy_statement_.not_covered
-    assert "what the server of the federation sees, which are exact sums of each client" in said
-    everything = f"who takes part (not counting {left + 2} answered before the fit was resumed)"
-    assert everything in said
+    not_covered = again.privacy_statement_.not_covered
+    assert (
+        "what the server of the federation sees, which are exact sums of each client" in not_covered
+    )
+    assert f"who takes part (not counting {left + 2} " in " ".join(not_covered)
 
 
 # Limits of the wire ------------------------------------------------------------------------------
@@ -178,11 +180,11 @@ def budgeted(folder: Path) -> dict[str, Any]:
     return {"ledger": place, "dataset": "all", "delta": 1e-6}
 
 
-def unanswered(columns: Any) -> Federation:
-    """A federation whose clients are never asked."""
+def unreachable(columns: Any) -> Federation:
+    """A federation whose clients must not receive a request."""
 
-    def exchange(measurements: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-        raise AssertionError("somebody was asked")
+    def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
+        raise AssertionError("a request was sent")
 
     return Federation(exchange, ["north"], columns)
 
@@ -191,26 +193,26 @@ def unanswered(columns: Any) -> Federation:
 def test_rows_too_wide_for_clients_are_refused_before_the_charge(tmp_path: Path) -> None:
     given = budgeted(tmp_path)
     with pytest.raises(CostError, match=r"70,000 coordinates.*at most 65,536"):
-        DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(70_000))
+        DPLloyd(2, bounds=(0, 1), **given).fit(unreachable(70_000))
     assert Ledger.open(given["ledger"]).runs("all") == ()
 
 
 @pytest.mark.attack
-def test_names_too_long_for_a_question_are_refused_before_the_charge(tmp_path: Path) -> None:
+def test_names_too_long_for_a_request_are_refused_before_the_charge(tmp_path: Path) -> None:
     given = budgeted(tmp_path)
     names = [f"{number:0100}" for number in range(42_000)]
     with pytest.raises(ColumnError, match="shorter names"):
-        DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(names))
+        DPLloyd(2, bounds=(0, 1), **given).fit(unreachable(names))
     assert Ledger.open(given["ledger"]).runs("all") == ()
 
 
 @pytest.mark.attack
-def test_result_larger_than_clients_answer_with_is_refused_before_the_charge(
+def test_result_larger_than_clients_respond_with_is_refused_before_the_charge(
     tmp_path: Path,
 ) -> None:
     given = budgeted(tmp_path)
     with limits(minutes=1e6, memory="10000 GiB"), pytest.raises(CostError, match="16,777,216"):
-        DPLloyd(2000, bounds=(0, 1), **given).fit(unanswered(10_000))
+        DPLloyd(2000, bounds=(0, 1), **given).fit(unreachable(10_000))
     assert Ledger.open(given["ledger"]).runs("all") == ()
 
 
@@ -218,18 +220,18 @@ def test_query_longer_than_clients_read_is_refused() -> None:
     cost = Cost(1.0, 0.0, 1.0, 1.0, 1.0, sent=2.0**28)
     check_cost(cost)
     check_cost(cost, unit=Unit())
-    with pytest.raises(CostError, match=r"questions of up to 268.4 million bytes"):
+    with pytest.raises(CostError, match=r" of up to 268.4 million bytes"):
         check_cost(cost, unit=Unit(clients=1))
 
 
 @pytest.mark.attack
-def test_question_that_no_client_understands_is_refused_before_the_charge(
+def test_request_that_no_client_understands_is_refused_before_the_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = budgeted(tmp_path)
     monkeypatch.setattr("privclust.engines.federated.engine.read_request", lambda message: None)
     with pytest.raises(ParameterError, match="every client would refuse"):
-        DPLloyd(2, bounds=(0, 1), **given).fit(unanswered(2))
+        DPLloyd(2, bounds=(0, 1), **given).fit(unreachable(2))
     assert Ledger.open(given["ledger"]).runs("all") == ()
 
 
@@ -259,7 +261,7 @@ def test_column_of_vectors_is_clustered_as_in_one_table() -> None:
 def test_vectors_that_nobody_declared_are_refused_before_the_charge(tmp_path: Path) -> None:
     given = budgeted(tmp_path)
     with pytest.raises(ColumnError, match=r"types.*not known here.*schemas="):
-        by_direction(unanswered(["words"]), **given)
+        by_direction(unreachable(["words"]), **given)
     assert Ledger.open(given["ledger"]).runs("all") == ()
 
 

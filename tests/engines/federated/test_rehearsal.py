@@ -22,8 +22,8 @@ from privclust.queries.base import ONE_HOT, Contribution, Count, Query
 from privclust.queries.clusters import NearestVotes
 from privclust.queries.unit import ROW
 
-ASKED = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
-NARROW = encode(replace(ASKED, query=NearestVotes(np.eye(2) / 2)))
+REQUEST = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+NARROW = encode(replace(REQUEST, query=NearestVotes(np.eye(2) / 2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def test_query_for_rows_of_another_width_is_refused_with_and_without_rows(rows: 
     table = pa.table({name: np.zeros(rows) for name in COLUMNS})
     for given in (table, lambda: table):
         assert Client(given).respond(NARROW) == b""
-        assert Client(given).respond(encode(ASKED)) not in (b"", bytes(16) + FAILED)
+        assert Client(given).respond(encode(REQUEST)) not in (b"", bytes(16) + FAILED)
 
 
 @pytest.mark.attack
@@ -70,7 +70,7 @@ def test_query_for_rows_of_another_width_is_refused_with_and_without_rows(rows: 
     ],
 )
 def test_query_that_does_not_do_as_it_declares_is_noticed(query: Query) -> None:
-    request = replace(ASKED)
+    request = replace(REQUEST)
     object.__setattr__(request, "query", query)
     with (
         np.errstate(all="raise"),
@@ -94,10 +94,10 @@ def test_vectors_of_another_length_are_not_cut_anew(rows: int) -> None:
     """Read as rows of 2 numbers, the second would be the rest of the first."""
     flat = pa.array(np.arange(4.0 * rows))
     table = pa.table({"v": pa.FixedSizeListArray.from_arrays(flat, 4)})
-    asked = replace(ASKED, columns=("v",), domain=Sphere(2, "v"))
+    request = replace(REQUEST, columns=("v",), domain=Sphere(2, "v"))
     for given in (table, lambda: table):
-        assert Client(given).respond(encode(asked)) == bytes(16) + FAILED
-        fitting = replace(asked, domain=Sphere(4, "v"))
+        assert Client(given).respond(encode(request)) == bytes(16) + FAILED
+        fitting = replace(request, domain=Sphere(4, "v"))
         assert Client(given).respond(encode(fitting)) == bytes(16) + (rows * UNIT).to_bytes(
             8, "little"
         )

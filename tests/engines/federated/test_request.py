@@ -1,4 +1,4 @@
-"""Parts of a question that must agree with each other."""
+"""Parts of a request that must agree with each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from privclust.queries.covariance import SecondMoment
 from privclust.queries.profiles import ProfileSums, ProfileTallies
 from privclust.queries.unit import ROW, Unit
 
-ASKED = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+REQUEST = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
 MIXED = Mixed((NumberColumn("z", 0, 1), CategoryColumn("x", ("A", "B"))))
 NOTED = ProfileDomain(
     Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B")))
@@ -60,13 +60,13 @@ NOTED = ProfileDomain(
 )
 def test_parts_that_do_not_agree_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must|have|has|counts"):
-        replace(ASKED, **wrong)
+        replace(REQUEST, **wrong)
 
 
 @pytest.mark.attack
 def test_rows_of_a_profile_are_for_its_queries_only() -> None:
     """They leave the unit ball, in which products of others are exact."""
-    profile = replace(ASKED, domain=NOTED, columns=("z", "n", "x"))
+    profile = replace(REQUEST, domain=NOTED, columns=("z", "n", "x"))
     centers = np.zeros((2, 1))
     refused: list[Query] = [
         NearestVotes(np.eye(4) / 2),
@@ -84,9 +84,9 @@ def test_rows_of_a_profile_are_for_its_queries_only() -> None:
     for query in fitting:
         replace(profile, query=query)
     with pytest.raises(ValueError, match="one of a profile its domain"):
-        replace(ASKED, query=ProfileTallies(np.zeros((2, 2)), (3,)))
+        replace(REQUEST, query=ProfileTallies(np.zeros((2, 2)), (3,)))
 
 
-def test_answers_may_be_long() -> None:
+def test_responses_may_be_long() -> None:
     assert SecondMoment(5792).size <= SIZE_MAX
-    replace(ASKED, query=SecondMoment(5792))
+    replace(REQUEST, query=SecondMoment(5792))

@@ -1,4 +1,4 @@
-"""A client's samples: drawn once for a fit, whatever happens between two questions of a fit."""
+"""A client's samples: drawn once for a fit, whatever happens between two requests of a fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.conformance import COLUMNS, DOMAIN, TELLING, UNITS, people, write_parquet
+from helpers.conformance import COLUMNS, DOMAIN, MOMENTS, UNITS, people, write_parquet
 
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.box import Box
@@ -30,9 +30,9 @@ from privclust.queries.clusters import NearestVotes
 from privclust.queries.unit import ROW, Unit
 
 FIT, OTHER_FIT = bytes(16), bytes([1] * 16)
-QUESTION = QueryRequest(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, TELLING[0])
-OTHER = encode(replace(QUESTION, fit=OTHER_FIT))
-ASKED = encode(QUESTION)
+REQUEST = QueryRequest(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, MOMENTS[0])
+OTHER = encode(replace(REQUEST, fit=OTHER_FIT))
+MESSAGE = encode(REQUEST)
 
 
 @pytest.fixture
@@ -65,13 +65,15 @@ def samples(folder: Path) -> list[Path]:
 def test_a_sample_outlives_its_process_and_not_its_fit(
     table: Path, folder: Path, unit: str
 ) -> None:
-    asked = encode(replace(QUESTION, unit=UNITS[unit]))
-    everybody = encode(replace(QUESTION, unit=UNITS[unit], sampling_exponent=0))
-    first = Client(table, folder).respond(asked)
+    request = encode(replace(REQUEST, unit=UNITS[unit]))
+    everybody = encode(replace(REQUEST, unit=UNITS[unit], sampling_exponent=0))
+    first = Client(table, folder).respond(request)
     (kept,) = samples(folder)
     assert (kept.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
     write_parquet(people(200, seed=1), table)  # what was drawn is not drawn again
-    assert Client(table, folder).respond(asked) == first != Client(table, folder).respond(everybody)
+    assert (
+        Client(table, folder).respond(request) == first != Client(table, folder).respond(everybody)
+    )
     Client(table, folder).forget(FIT)
     assert samples(folder) == []
 
@@ -84,7 +86,7 @@ def test_a_key_is_fresh_and_kept_nowhere(
     for fit in (FIT, OTHER_FIT):
         for sampling_exponent in (1, 2):
             Client(table, folder).respond(
-                encode(replace(QUESTION, fit=fit, sampling_exponent=sampling_exponent))
+                encode(replace(REQUEST, fit=fit, sampling_exponent=sampling_exponent))
             )
     assert len(set(keys)) == len(keys) == 4
     assert {len(key) for key in keys} == {32}
@@ -95,14 +97,14 @@ def test_a_key_is_fresh_and_kept_nowhere(
 @pytest.mark.attack
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_sample_is_drawn_once(table: Path, folder: Path, kept: bool) -> None:
-    held = Client(table, folder if kept else None)
-    assert held.respond(ASKED)
-    held.forget(FIT)
+    client = Client(table, folder if kept else None)
+    assert client.respond(MESSAGE)
+    client.forget(FIT)
     write_parquet(people(201), table)
-    assert held.respond(ASKED) == b""
+    assert client.respond(MESSAGE) == b""
     if kept:
-        assert Client(table, folder).respond(ASKED) == b""
-    assert held.respond(OTHER)
+        assert Client(table, folder).respond(MESSAGE) == b""
+    assert client.respond(OTHER)
 
 
 @pytest.mark.attack
@@ -115,8 +117,8 @@ def test_a_process_that_died_while_it_drew_has_drawn(
 
     with monkeypatch.context() as patched:
         patched.setattr(NumpyEngine, "write", died)
-        assert Client(table, folder).respond(ASKED) == bytes(NONCE_BYTES) + FAILED
-    assert Client(table, folder).respond(ASKED) == b""
+        assert Client(table, folder).respond(MESSAGE) == bytes(NONCE_BYTES) + FAILED
+    assert Client(table, folder).respond(MESSAGE) == b""
     assert len(samples(folder)) == 1
     Client(table, folder).forget(FIT)
     assert samples(folder) == []
@@ -133,40 +135,40 @@ def test_that_a_sample_is_drawn_is_written_before_rows_are_read(
         return loaded(self)
 
     monkeypatch.setattr(NumpyEngine, "_loaded", looking)
-    Client(table, folder).respond(ASKED)
+    Client(table, folder).respond(MESSAGE)
     assert found[0] == 1
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_fits_at_the_same_time_keep_their_samples(table: Path, folder: Path, kept: bool) -> None:
-    held = Client(table, folder if kept else None)
-    first, other = held.respond(ASKED), held.respond(OTHER)
+    client = Client(table, folder if kept else None)
+    first, other = client.respond(MESSAGE), client.respond(OTHER)
     assert first != other
-    assert [held.respond(ASKED), held.respond(OTHER)] == [first, other]
-    held.forget(OTHER_FIT)
-    assert [held.respond(ASKED), held.respond(OTHER)] == [first, b""]
+    assert [client.respond(MESSAGE), client.respond(OTHER)] == [first, other]
+    client.forget(OTHER_FIT)
+    assert [client.respond(MESSAGE), client.respond(OTHER)] == [first, b""]
 
 
 def test_samples_of_a_fit_that_ended_without_a_word_go_after_a_day(
     table: Path, folder: Path
 ) -> None:
-    Client(table, folder).respond(ASKED)
+    Client(table, folder).respond(MESSAGE)
     (old,) = samples(folder)
     part = folder / "00-11.sample.part"
     part.write_bytes(b"half")
     for file in (old, part):
         os.utime(file, (time.time(), time.time() - UNUSED_SECONDS - 60))
-    Client(table, folder).respond(ASKED)  # opening the folder deletes them, and one is gone
+    Client(table, folder).respond(MESSAGE)  # opening the folder deletes them, and one is gone
     assert samples(folder) == []
     assert Client(table, folder).respond(OTHER)
     assert len(samples(folder)) == 1
 
 
-def test_a_sample_that_is_asked_again_is_not_old(table: Path, folder: Path) -> None:
-    first = Client(table, folder).respond(ASKED)
+def test_sample_of_a_new_request_is_not_old(table: Path, folder: Path) -> None:
+    first = Client(table, folder).respond(MESSAGE)
     (kept,) = samples(folder)
     os.utime(kept, (time.time(), time.time() - UNUSED_SECONDS + 600))
-    assert Client(table, folder).respond(ASKED) == first
+    assert Client(table, folder).respond(MESSAGE) == first
     assert time.time() - kept.stat().st_mtime < 600
 
 
@@ -185,13 +187,13 @@ def test_a_folder_that_others_may_enter_is_refused(table: Path, open_to_others: 
 
 @pytest.mark.attack
 def test_nothing_is_written_through_a_link(table: Path, folder: Path, tmp_path: Path) -> None:
-    Client(table, folder).respond(ASKED)
+    Client(table, folder).respond(MESSAGE)
     (kept,) = samples(folder)
-    target = tmp_path / "elsewhere"
+    target = tmp_path / "other"
     for file in folder.iterdir():
         file.unlink()
     kept.with_name(f"{kept.name}.part").symlink_to(target)
-    assert Client(table, folder).respond(ASKED) == bytes(NONCE_BYTES) + FAILED
+    assert Client(table, folder).respond(MESSAGE) == bytes(NONCE_BYTES) + FAILED
     assert not target.exists()
 
 
@@ -199,26 +201,26 @@ def test_the_sample_in_the_folder_is_the_one_that_memory_has(
     table: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "secrets", SimpleNamespace(token_bytes=bytes))
-    held, kept = Client(table).respond(ASKED), Client(table, folder).respond(ASKED)
-    assert held == kept
-    assert np.frombuffer(held[NONCE_BYTES:], dtype="<i8").any()
+    in_memory, kept = Client(table).respond(MESSAGE), Client(table, folder).respond(MESSAGE)
+    assert in_memory == kept
+    assert np.frombuffer(in_memory[NONCE_BYTES:], dtype="<i8").any()
 
 
-WHOLE = encode(replace(QUESTION, unit=Unit("client", 3, whole=True)))
+WHOLE = encode(replace(REQUEST, unit=Unit("client", 3, whole=True)))
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_whole_client_tosses_once_for_a_fit(table: Path, folder: Path, kept: bool) -> None:
-    held = Client(table, folder if kept else None)
+    client = Client(table, folder if kept else None)
 
-    def asked() -> bytes:
-        return (Client(table, folder) if kept else held).respond(WHOLE)
+    def respond() -> bytes:
+        return (Client(table, folder) if kept else client).respond(WHOLE)
 
-    first = asked()
-    assert [asked() for _ in range(40)] == [first] * 40  # as likely as not each time, else
-    held.forget(FIT)
-    assert asked() == b""
+    first = respond()
+    assert [respond() for _ in range(40)] == [first] * 40  # as likely as not each time, else
+    client.forget(FIT)
+    assert respond() == b""
     assert samples(folder) == []
 
 
@@ -226,11 +228,11 @@ def test_a_whole_client_tosses_once_for_a_fit(table: Path, folder: Path, kept: b
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_sample_is_of_one_domain(table: Path, folder: Path, kept: bool) -> None:
     """Rows on the grid of one domain would leave the unit ball of another."""
-    held = Client(table, folder if kept else None)
+    client = Client(table, folder if kept else None)
     profiled = ProfileDomain(Box([0], [1]), ("z",), (NumberColumn("x", -50, 50),))
-    flat = replace(QUESTION, columns=("z", "x"), domain=profiled, query=Count())
-    asked = replace(QUESTION, query=NearestVotes(np.eye(3) / 2))
-    assert len(held.respond(encode(flat))) == NONCE_BYTES + 8
-    assert len(held.respond(encode(asked))) == NONCE_BYTES + 24
+    flat = replace(REQUEST, columns=("z", "x"), domain=profiled, query=Count())
+    request = replace(REQUEST, query=NearestVotes(np.eye(3) / 2))
+    assert len(client.respond(encode(flat))) == NONCE_BYTES + 8
+    assert len(client.respond(encode(request))) == NONCE_BYTES + 24
     if kept:
         assert len(samples(folder)) == 2

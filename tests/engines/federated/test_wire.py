@@ -1,4 +1,4 @@
-"""Questions as bytes: the same query at the other end, bit for bit, and nothing else."""
+"""Requests as bytes: the same query at the other end, bit for bit, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.conformance import DOMAIN, QUERIES, TELLING
+from helpers.conformance import DOMAIN, MOMENTS, QUERIES
 from helpers.query_examples import PROFILE_QUERIES, PROFILED, names_of, package_queries
 from helpers.query_examples import QUERIES as EXAMPLES
 from hypothesis import given, settings
@@ -102,7 +102,7 @@ def framed(described: object, blobs: bytes = b"") -> bytes:
     [
         b"",
         b"\xff" * 40,
-        pickle.dumps(TELLING[0]),
+        pickle.dumps(MOMENTS[0]),
         framed({"name": "Unknown", "fields": {}}),
         framed({"name": "os.system", "fields": {}}),
         framed({"name": "Unit", "fields": {}}),
@@ -115,9 +115,9 @@ def framed(described: object, blobs: bytes = b"") -> bytes:
         framed({"array": "<f8", "shape": [0, 10**30]}),
         framed({"array": "<f8", "shape": [0] * 100}),
         framed([1.5]),
-        encode(request(TELLING[0])) + b"\0",
-        encode(request(TELLING[0]))[:-1],
-        encode(TELLING[0]),
+        encode(request(MOMENTS[0])) + b"\0",
+        encode(request(MOMENTS[0]))[:-1],
+        encode(MOMENTS[0]),
     ],
 )
 def test_other_bytes_are_refused_with_a_fixed_text(data: bytes) -> None:
@@ -132,15 +132,15 @@ ROWS = pa.table({name: [0.0, 0.9] for name in "zxy"})
 
 
 def changed(query: Query, field: str, value: Any, blobs: bytes | None = None) -> bytes:
-    """Return a question with something else in one field of its query."""
+    """Return a request with something else in one field of its query."""
     content, before = parts_of(encode(request(query)))
     content["fields"]["query"]["fields"][field] = value
     return joined((content, before if blobs is None else blobs))
 
 
 @pytest.mark.attack
-def test_question_that_fails_with_one_row_only_is_refused() -> None:
-    """The second centre, which has no radius, is nearest to the row asked for and to no other."""
+def test_request_that_fails_with_one_row_only_is_refused() -> None:
+    """The second centre, which has no radius, is nearest to the row in question and to no other."""
     target = DOMAIN.to_grid(np.array([[0.9, 0.9, 0.9]]))
     centers = np.vstack([np.zeros((1, 3)), target])
     sent = centers.tobytes() + np.ones(1).tobytes()
@@ -159,7 +159,7 @@ def test_question_that_fails_with_one_row_only_is_refused() -> None:
 def test_points_off_the_grid_are_refused() -> None:
     honest = NearestVotes(np.eye(3) / 2)
     content, blobs = parts_of(encode(request(honest)))
-    for wrong in (0.5, 2.0**25 + 1, -(2.0**25)):  # the last is no point of the ball with others
+    for wrong in (0.5, 2.0**25 + 1, -(2.0**25)):  # the last is not a point of the ball with others
         points = np.full((3, 3), wrong)
         with pytest.raises(WireError):
             decode(joined((content, blobs[:-72] + points.tobytes())), QueryRequest)
@@ -208,7 +208,7 @@ def test_long_messages_are_refused_before_they_are_read() -> None:
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=300)
 @given(st.integers(0, len(requests()) - 1), st.lists(st.integers(0, 2**16), max_size=24))
-def test_hostile_question_is_refused_or_counts_each_row_alone(
+def test_hostile_request_is_refused_or_counts_each_row_alone(
     number: int, choices: list[int]
 ) -> None:
     remaining = iter(choices)
@@ -216,7 +216,7 @@ def test_hostile_question_is_refused_or_counts_each_row_alone(
 
 
 @pytest.mark.parametrize("message", requests())
-def test_honest_question_is_answered(message: bytes) -> None:
+def test_honest_request_gets_a_response(message: bytes) -> None:
     assert check(message)
 
 

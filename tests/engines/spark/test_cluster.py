@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from helpers.conformance import (
     KEY,
-    TELLING,
+    MOMENTS,
     UNITS,
     in_memory,
     in_spark,
@@ -69,12 +69,12 @@ def session(workers: Cluster) -> Iterator[Any]:
 def test_connect_and_a_cluster_give_the_same_integers(
     layout: str, unit: str, session: Any, tmp_path: Path
 ) -> None:
-    asked: list[Query] = [Count(), VOTES, *TELLING]
+    queries: list[Query] = [Count(), VOTES, *MOMENTS]
     engine = in_spark(LAYOUTS[layout](session, people(N_ROWS), tmp_path), unit=UNITS[unit])
     twin = in_memory(people(N_ROWS), unit=UNITS[unit])
-    assert results(engine, asked) == results(twin, asked)
+    assert results(engine, queries) == results(twin, queries)
     if unit != "row":
-        assert results(engine.sample(1, KEY), TELLING) == results(twin.sample(1, KEY), TELLING)
+        assert results(engine.sample(1, KEY), MOMENTS) == results(twin.sample(1, KEY), MOMENTS)
 
 
 def test_a_task_that_two_workers_race_for_counts_its_rows_once(
@@ -121,7 +121,7 @@ def test_a_worker_killed_in_mid_query_changes_nothing_and_is_charged_once(
 ALL_OF_IT = """
 import sys
 from pathlib import Path
-from helpers.conformance import QUERIES, UNITS, answers, in_memory, in_spark, people
+from helpers.conformance import QUERIES, UNITS, in_memory, in_spark, people, results
 from helpers.conformance import spark_files, spark_frame
 from helpers.spark_sessions import classic, connected
 from contextlib import nullcontext
@@ -136,7 +136,7 @@ with running as session:
                 if lay is spark_frame:
                     found = found.repartition(int(parts))
                 twin = in_memory(people(120), unit=unit)
-                assert answers(in_spark(found, unit=unit)) == answers(twin), (lay, unit, parts)
+                assert results(in_spark(found, unit=unit)) == results(twin), (lay, unit, parts)
 print("same")
 """
 
@@ -148,11 +148,11 @@ def test_every_query_unit_and_partitioning_everywhere(
     kind: str, where: str, tmp_path: Path
 ) -> None:
     if where == "here":
-        said = output_of(ALL_OF_IT, kind, "local[2]", str(tmp_path), seconds=1200)
+        output = output_of(ALL_OF_IT, kind, "local[2]", str(tmp_path), seconds=1200)
     else:
         with cluster() as running:
-            said = output_of(ALL_OF_IT, kind, running.master, str(tmp_path), seconds=1200)
-    assert said.split()[-1] == "same"
+            output = output_of(ALL_OF_IT, kind, running.master, str(tmp_path), seconds=1200)
+    assert output.split()[-1] == "same"
 
 
 KILLED = """
@@ -183,7 +183,7 @@ fit(model_of(place, unit or None), frame.mapInArrow(deadly, frame.schema))
 def test_a_driver_killed_and_resumed_is_charged_once(
     unit: str, number: int, charged: str, tmp_path: Path
 ) -> None:
-    """The resumed fit reads the same file without Spark: an engine is not part of a question."""
+    """The resumed fit reads the same file without Spark: an engine is not part of a query."""
     file, marks = write_parquet(table(), tmp_path / "one.parquet"), tmp_path / "marks"
     marks.mkdir()
     place = str(tmp_path / "ledger.db")
@@ -217,13 +217,13 @@ def test_no_record_that_spark_keeps_shows_a_cell_or_the_key(tmp_path: Path) -> N
     with connected("local[2]", log, settings) as client:
         frame = spark_frame(client, people(N_ROWS), tmp_path)
         for unit in (UNITS["row"], UNITS["texts"]):
-            results(in_spark(frame, unit=unit).sample(1, key), TELLING)
+            results(in_spark(frame, unit=unit).sample(1, key), MOMENTS)
             with pytest.raises(RuntimeError, match="withheld"):
                 in_spark(frame, unit=unit).aggregate(Hindered(VOTES, str(marks), "always"))
     kept = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
-    said = kept + log.read_text(errors="replace")
+    output = kept + log.read_text(errors="replace")
     assert "MapInArrow" in kept
-    assert "withheld" in said
+    assert "withheld" in output
     person = str(people(N_ROWS).column("name")[0].as_py() or people(N_ROWS).column("name")[1])
     for secret in ("1234567", person, key.decode(), key.decode()[:8], key.hex()):
-        assert secret not in said
+        assert secret not in output

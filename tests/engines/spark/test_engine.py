@@ -15,7 +15,7 @@ from helpers.conformance import (
     COLUMNS,
     DOMAIN,
     KEY,
-    TELLING,
+    MOMENTS,
     UNITS,
     fails_in_silence,
     in_memory,
@@ -58,7 +58,7 @@ def kept_frames() -> int:
 
 @pytest.mark.parametrize("unit", [None, "who"])
 def test_a_fit_in_spark_is_the_one_in_memory(unit: str | None, tmp_path: Path) -> None:
-    """Rows of one file have the addresses that they have in memory, so that coins are the same."""
+    """Rows of one file have the addresses that they have in memory, so that bits are the same."""
     file = write_parquet(large_table(), tmp_path / "one.parquet", 10_000)
     session = local()
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")
@@ -116,7 +116,7 @@ def in_lake_schema(frame: Any) -> Any:
 def test_columns_may_have_any_names(frame: Any) -> None:
     names = ["a.b", "number", "A.b", "`", "a b"]
     engine = in_spark(frame.toDF(*names), ["a b", "a.b", "A.b"], unit=ROW)
-    assert results(engine, TELLING) == results(in_memory(people(N_ROWS)), TELLING)
+    assert results(engine, MOMENTS) == results(in_memory(people(N_ROWS)), MOMENTS)
 
 
 # One repartition, kept and released --------------------------------------------------------------
@@ -142,8 +142,8 @@ def test_rows_are_brought_together_once_and_let_go_in_the_end(frame: Any, tmp_pa
     engine.aggregate(Count())
     read = len(os.listdir(marks))
     assert read > 0
-    results(engine, TELLING)
-    results(engine.sample(1, KEY), TELLING)
+    results(engine, MOMENTS)
+    results(engine.sample(1, KEY), MOMENTS)
     assert len(os.listdir(marks)) == read
     assert kept_frames() == 1
     del engine
@@ -151,24 +151,22 @@ def test_rows_are_brought_together_once_and_let_go_in_the_end(frame: Any, tmp_pa
     assert kept_frames() == 0
 
 
-# Coins -------------------------------------------------------------------------------------------
+# Inclusion bits ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("lay", [spark_frame, spark_files])
-def test_a_sample_is_drawn_once_and_each_reading_tosses_other_coins(
-    lay: Any, tmp_path: Path
-) -> None:
+def test_sample_is_drawn_once_and_each_reading_draws_other_bits(lay: Any, tmp_path: Path) -> None:
     engine = in_spark(lay(local(), people(N_ROWS), tmp_path))
     first, again = engine.sample(1, KEY), engine.sample(1, KEY)
-    drawn = results(first, TELLING)
-    assert results(first, TELLING) == drawn
-    assert results(again, TELLING) != drawn
+    drawn = results(first, MOMENTS)
+    assert results(first, MOMENTS) == drawn
+    assert results(again, MOMENTS) != drawn
     assert (
-        results(in_spark(lay(local(), people(N_ROWS), tmp_path)).sample(1, KEY), TELLING) == drawn
+        results(in_spark(lay(local(), people(N_ROWS), tmp_path)).sample(1, KEY), MOMENTS) == drawn
     )
 
 
-def test_an_attempt_more_draws_the_same_coins(frame: Any, tmp_path: Path) -> None:
+def test_repeated_attempt_draws_the_same_bits(frame: Any, tmp_path: Path) -> None:
     marks = str(tmp_path)
 
     def fail_first(batches: Iterator[Any]) -> Iterator[Any]:
@@ -182,9 +180,9 @@ def test_an_attempt_more_draws_the_same_coins(frame: Any, tmp_path: Path) -> Non
             raise ValueError
 
     failing = frame.mapInArrow(fail_first, frame.schema)
-    drawn = results(in_spark(failing).sample(1, KEY), TELLING)
+    drawn = results(in_spark(failing).sample(1, KEY), MOMENTS)
     assert list(tmp_path.glob("failed *"))
-    assert drawn == results(in_spark(frame).sample(1, KEY), TELLING)
+    assert drawn == results(in_spark(frame).sample(1, KEY), MOMENTS)
 
 
 # Faults ------------------------------------------------------------------------------------------
@@ -213,8 +211,8 @@ def test_a_failing_task_says_nothing(
     fails_in_silence(lambda: engine.aggregate(query), caplog, capfd)
 
 
-def test_what_tells_the_driver_of_a_failed_task_has_no_cell(frame: Any, tmp_path: Path) -> None:
-    """Below the driver's guard: what Spark itself is told, and so may write into its logs."""
+def test_message_of_a_failed_task_has_no_cell(frame: Any, tmp_path: Path) -> None:
+    """Below the driver's guard: what Spark itself receives, and so may write into its logs."""
     from functools import partial
 
     from privclust.engines.spark._tasks import SUMS, FrameReader, Reading, summed
@@ -226,10 +224,10 @@ def test_what_tells_the_driver_of_a_failed_task_has_no_cell(frame: Any, tmp_path
     rows = frame.select(*COLUMNS).mapInArrow(partial(summed, reading=reading, query=query), SUMS)
     with pytest.raises(Exception, match="withheld") as failed:
         rows.collect()
-    said = str(failed.value)
-    assert "1234567" not in said
-    assert "ValueError" not in said
-    assert "contribute" not in said
+    text = str(failed.value)
+    assert "1234567" not in text
+    assert "ValueError" not in text
+    assert "contribute" not in text
 
 
 def test_what_the_plan_of_spark_fails_with_is_withheld(

@@ -1,4 +1,4 @@
-"""What Spark's workers do, without Spark: rows are counted once, and nothing is said about them."""
+"""What Spark's workers do, without Spark: rows are counted once, and none is revealed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helpers.conformance import (
     COLUMNS,
     DOMAIN,
     KEY,
-    TELLING,
+    MOMENTS,
     UNITS,
     fails_in_silence,
     in_memory,
@@ -94,7 +94,7 @@ def test_every_row_is_in_one_part_and_has_an_address_of_its_own(
 @pytest.mark.parametrize("parts", [1, 3])
 def test_the_sums_of_parts_add_up_to_that_of_the_table(parts: int, tmp_path: Path) -> None:
     files = files_of(tmp_path, 7)
-    (query,) = TELLING
+    (query,) = MOMENTS
     found = [
         cell
         for task in tasks(len(files), parts)
@@ -122,7 +122,7 @@ def test_units_are_summed_where_all_their_rows_are(tmp_path: Path) -> None:
     files, unit = files_of(tmp_path, 7), UNITS["texts, 3 rows"]
     given = reading(files, 2, [*COLUMNS, "name"])
     rows = [b for task in tasks(len(files), 2) for b in brought_to_grid(task, given, "name")]
-    (query,) = TELLING
+    (query,) = MOMENTS
     found = cells(units_summed(iter(rows), 3, unit, query))
     assert from_limbs(found, query.size) == in_memory(people(N_ROWS), unit=unit).aggregate(query)
 
@@ -144,5 +144,5 @@ def test_a_task_that_fails_says_nothing(
         raise ValueError(f"{CANARY}")
 
     given = reading(files_of(tmp_path, 7), 1)
-    (query,) = TELLING
+    (query,) = MOMENTS
     fails_in_silence(lambda: list(summed(broken(), given, query)), caplog, capfd, EngineError)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from privclust.domains.base import Domain
 from privclust.engines.base import kept_rows
-from privclust.engines.federated._request import QueryRequest
+from privclust.engines.federated._request import Columns, QueryRequest
 from privclust.engines.units import rows_at_once
 from privclust.kernels.grid import GRID, FloatArray, is_on_grid
 from privclust.queries.base import Query
@@ -26,7 +26,7 @@ _MARKS = (float("nan"), float("inf"), float("-inf"), 0.0, 1.0, -1.0, 0.3)
 def rehearse(request: QueryRequest) -> None:
     """Raise unless made-up rows, extreme ones among them, add what the query declares.
 
-    They must add whole numbers of 64 bits within the bounds, as much alone as among others, and
+    They must add integers of 64 bits within the bounds, as much alone as among others, and
     no rows must add nothing.
     """
     query, rows = request.query, made_up_rows(request.domain, request.columns)
@@ -47,7 +47,7 @@ def _rehearse(query: Query, rows: FloatArray) -> None:
             raise ValueError("a made-up row adds something else alone than among others.")
 
 
-def made_up_rows(domain: Domain, columns: tuple[str, ...] | int) -> FloatArray:
+def made_up_rows(domain: Domain, columns: Columns) -> FloatArray:
     """Return rows on the grid, made of cells that are missing, extreme and ordinary.
 
     Examples

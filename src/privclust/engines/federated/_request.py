@@ -16,6 +16,8 @@ SIZE_MAX = 2**24
 """Coordinates of a response, which then has 128 MiB."""
 WIDTH_MAX = 2**16
 """Coordinates of a row."""
+Columns = tuple[str, ...] | int
+"""Names of columns, or how many there are if they have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ class QueryRequest:
 
     nonce: bytes
     fit: bytes
-    columns: tuple[str, ...] | int
+    columns: Columns
     domain: Domain
     unit: Unit
     sampling_exponent: int
@@ -59,7 +61,7 @@ class QueryRequest:
                 f"exponent is 0 to {SAMPLING_EXPONENT_MAX}."
             )
         if self.unit.clients or (self.unit.whole and self.unit.column is None):
-            raise ValueError("a client counts its own silo alone, and as a whole by a name.")
+            raise ValueError("a client counts its own rows alone, and as a whole by a name.")
         clustered = self.columns if isinstance(self.columns, tuple) else ()
         if not self.domain.fits(self.columns) or (
             self.unit.column in clustered and not self.unit.whole

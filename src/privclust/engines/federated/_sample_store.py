@@ -1,6 +1,6 @@
 """Samples of one client of a federation: each is drawn once, and kept until its fit has ended.
 
-A client draws a sample by a key that it forgets at once, and a fit asks one sample for each
+A client draws a sample by a key that it forgets at once, and a fit has one sample for each
 sampling rate (docs/proofs/federation.md). So it is written down that a sample is drawn before rows
 are read for it, and nothing takes that back: a sample that is gone is not drawn again.
 """
@@ -18,7 +18,7 @@ from privclust.engines.memory import NumpyEngine
 from privclust.errors import ParameterError
 
 UNUSED_SECONDS = 86_400.0
-"""A sample that nobody asked for so long is deleted: its fit has ended without a word."""
+"""A sample that no request was about for so long is deleted: its fit has ended without notice."""
 
 
 class SampleStore:

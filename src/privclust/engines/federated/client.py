@@ -1,7 +1,7 @@
 """A client of a federation: holds rows behind its own engine, responds with integers only.
 
-The same code runs beside the server, for tests and notebooks, and in a silo. A response is the
-request's nonce and one whole number of 64 bits per coordinate; its length follows from the
+The same code runs beside the server, for tests and notebooks, and where the rows are. A response is
+the request's nonce and one integer of 64 bits per coordinate; its length follows from the
 request. Whatever fails while rows are read, the response is the nonce and a fixed word. It is empty
 where no rows had a part in it: the request is refused, which follows from its bytes alone, or it
 is about a sample of a process that ended.
@@ -43,8 +43,6 @@ LARGEST = 2**62
 """Sums of one client are clamped to this size, which takes more than 2^36 rows to reach."""
 _CSV = tuple(ending for ending, kind in FORMATS.items() if kind == "csv")
 
-Columns = tuple[str, ...] | int
-
 
 class Client:
     """Rows of one client, and its responses to requests about them.
@@ -56,7 +54,7 @@ class Client:
     folder : path, optional
         Where a sample is kept from one process to the next, which it must be if each request
         starts a process of its own. Only this user may enter it. A sample is deleted when its fit
-        has ended, or when it was not asked for a day; that it was drawn stays written down.
+        has ended, or when no request was about it for a day; that it was drawn stays written down.
 
     Examples
     --------
@@ -82,7 +80,7 @@ class Client:
 
     @clears_frames
     def check(self, bounds: Bounds, unit: str | None = None) -> None:
-        """Raise what is wrong with the table, for the holder of the rows, before a server asks.
+        """Raise what is wrong with the table, for the holder of the rows, before any request.
 
         Names and types of the columns are compared with what was agreed on; then all rows are read
         once, and what was summed is forgotten. Nothing is sent, and nothing is kept.
@@ -179,7 +177,7 @@ def response_size(query: Query) -> int:
 
 
 def failure(message: bytes) -> bytes:
-    """Return the response of a client that was asked and failed, or nothing to what is no request.
+    """Return the response of a client that failed, or nothing if `message` is not a request.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privclust.domains.base import Domain
 from privclust.engines.base import Engine
 from privclust.engines.federated._request import NONCE_BYTES, WIDTH_MAX, QueryRequest
-from privclust.engines.federated.client import FAILED, LARGEST, Columns, read_request, response_size
+from privclust.engines.federated.client import FAILED, LARGEST, read_request, response_size
 from privclust.engines.federated.wire import HEAD_MAX, encode, head_size
 from privclust.errors import (
     ColumnError,
@@ -32,6 +32,9 @@ from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
 from privclust.sources.guard import guarded
 
+if TYPE_CHECKING:
+    from privclust.engines.federated.federation import Federation
+
 Exchange = Callable[[Mapping[str, bytes]], Iterable[tuple[str, bytes]]]
 """Sends each client its request and yields responses as they come, with who gave them; from nobody
 in particular, more than once, or never."""
@@ -39,48 +42,24 @@ QUERY_HEAD = 2**20
 """Bytes that a query may add to the part of a message that says what is in it."""
 
 
-class Clients(Protocol):
-    """Those who are asked; `Federation` says what each of these is."""
-
-    @property
-    def exchange(self) -> Exchange:
-        """How requests travel."""
-
-    @property
-    def clients(self) -> tuple[str, ...]:
-        """Names of the clients."""
-
-    @property
-    def columns(self) -> Columns:
-        """The columns to cluster."""
-
-    @property
-    def minimum(self) -> int:
-        """The fewest clients with whose responses a fit goes on."""
-
-    @property
-    def on_finish(self) -> Callable[[bytes], object]:
-        """Tells clients that a fit has ended."""
-
-
 class FederatedEngine:
     """Sums queries over the clients of a federation.
 
     Attributes
     ----------
-    participation : list of Attendance
+    participation : list of QueryParticipation
         One for each request so far, those of samples included.
     """
 
-    def __init__(self, clients: Clients, domain: Domain, unit: Unit) -> None:
+    def __init__(self, federation: Federation, domain: Domain, unit: Unit) -> None:
         self.n_columns = domain.center.size
         self.unit = unit
         self.participation: list[QueryParticipation] = []
-        self._clients = clients
+        self._federation = federation
         self._domain = domain
         self._fit = secrets.token_bytes(NONCE_BYTES)
         self._sampling_exponent = 0
-        self._samples: list[int] = []
+        self._is_sampled = False
 
     def check_request(self) -> None:
         """Refuse columns and domains about which no request passes the checks of a client."""
@@ -88,39 +67,39 @@ class FederatedEngine:
             raise CostError(
                 f"rows of this federation would have {self.n_columns:,} coordinates, and a client "
                 f"responds for at most {WIDTH_MAX:,}. Name fewer columns, or declare fewer levels. "
-                "Nothing was asked or spent."
+                "Nothing was measured or spent."
             )
         message = self._request(Count(), bytes(NONCE_BYTES))
         if head_size(message) > HEAD_MAX - QUERY_HEAD:
             raise ColumnError(
                 f"names and declarations of these columns take {head_size(message):,} bytes of "
                 f"each request, and {HEAD_MAX - QUERY_HEAD:,} are allowed. Give columns shorter "
-                "names, or name fewer. Nothing was asked or spent."
+                "names, or name fewer. Nothing was measured or spent."
             )
         if read_request(message) is None:
             raise ParameterError(
                 "every client would refuse requests about these columns, bounds and unit. Names "
                 "must differ, be text, and not be that of the ids; bounds must be finite. Nothing "
-                "was asked or spent."
+                "was measured or spent."
             )
 
     @guarded
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all units of those clients contribute that respond."""
-        clients = self._clients
-        nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in clients.clients}
+        federation = self._federation
+        nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in federation.clients}
         requests = {name: self._request(query, nonce) for name, nonce in nonces.items()}
-        responses = accepted(query, self._of_client, nonces, clients.exchange(requests))
+        responses = accepted(query, self._of_client, nonces, federation.exchange(requests))
         self.participation.append(QueryParticipation(len(responses), len(nonces)))
-        if len(responses) < clients.minimum:
-            raise TooFewClientsError(len(responses), len(nonces), clients.minimum)
+        if len(responses) < federation.minimum:
+            raise TooFewClientsError(len(responses), len(nonces), federation.minimum)
         found = np.zeros(query.size, dtype=object)
         for values in responses.values():
             found += values
         return [int(value) for value in found]
 
     def expect_sample(self, key: bytes) -> None:
-        """Nothing to prepare: each client draws its own sample when it is first asked of it."""
+        """Nothing to prepare: each client draws its own sample when a request is about it."""
 
     def sample(self, sampling_exponent: int, key: bytes) -> Engine:
         """Return an engine over some of the units, each in or out by a bit of its client's.
@@ -128,18 +107,18 @@ class FederatedEngine:
         Each client draws by a key of its own, which nobody else knows: `key` stays unused
         (docs/proofs/federation.md).
         """
-        some = FederatedEngine(self._clients, self._domain, self.unit)
+        some = FederatedEngine(self._federation, self._domain, self.unit)
         some.participation = self.participation
         some._fit, some._sampling_exponent = self._fit, sampling_exponent
-        self._samples.append(sampling_exponent)
+        self._is_sampled = True
         return some
 
     def close(self) -> None:
         """Let clients forget their samples, if any was drawn: the fit has ended."""
-        if self._samples:
+        if self._is_sampled:
             # A fit that is paid for must not be lost over it; samples go a day later.
             with suppress(Exception):
-                self._clients.on_finish(self._fit)
+                self._federation.on_finish(self._fit)
 
     @property
     def _of_client(self) -> Unit:
@@ -147,7 +126,7 @@ class FederatedEngine:
         return replace(self.unit, clients=0)
 
     def _request(self, query: Query, nonce: bytes) -> bytes:
-        columns, unit = self._clients.columns, self._of_client
+        columns, unit = self._federation.columns, self._of_client
         return encode(
             QueryRequest(
                 nonce, self._fit, columns, self._domain, unit, self._sampling_exponent, query
@@ -164,7 +143,7 @@ def accepted(
     """Return the first response of each client that can be one; all others are discarded.
 
     A response to an earlier request has another nonce; a second one finds the first in its place.
-    A client that says it failed is not absent: going on without it would tell of its rows.
+    A client that says it failed is not absent: going on without it would depend on its rows.
     """
     found: dict[str, NDArray[np.object_]] = {}
     failed = False

@@ -11,9 +11,10 @@ from privclust.domains.profiled import ProfileDomain
 from privclust.domains.reader import Use
 from privclust.engines._types import check_columns
 from privclust.engines.base import Table
-from privclust.engines.federated.client import CLIENT, Client, Columns
+from privclust.engines.federated._request import Columns
+from privclust.engines.federated.client import CLIENT, Client
 from privclust.engines.federated.engine import Exchange, FederatedEngine
-from privclust.errors import ColumnError, ParameterError, shown
+from privclust.errors import ColumnError, ParameterError, safe_repr
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.cells import Kind
 from privclust.sources.guard import clears_frames
@@ -37,7 +38,7 @@ class Federation(Table):
         The fewest clients with whose responses a fit goes on; by default all.
     clients_per_unit : int, default=1
         At how many clients one row's owner, or one id, may have rows. Noise grows with it, so
-        it is 1; somebody at two clients is then protected with twice the mu that was promised.
+        it is 1; somebody at two clients is then protected with twice the mu that is stated.
     on_finish : callable, optional
         Tells clients that a fit has ended, so that they forget its samples.
     schemas : sequence of Schema, optional
@@ -82,20 +83,20 @@ class Federation(Table):
         names = tuple(clients)
         if isinstance(columns, str):  # whose letters would be taken for names
             raise ParameterError(
-                f"columns must be a list of names, or how many there are, got {shown(columns)}. "
-                f"Name a single column as [{shown(columns)}]."
+                f"columns must be a list of names, or how many there are, got "
+                f"{safe_repr(columns)}. Name a single column as [{safe_repr(columns)}]."
             )
         given = columns if isinstance(columns, int) else tuple(columns)
         fewest = len(names) if minimum is None else minimum
         if len(set(names)) < len(names) or not _lies_in(fewest, len(names)):
             raise ParameterError(
                 "a federation needs clients with names that differ, and a minimum between 1 and "
-                f"their number; got {len(names)} name(s) and minimum={shown(minimum)}."
+                f"their number; got {len(names)} name(s) and minimum={safe_repr(minimum)}."
             )
         if not _lies_in(clients_per_unit, len(names)):
             raise ParameterError(
-                "clients_per_unit must be a whole number between 1 and the number of clients, "
-                f"{len(names)}, got {shown(clients_per_unit)}."
+                "clients_per_unit must be an integer between 1 and the number of clients, "
+                f"{len(names)}, got {safe_repr(clients_per_unit)}."
             )
         values = (exchange, names, given, fewest, clients_per_unit, on_finish, tuple(schemas))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
@@ -119,7 +120,7 @@ class Federation(Table):
         clients = {name: Client(table) for name, table in tables.items()}
 
         def exchange(requests: Mapping[str, bytes]) -> Iterable[tuple[str, bytes]]:
-            return ((name, clients[name].respond(asked)) for name, asked in requests.items())
+            return ((name, clients[name].respond(request)) for name, request in requests.items())
 
         def on_finish(fit: bytes) -> None:
             for client in clients.values():
@@ -155,7 +156,10 @@ class Federation(Table):
 
         `uses` are checked by `open_engine`, against what each client declares.
         """
-        return self.without(unit.column).schema
+        if isinstance(self.columns, int):
+            return self.schema
+        clustered = tuple(name for name in self.columns if name != unit.column)
+        return replace(self, columns=clustered).schema
 
     def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
         """Return the columns that a profile of `domain` reads, whatever the `unit`.
@@ -167,37 +171,25 @@ class Federation(Table):
     def open_engine(
         self, columns: Sequence[str] | None, domain: Domain, unit: Unit
     ) -> FederatedEngine:
-        """Return an engine over `columns`, with an estimator's `domain` and `unit`.
+        """Return an engine over `columns`, or refuse them before anything is charged.
 
-        What a client declares otherwise is refused here: before anything is charged.
+        None stands for the federation's own columns. The `unit` of column ``"client"`` is a whole
+        client. Columns that a client declares otherwise than the `domain` are refused, as is what
+        every client would refuse, whatever the query.
         """
-        of_client = ROW if unit.column == CLIENT else unit
-        for schema in self.schemas:
-            check_columns(schema, columns, domain, of_client)
         chosen = self if columns is None else replace(self, columns=tuple(columns))
-        return chosen.engine(domain, unit)
-
-    def without(self, column: str | None) -> Federation:
-        """Return the federation without `column`, if it is among those to cluster."""
-        if isinstance(self.columns, int) or column not in self.columns:
-            return self
-        return replace(self, columns=tuple(name for name in self.columns if name != column))
-
-    def engine(self, domain: Domain, unit: Unit) -> FederatedEngine:
-        """Put the federation behind an engine; an estimator does, with its `domain` and `unit`.
-
-        The unit ``"client"`` means a whole client. What every client would refuse, whatever is
-        asked, is refused here: before anything is charged.
-        """
+        names = None if isinstance(chosen.columns, int) else chosen.columns
         whole = unit.column == CLIENT
+        for schema in self.schemas:
+            check_columns(schema, names, domain, ROW if whole else unit)
         clients = 1 if whole else self.clients_per_unit
-        engine = FederatedEngine(self, domain, replace(unit, whole=whole, clients=clients))
+        engine = FederatedEngine(chosen, domain, replace(unit, whole=whole, clients=clients))
         engine.check_request()
         return engine
 
 
 def _lies_in(number: object, most: int) -> bool:
-    """Tell whether something is a whole number from 1 to `most`."""
+    """Tell whether something is an integer from 1 to `most`."""
     return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most
 
 
@@ -208,5 +200,5 @@ def _common_columns(schemas: Sequence[Schema]) -> Columns:
             "to cluster with columns=[...]."
         )
     if not schemas:
-        return 0  # refused with the empty roster
+        return 0  # refused with the empty list of clients
     return schemas[0].n_columns if schemas[0].names is None else schemas[0].names

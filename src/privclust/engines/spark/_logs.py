@@ -16,7 +16,7 @@ _PYSPARK = (
 )
 """So does the first of these; the others write to the console why a user's own query failed, with
 the value that it failed on."""
-_asking: ContextVar[bool] = ContextVar("asking", default=False)
+_measuring: ContextVar[bool] = ContextVar("measuring", default=False)
 
 
 @contextmanager
@@ -28,17 +28,17 @@ def silenced() -> Iterator[None]:
         # For good: objects of Java are let go at any time, each with a line in the log.
         logging.getLogger(name).addFilter(_matters)
     for name in _PYSPARK:
-        PySparkLogger.getLogger(name).addFilter(_may_speak)
-    before = _asking.set(True)
+        PySparkLogger.getLogger(name).addFilter(_is_outside)
+    before = _measuring.set(True)
     try:
         yield
     finally:
-        _asking.reset(before)
+        _measuring.reset(before)
 
 
 def _matters(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING
 
 
-def _may_speak(record: logging.LogRecord) -> bool:
-    return not _asking.get()
+def _is_outside(record: logging.LogRecord) -> bool:
+    return not _measuring.get()

@@ -120,7 +120,7 @@ class Reading:
     columns : sequence of str
         Which of the reader's columns are clustered, in the order of the domain.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     """
 
     reader: Reader
@@ -196,7 +196,7 @@ def merged(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def as_limbs(sums: NDArray[np.object_]) -> Any:
-    """Return whole numbers of any size as one cell: two 64-bit halves each.
+    """Return integers of any size as one cell: two 64-bit halves each.
 
     The lower half has 31 bits, so that 2^32 of them can be added.
 
@@ -211,7 +211,7 @@ def as_limbs(sums: NDArray[np.object_]) -> Any:
 
 
 def from_limbs(cells: Iterable[bytes], size: int) -> list[int]:
-    """Add up cells of `size` whole numbers each."""
+    """Add up cells of `size` integers each."""
     sums = np.zeros(size, dtype=object)
     for upper, lower in map(_limbs, cells):
         sums += (upper.astype(object) << _LIMB) + lower

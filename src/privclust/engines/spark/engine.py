@@ -90,7 +90,7 @@ class SparkEngine:
     columns : sequence of str
         The columns to cluster, in the order of the domain.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     """
 
     unit = ROW
@@ -137,8 +137,8 @@ class SparkEngine:
 class SparkUnitsEngine:
     """Sums queries over all rows of each id together, wherever in the table they lie.
 
-    On first use rows are brought to the grid and together by id, once, and kept by Spark, which is
-    told to let go of them when the engine is no longer used.
+    On first use rows are brought to the grid and together by id, once, and kept by Spark until
+    the engine is no longer used.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class SparkUnitsEngine:
     columns : sequence of str
         The columns to cluster, in the order of the domain.
     domain : Domain
-        What the user promises about the values.
+        What the user declares about the values.
     unit : Unit
         Whose rows count as one.
     """

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from privclust.errors import Message, Parameter, shown
+from privclust.errors import Message, Parameter, safe_repr
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.ledger.records import (
@@ -139,8 +139,8 @@ class Ledger:
                 "'privclust ledger create', with a budget for each data set."
             )
         with journal.reading() as pages:
-            formats = {shown(line.entry.body.get("format")) for line in pages.lines("ledger")}
-        if formats - {shown(FORMAT)}:
+            formats = {safe_repr(line.entry.body.get("format")) for line in pages.lines("ledger")}
+        if formats - {safe_repr(FORMAT)}:
             raise LedgerError(
                 f"this ledger has format {', '.join(sorted(formats))}, this version of privclust "
                 f"reads {FORMAT}. Use the version that wrote it."
@@ -163,8 +163,8 @@ class Ledger:
         _check_texts(label, unit, source)
         if type(periods) is not int or periods < 1:
             raise ValueError(
-                f"periods must be a whole number of at least 1, got {shown(periods)}. Type one, "
-                "such as 52, or leave it out."
+                f"periods must be a whole number of at least 1, got {safe_repr(periods)}. Type "
+                "one, such as 52, or leave it out."
             )
         budget = Budget(epsilon, delta)
         body: dict[str, Any] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from privclust.errors import shown
+from privclust.errors import safe_repr
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger._entries import body_of
 from privclust.privacy.ledger.journal import EntryError, LedgerError, Line, Pages
@@ -133,8 +133,8 @@ def _well_named(period: str) -> str:
         return period
     raise LedgerError(
         f"a period is named by capital letters, digits and hyphens, such as '2026-W07', not by "
-        f"{shown(period)}. Name the same period in the same way each time: each name has a part of "
-        "the budget of its own."
+        f"{safe_repr(period)}. Name the same period in the same way each time: each name has a "
+        "part of the budget of its own."
     )
 
 

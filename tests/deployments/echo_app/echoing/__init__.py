@@ -1,1 +1,1 @@
-"""Times a question of privclust against a bare echo of the same size."""
+"""Times a query of privclust against a bare echo of the same size."""

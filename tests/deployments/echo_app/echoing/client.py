@@ -1,4 +1,4 @@
-"""Answers questions as an ordinary client does, and echoes with as many bytes as are asked for."""
+"""Responds as an ordinary client does, and echoes with as many bytes as are wanted."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ app = client_app(open_client)
 @app.query("echo")  # type: ignore[untyped-decorator]
 def echo(message: Message, context: Context) -> Message:
     size = message.content.config_records["echo"]["size"]
-    reply = RecordDict({"echo": ConfigRecord({"result": bytes(size)})})
+    reply = RecordDict({"echo": ConfigRecord({"response": bytes(size)})})
     return Message(reply, reply_to=message)

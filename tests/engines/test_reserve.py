@@ -65,14 +65,14 @@ def numbered(n_rows: int) -> NDArray[np.int32]:
     st.one_of(st.none(), st.integers(1, 80)),
     st.integers(0, 3),
 )
-def test_it_gives_the_rows_whose_coins_show_heads_however_often_it_was_halved(
+def test_reserve_gives_the_included_rows_at_any_sampling_rate(
     n_rows: int, cuts: list[int], start: int, capacity: int | None, further: int
 ) -> None:
     words, rows = row_words(KEY, 0, n_rows), numbered(n_rows)
     reserve = Reserve(KEY, start, 1, capacity)
     places = [0, *sorted(min(cut, n_rows) for cut in cuts), n_rows]
     for begin, end in itertools.pairwise(places):
-        # Some rows may be gone before they come: those of coins that were out already.
+        # Some rows may be gone before they come: those that were left out already.
         coming = included(words[begin:end], reserve.sampling_exponent)
         reserve.add(end - begin, words[begin:end][coming], rows[begin:end][coming])
     wanted = min(reserve.sampling_exponent + further, SAMPLING_EXPONENT_MAX)
@@ -82,10 +82,10 @@ def test_it_gives_the_rows_whose_coins_show_heads_however_often_it_was_halved(
 @pytest.mark.attack
 @cheap
 @given(st.integers(0, 400), st.integers(1, 80), st.lists(st.integers(0, 400), max_size=5))
-def test_how_often_it_halves_follows_from_the_number_of_rows_and_not_from_coins(
+def test_sampling_rate_of_a_reserve_follows_from_the_number_of_rows_alone(
     n_rows: int, capacity: int, cuts: list[int]
 ) -> None:
-    """Else a sample would be drawn again because of what its coins show."""
+    """Else a sample would be drawn again because of its inclusion bits."""
     least = next(
         sampling_exponent
         for sampling_exponent in range(33)
@@ -100,7 +100,7 @@ def test_how_often_it_halves_follows_from_the_number_of_rows_and_not_from_coins(
         assert reserve.sampling_exponent == least
 
 
-def test_there_are_no_more_halvings_than_a_word_has_bits() -> None:
+def test_sampling_exponent_is_at_most_the_bits_of_a_word() -> None:
     reserve = Reserve(KEY, 0, 1, 0)
     reserve.add(5, np.zeros(5, np.uint32), numbered(5))
     assert (reserve.sampling_exponent, len(reserve.drawn(SAMPLING_EXPONENT_MAX))) == (
@@ -134,7 +134,7 @@ def table(n_rows: int) -> FloatArray:
 
 
 class Readings:
-    """A table elsewhere that counts how often it is read and may come in another order."""
+    """A streamed table that counts how often it is read and may come in another order."""
 
     def __init__(self, rows: FloatArray, batch: int = 1000, turning: bool = False) -> None:
         self.times = 0
@@ -169,9 +169,9 @@ def in_memory(rows: FloatArray, sampling_exponent: int, key: bytes) -> list[list
 def test_a_sample_set_aside_is_the_one_that_memory_would_give(
     sampling_exponent: int, batch: int, capacity: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One function of rows, words and halvings, though the reserve was halved more or less often.
+    r"""One function of rows, words and sampling rate, however often the reserve was thinned.
 
-    It is of 2000 rows, so that none of these reserves halves more than six times.
+    It is of 2000 rows, so that no reserve has a smaller sampling rate than 2\^-6.
     """
     monkeypatch.setattr(streaming, "RESERVE_BYTES", 8 * capacity)
     readings = Readings(table(2000), batch)
@@ -188,7 +188,7 @@ def test_a_sample_set_aside_is_the_one_that_memory_would_give(
 def test_what_was_set_aside_is_for_one_sample_only(
     capacity: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second one has coins of its own, whether or not the first was read anew."""
+    """A second one has inclusion bits of its own, whether or not the first was read anew."""
     monkeypatch.setattr(streaming, "RESERVE_BYTES", 8 * capacity)
     readings = Readings(table(2000))
     engine = readings.engine()
@@ -212,7 +212,7 @@ def test_without_a_reading_before_it_a_sample_is_read_by_its_key() -> None:
 
 
 @pytest.mark.attack
-def test_reading_again_tosses_other_coins_since_the_order_may_differ() -> None:
+def test_reading_again_draws_other_bits_since_the_order_may_differ() -> None:
     rows = table(2000)
     readings = Readings(rows, turning=True)
     engine = readings.engine()
@@ -224,7 +224,7 @@ def test_reading_again_tosses_other_coins_since_the_order_may_differ() -> None:
 
 
 @pytest.mark.attack
-def test_a_reading_that_failed_leaves_nothing_aside_and_its_coins_are_not_tossed_again() -> None:
+def test_failed_reading_leaves_nothing_aside_and_its_bits_are_not_drawn_again() -> None:
     readings = Readings(table(2000))
     engine = readings.engine()
     engine.expect_sample(KEY)
@@ -240,19 +240,19 @@ def test_a_reading_that_failed_leaves_nothing_aside_and_its_coins_are_not_tossed
 def test_rows_are_set_aside_once_and_only_if_a_sample_is_expected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tossed: list[int] = []
+    drawn: list[int] = []
 
     def counting(key: bytes, start: int, n_rows: int) -> sampling.Words:
-        tossed.append(n_rows)
+        drawn.append(n_rows)
         return row_words(key, start, n_rows)
 
     monkeypatch.setattr(streaming, "row_words", counting)
     engine = Readings(table(2000)).engine()
     engine.aggregate(Count())
-    assert tossed == []
+    assert drawn == []
     engine.expect_sample(KEY)
     assert results(engine) == results(NumpyEngine(table(2000), BALL))
-    assert sum(tossed) == 2000
+    assert sum(drawn) == 2000
 
 
 def test_a_sample_is_expected_from_the_moment_a_curator_opens() -> None:
@@ -264,18 +264,18 @@ def test_a_sample_is_expected_from_the_moment_a_curator_opens() -> None:
     assert readings.times == 1
 
 
-# Two tables, and the coins that pair them --------------------------------------------------------
+# Two tables, and the inclusion bits that pair them -----------------------------------------------
 
 PLAN = make_plan(Budget(1.0, 1e-6), [Slot("count", 0.5), Slot("votes", 0.5)])
 
 
 def law_of_samples(n_rows: int, capacity: int, patch: pytest.MonkeyPatch) -> Counter[Any]:
-    """Count how often two sets of rows are samples of half, over all coins of three readings."""
+    """Count how often two sets of rows are samples of half, over all bits of three readings."""
     patch.setattr(streaming, "RESERVE_BYTES", 8 * capacity)
     rows = np.column_stack([np.arange(n_rows) / 8, np.zeros(n_rows)])
     law: Counter[Any] = Counter()
-    for coins in itertools.product([0, 2**31], repeat=3 * n_rows):
-        words = np.array(coins, np.uint32).reshape(3, n_rows)
+    for bits in itertools.product([0, 2**31], repeat=3 * n_rows):
+        words = np.array(bits, np.uint32).reshape(3, n_rows)
         of_key = {later_key(KEY, turn): words[turn] for turn in range(3)}
         patch.setattr(
             streaming, "row_words", lambda key, start, n, of=of_key: of[key][start : start + n]
@@ -290,10 +290,10 @@ def law_of_samples(n_rows: int, capacity: int, patch: pytest.MonkeyPatch) -> Cou
 
 
 @pytest.mark.parametrize("capacity", [0, 1])
-def test_all_pairs_of_samples_are_equally_likely_whether_or_not_the_reserve_held_one(
+def test_all_pairs_of_samples_are_equally_likely_whether_or_not_the_reserve_has_one(
     capacity: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two rows are within twice the larger capacity, so that half of them are held."""
+    """Two rows are within twice the larger capacity, so that half of them are set aside."""
     law = law_of_samples(2, capacity, monkeypatch)
     assert len(law) == 4 * 4
     assert set(law.values()) == {4}
