@@ -103,8 +103,8 @@ STATEMENTS = (
     Mutation(
         "a file whose epsilon is believed",
         "models/statement.py",
-        "if said != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
-        "if said != true:",
+        "if given != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
+        "if given != true:",
         "tests/models/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
     ),
 )
