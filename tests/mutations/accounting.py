@@ -84,7 +84,7 @@ ACCOUNTING = (
         "estimators/_statement.py",
         "if not (statement.private or epsilon == math.inf or not noise_is_real()):",
         "if not (statement.private or epsilon > 0):",
-        "tests/estimators/test_init.py::test_no_promise_is_built_on_a_model_without_noise",
+        "tests/estimators/test_init.py::test_no_guarantee_is_built_on_a_model_without_noise",
     ),
     Mutation(
         "pure mu halved",
@@ -140,7 +140,7 @@ ACCOUNTING = (
         "estimators/_input.py",
         "return _opened(table, table.profiled(unit, domain), domain, origin, unit)",
         "return _opened(table, table.profiled(unit, domain), domain, origin, Unit())",
-        "tests/estimators/test_profile.py::test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised",
+        "tests/estimators/test_profile.py::test_person_with_any_number_of_rows_moves_a_profile_no_more_than_guaranteed",
     ),
     Mutation(
         "another scale for other units",

@@ -106,7 +106,7 @@ def runs(place: Place, label: Label) -> None:
 
 @ledger_app.command()
 def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
-    """End a run: what it set aside for later queries becomes free; what was measured stays spent."""
+    """End a run: what it set aside and did not use becomes free; what it spent stays spent."""
     with reporting_errors():
         Ledger.open(place).close(run)
         typer.echo(f"run {run} is {Ledger.open(place).run(run).state}.")

@@ -15,7 +15,7 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
 
-INTEGER_MAX = 2**53
+WHOLE_MAX = 2**53
 """No table has as many rows, and arithmetic with larger numbers may fail."""
 
 
@@ -174,7 +174,7 @@ def integer(name: str, value: object) -> int:
                 f" must be an integer of at least 1, got {safe_repr(value)}. Type one such as 8.",
             )
         )
-    if value > INTEGER_MAX:
+    if value > WHOLE_MAX:
         raise ParameterError(
             Message(
                 Parameter(name),

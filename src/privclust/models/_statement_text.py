@@ -128,9 +128,9 @@ def _guarantee(statement: Statement) -> list[str]:
             "only."
         ]
     lines = [
-        f"Privacy guarantee: adding or removing any one {_one(statement.run.unit)} makes no outcome "
-        f"more than {factor(composed.epsilon)} times as likely, up to a remainder of delta: "
-        f"epsilon = {rounded_up(composed.epsilon)}, delta = {rounded_up(composed.delta)} "
+        f"Privacy guarantee: adding or removing any one {_one(statement.run.unit)} makes no "
+        f"outcome more than {factor(composed.epsilon)} times as likely, up to a remainder of "
+        f"delta: epsilon = {rounded_up(composed.epsilon)}, delta = {rounded_up(composed.delta)} "
         f"(accounted as {rounded_up(statement.mu)}-Gaussian DP). {composed.strength}"
     ]
     if statement.dependencies:
