@@ -1,4 +1,4 @@
-"""``privclust audit``: a sound algorithm passes, and each planted bug is reported in its own line."""
+"""``privclust audit``: a sound algorithm passes, and each planted bug has a line of its own."""
 
 from __future__ import annotations
 
