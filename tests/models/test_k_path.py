@@ -13,7 +13,7 @@ from privclust import Ledger, PEMeans, PrivateKMeans
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset, Precision
-from privclust.models.k_path import Choice, KPath, k_path
+from privclust.models.k_path import Choice, KPath, k_path, k_path_of
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -178,6 +178,12 @@ def test_path_goes_as_far_as_max_clusters_of_the_fit() -> None:
     model = fitted(groups(3, 2, 0), max_clusters=5)
     assert [choice.n_clusters for choice in model.k_path().choices] == [1, 2, 3, 4, 5]
     assert model.k_path().choices == model.refit(2).k_path().choices
+
+
+def test_path_of_an_estimator_is_that_of_its_model_whatever_was_set_since() -> None:
+    model = fitted(groups(3, 2, 0), max_clusters=5)
+    path = k_path_of(model.model_)
+    assert model.set_params(max_clusters=2, random_state=7).k_path() == path
 
 
 def test_only_fitted_models_with_a_coreset_have_one() -> None:
