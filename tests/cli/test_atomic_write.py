@@ -62,7 +62,7 @@ def test_what_is_read_is_not_written_whatever_it_is_called(tmp_path: Path) -> No
     assert table.read_text() == other.read_text() == "rows"
 
 
-def test_a_disk_without_room_is_noticed_first(tmp_path: Path) -> None:
+def test_full_disk_is_noticed_first(tmp_path: Path) -> None:
     out = tmp_path / "full"
     out.symlink_to("/dev/full")
     begun = False

@@ -1,4 +1,4 @@
-"""``privclust audit``: a sound algorithm passes, and each planted bug is told in its own line."""
+"""``privclust audit``: a sound algorithm passes, and each planted bug has a line of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers import toy_algorithm
-from helpers.command_line import privclust, told
+from helpers.command_line import error_message, privclust
 
 TOY = Path(toy_algorithm.__file__).read_text()
 FITS = ("--fits", 100)
@@ -14,14 +14,14 @@ FITS = ("--fits", 100)
 
 READ = "exact results were read from the engine, past the Curator"
 BUGS = {
-    "branches on an exact answer": (
+    "branches on an exact result": (
         "    sides = curator",
         "    if curator._engine.aggregate(Count())[0] // UNIT % 2:\n"
         "        return Clustering(np.zeros((1, 1)), np.ones(1), 1)\n"
         "    sides = curator",
         ["FAIL replay", "made 2 queries of one table, 1 of the other", "FAIL plan", READ],
     ),
-    "returns an exact answer": (
+    "returns an exact result": (
         "    return Clustering(centers, sizes",
         "    sizes = np.array(curator._engine.aggregate(Sides())) / UNIT\n"
         "    return Clustering(np.zeros((2, plan.n_columns)), sizes",
@@ -113,11 +113,11 @@ def test_estimator_is_audited_by_its_name(tmp_path: Path) -> None:
     [("Missing", "has no class Missing"), ("Sides", "Sides has no plan and no run")],
 )
 def test_class_that_is_no_estimator_is_named(name: str, cause: str) -> None:
-    told(privclust("audit", f"{toy_algorithm.__file__}:{name}"), 3, cause)
+    error_message(privclust("audit", f"{toy_algorithm.__file__}:{name}"), 3, cause)
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_planted_bug_is_told(bug: str, tmp_path: Path) -> None:
+def test_planted_bug_is_reported(bug: str, tmp_path: Path) -> None:
     before, after, lines = BUGS[bug]
     assert TOY.count(before) == 1
     (tmp_path / "mine.py").write_text(TOY.replace(before, after))
@@ -127,7 +127,7 @@ def test_a_planted_bug_is_told(bug: str, tmp_path: Path) -> None:
         assert line in shown.stdout
 
 
-def test_a_pure_promise_is_put_to_the_test(tmp_path: Path) -> None:
+def test_pure_guarantee_is_put_to_the_test(tmp_path: Path) -> None:
     pure = TOY.replace(
         '0.5), Slot("sides", 0.5)', '0.5, 1, "laplace"), Slot("sides", 0.5, 1, "laplace")'
     )
@@ -144,27 +144,27 @@ def test_a_pure_promise_is_put_to_the_test(tmp_path: Path) -> None:
         ("1 / 0", "could not be imported (ZeroDivisionError: division by zero)"),
     ],
 )
-def test_what_is_no_algorithm_is_said(text: str, cause: str, tmp_path: Path) -> None:
+def test_module_without_an_algorithm_is_refused(text: str, cause: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(text)
-    told(privclust("audit", tmp_path / "mine.py"), 3, cause)
+    error_message(privclust("audit", tmp_path / "mine.py"), 3, cause)
 
 
 @pytest.mark.parametrize("name", ["nowhere.py", "no.such.module"])
-def test_what_is_nowhere_is_said(name: str) -> None:
-    told(privclust("audit", name), 3, "could not be imported", "the path of a file")
+def test_missing_module_is_refused(name: str) -> None:
+    error_message(privclust("audit", name), 3, "could not be imported", "the path of a file")
 
 
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        (("--fits", 0), "fits must be a whole number of at least 1"),
+        (("--fits", 0), "fits must be an integer of at least 1"),
         (("--epsilon", 0), "epsilon must lie between"),
         (("--delta", 1), "delta must be"),
     ],
     ids=["fits", "epsilon", "delta"],
 )
 def test_numbers_that_cannot_be(words: tuple[object, ...], cause: str) -> None:
-    told(privclust("audit", "privclust.algorithms.dp_lloyd", *words), 3, cause)
+    error_message(privclust("audit", "privclust.algorithms.dp_lloyd", *words), 3, cause)
 
 
 def test_there_is_no_option_for_data_and_help_says_so() -> None:

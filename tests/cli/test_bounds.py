@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.command_line import CANARY, assert_silent_about_cells, lay_out, privclust, told
+from helpers.command_line import (
+    CANARY,
+    assert_silent_about_cells,
+    error_message,
+    lay_out,
+    privclust,
+)
 
 from privclust import load
 
@@ -97,7 +103,7 @@ def test_texts_and_days_have_stubs_that_work_once_filled_in(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("table", ["smashed.parquet", "parts", "parts/*.parquet"])
-def test_no_value_is_looked_at_not_even_where_rows_are_broken(table: str, tmp_path: Path) -> None:
+def test_no_value_is_read_even_where_rows_are_broken(table: str, tmp_path: Path) -> None:
     intact = written("visits.parquet", tmp_path / "intact.toml")
     assert written(table, tmp_path / "other.toml") == intact
 
@@ -129,21 +135,23 @@ def test_a_filled_file_works_whatever_columns_are_called(name: str, tmp_path: Pa
 def test_a_file_that_is_not_filled_in_is_refused(tmp_path: Path) -> None:
     text = written("visits.parquet", tmp_path / "b.toml")
     fit = ("fit", "visits.parquet", "--delta", 1e-6, "--bounds", tmp_path / "b.toml")
-    told(privclust(*fit), 4, "must say where its bounds come from")
+    error_message(privclust(*fit), 4, "must say where its bounds come from")
     (tmp_path / "b.toml").write_text(text.replace('""', '"public data"'))
-    told(privclust(*fit), 4, "the lower bound of column 'age' must be a number")
+    error_message(privclust(*fit), 4, "the lower bound of column 'age' must be a number")
 
 
 def test_a_file_that_exists_is_kept(tmp_path: Path) -> None:
     out = tmp_path / "b.toml"
     out.write_text("mine")
-    told(privclust("bounds", "init", "visits.parquet", "-o", out), 10, "b.toml", "overwrit")
+    error_message(
+        privclust("bounds", "init", "visits.parquet", "-o", out), 10, "b.toml", "overwrit"
+    )
     assert out.read_text() == "mine"
 
 
 def test_a_file_that_cannot_be_written() -> None:
     result = privclust("bounds", "init", "visits.parquet", "-o", "nowhere/b.toml")
-    told(result, 10, "b.toml could not be written: there is no folder", "Make it")
+    error_message(result, 10, "b.toml could not be written: there is no folder", "Make it")
 
 
 @pytest.mark.parametrize(
@@ -155,12 +163,12 @@ def test_a_file_that_cannot_be_written() -> None:
     ],
 )
 def test_a_table_that_cannot_be_read(table: str, cause: str, tmp_path: Path) -> None:
-    told(privclust("bounds", "init", table, "-o", tmp_path / "b.toml"), 7, cause)
+    error_message(privclust("bounds", "init", table, "-o", tmp_path / "b.toml"), 7, cause)
     assert not (tmp_path / "b.toml").exists()
 
 
 def test_a_file_without_a_line_of_names_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(f"{CANARY},7\n{CANARY},8\n")
     done = privclust("bounds", "init", tmp_path / "x.csv", "-o", tmp_path / "b.toml")
-    told(done, 7, "Put a line of names before it")
+    error_message(done, 7, "Put a line of names before it")
     assert not (tmp_path / "b.toml").exists()

@@ -15,7 +15,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.command_line import BOUNDS, N_ROWS, assert_silent_about_cells, lay_out, privclust, told
+from helpers.command_line import (
+    BOUNDS,
+    N_ROWS,
+    assert_silent_about_cells,
+    error_message,
+    lay_out,
+    privclust,
+)
 from helpers.interruptions import Interrupted
 from typer.testing import Result
 
@@ -123,12 +130,12 @@ def test_real_noise_makes_a_model_that_says_it_is_private(tmp_path: Path) -> Non
     assert json.loads(out.read_text())["private"] is True
 
 
-def test_the_unit_is_that_of_the_promise(ledger: str) -> None:
+def test_unit_is_that_of_the_guarantee(ledger: str) -> None:
     shown = fitted(
         *FAST,
         "--unit",
         "who",
-        "--unit-rows",
+        "--max-rows-per-unit",
         2,
         "--ledger",
         ledger,
@@ -167,7 +174,7 @@ def test_few_clusters_are_shown_and_the_others_counted() -> None:
     assert "and 2 smaller clusters" in shown
 
 
-def test_json_is_the_model_without_its_answers_and_all_there_is(twin: PrivateKMeans) -> None:
+def test_json_is_the_model_without_its_results(twin: PrivateKMeans) -> None:
     shown = fitted(*FAST, "--json", env=TERMINAL)
     assert shown.stderr == ""
     summary, whole = json.loads(shown.stdout), json.loads(to_json(twin))
@@ -203,20 +210,20 @@ def test_brackets_in_the_names_of_columns_are_shown_as_they_are(tmp_path: Path) 
 # How far it is -----------------------------------------------------------------------------------
 
 
-def test_progress_is_told_on_standard_error_alone_and_in_questions() -> None:
+def test_progress_by_query_is_on_standard_error_alone() -> None:
     shown = fitted(*FAST, env=TERMINAL)
-    assert "asking " in shown.stderr
-    assert "question " in shown.stderr
+    assert "measuring " in shown.stderr
+    assert "query " in shown.stderr
     assert str(N_ROWS) not in shown.stderr
-    assert "asking " not in shown.stdout
-    assert "question " not in shown.stdout
+    assert "measuring " not in shown.stdout
+    assert "query " not in shown.stdout
 
 
 def test_a_log_has_no_trace_of_the_bar() -> None:
     assert fitted(*FAST).stderr == ""
 
 
-def test_the_clock_knows_nothing_first_and_then_goes_by_questions(
+def test_clock_knows_nothing_first_and_then_goes_by_queries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
@@ -259,7 +266,7 @@ def test_an_interrupted_fit_says_how_to_resume_it_and_ends_as_its_twin(
 ) -> None:
     paid = (*FAST, "--ledger", ledger, "--dataset", "visits", "--out", tmp_path / "model.json")
     impatient = Interrupted(4, lambda: signal.raise_signal(signal.SIGINT))
-    message = told(fit(*paid, noise=impatient), 130, "interrupted")
+    message = error_message(fit(*paid, noise=impatient), 130, "interrupted")
     (run,) = Ledger.open(ledger).runs("visits")
     assert f"--resume {run.name}" in message
     fitted(*paid, "--resume", run.name)
@@ -269,7 +276,7 @@ def test_an_interrupted_fit_says_how_to_resume_it_and_ends_as_its_twin(
     assert Ledger.open(ledger).verify() == []
 
 
-def test_a_finished_run_gives_its_model_again_for_nothing(ledger: str, tmp_path: Path) -> None:
+def test_finished_run_gives_its_model_again_at_no_cost(ledger: str, tmp_path: Path) -> None:
     paid = (*FEW, "--ledger", ledger, "--dataset", "visits", "--json")
     first = json.loads(fitted(*paid).stdout)
     left = Ledger.open(ledger).remaining("visits")
@@ -288,13 +295,13 @@ def test_the_module_and_the_script_are_the_same_program(
     monkeypatch.setattr(sys, "argv", ["?", "ledger", "remaining", str(tmp_path / "nowhere.db")])
     monkeypatch.delitem(sys.modules, "privclust.__main__", raising=False)
     (script,) = entry_points(group="console_scripts", name="privclust")
-    said = []
+    outcomes = []
     starts = (lambda: runpy.run_module("privclust", run_name="__main__"), lambda: script.load()())
     for start in starts:
         with pytest.raises(SystemExit) as ended:
             start()
-        said.append((ended.value.code, *capsys.readouterr()))
-    module, installed = said
+        outcomes.append((ended.value.code, *capsys.readouterr()))
+    module, installed = outcomes
     assert module == installed
     assert module[0] == 9
     assert module[2].startswith("privclust: there is no ledger at ")

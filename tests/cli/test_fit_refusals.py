@@ -1,4 +1,4 @@
-"""Whatever is wrong is said once, with its own exit code, at no cost and without a cell."""
+"""Whatever is wrong is one message, with its own exit code, at no cost and without a cell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from helpers.command_line import BOUNDS, N_ROWS, lay_out, privclust, told, visits
+from helpers.command_line import BOUNDS, N_ROWS, error_message, lay_out, privclust, visits
 from typer.testing import CliRunner
 
 from privclust import Ledger
@@ -58,7 +58,7 @@ def test_the_manual_lists_the_codes_that_there_are() -> None:
 def test_nothing_is_spent_on_a_model_that_nobody_keeps() -> None:
     before = left("budget.db")
     words = ("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *LEDGER)
-    told(CliRunner().invoke(app, [str(word) for word in words]), 3, "--out is missing")
+    error_message(CliRunner().invoke(app, [str(word) for word in words]), 3, "--out is missing")
     assert left("budget.db") == before
 
 
@@ -74,7 +74,7 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
         (("--delta", 1), 3, "delta must be", "such as 1e-6"),
         (("--clusters", 0), 3, "at least 1, got 0", "Type one such as 8"),
         (("--max-clusters", -1), 3, "at least 1, got -1", "Type one such as 8"),
-        (("--unit-rows", 5), 3, "--unit-rows", "Leave both out"),
+        (("--max-rows-per-unit", 5), 3, "--max-rows-per-unit", "Leave both out"),
         (("--seed", -1), 3, "from 0 up, got -1", ""),
         (("--bounds", "nowhere.toml"), 4, "'nowhere.toml' cannot be read", "Check its path"),
         (("--unit", "nobody"), 5, "'nobody' is no column", "Name the column that tells"),
@@ -94,25 +94,25 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
-def test_what_is_typed_wrongly_is_said_once_and_has_its_code(
+def test_wrong_option_is_one_message_with_its_code(
     words: tuple[object, ...], code: int, cause: str, remedy: str
 ) -> None:
     # Where an option is typed twice the last one counts.
     result = privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *words)
-    told(result, code, cause, remedy)
+    error_message(result, code, cause, remedy)
     assert result.stdout == ""
 
 
 def test_a_refused_fit_leaves_no_file(tmp_path: Path) -> None:
     out = tmp_path / "model.json"
     failing = ("--epsilon", 0, "--out", out, "--force")
-    told(privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *failing), 3)
+    error_message(privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *failing), 3)
     assert not out.exists()
 
 
 def test_bounds_have_to_be_given(folder: Path) -> None:
     words = ("--bounds is missing", "'privclust bounds init visits.parquet' writes a file")
-    told(privclust("fit", "visits.parquet", *FAST), 4, *words)
+    error_message(privclust("fit", "visits.parquet", *FAST), 4, *words)
 
 
 HEAD, AGE, WEIGHT = BOUNDS.split("\n\n")
@@ -136,12 +136,12 @@ HEAD, AGE, WEIGHT = BOUNDS.split("\n\n")
         (f"{HEAD}\n{AGE}\n# ü".encode("latin-1"), 4, "bounds.toml"),
     ],
 )
-def test_a_bounds_file_with_a_fault_is_said_once_and_has_its_code(
+def test_faulty_bounds_file_is_one_message_with_its_code(
     content: str | bytes, code: int, cause: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "bounds.toml"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    told(privclust("fit", "visits.parquet", *FAST, "--bounds", file), code, cause)
+    error_message(privclust("fit", "visits.parquet", *FAST, "--bounds", file), code, cause)
 
 
 def test_a_message_is_all_that_is_on_standard_error() -> None:
@@ -173,12 +173,12 @@ def without_rights() -> Iterator[Path]:
 def test_a_file_that_this_user_may_not_read(table: str) -> None:
     with without_rights() as folder:
         result = privclust("fit", folder / table, "--bounds", folder / "visits.toml", *FAST)
-    told(result, 7, table, "Permission denied", "Check the path and your rights")
+    error_message(result, 7, table, "Permission denied", "Check the path and your rights")
 
 
 def test_a_compressed_file_that_is_not(folder: Path) -> None:
     result = privclust("fit", "plain.csv.gz", "--bounds", "visits.toml", *FAST)
-    told(result, 7, "'plain.csv.gz'", "Write it anew")
+    error_message(result, 7, "'plain.csv.gz'", "Write it anew")
 
 
 def test_rows_that_break_during_a_paid_fit_are_one_message_that_says_how_to_resume(
@@ -187,7 +187,7 @@ def test_rows_that_break_during_a_paid_fit_are_one_message_that_says_how_to_resu
     paid = ("--ledger", ledger, "--dataset", "visits")
     result = privclust("fit", "smashed.parquet", "--bounds", "visits.toml", *FAST, *paid)
     (run,) = Ledger.open(ledger).runs("visits")
-    told(result, 7, "the rows could not be read", f"--resume {run.name}")
+    error_message(result, 7, "the rows could not be read", f"--resume {run.name}")
 
 
 # What cannot be written --------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_rows_that_break_during_a_paid_fit_are_one_message_that_says_how_to_resu
         ("nowhere/model.json", "there is no folder", "Make it"),
         ("empty", "Is a directory", "Choose a place"),
         ("visits.toml/model.json", "there is no folder", "Make it"),
-        ("full", "No space left on device", "Free some room"),
+        ("full", "No space left on device", "Free some space"),
     ],
 )
 def test_nothing_is_spent_on_a_model_that_cannot_be_written(
@@ -208,7 +208,7 @@ def test_nothing_is_spent_on_a_model_that_cannot_be_written(
     before = left(ledger)
     paid = ("--ledger", ledger, "--dataset", "visits", "--out", out)
     result = privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *paid)
-    told(result, 10, f"{Path(out).name} could not be written", cause, remedy)
+    error_message(result, 10, f"{Path(out).name} could not be written", cause, remedy)
     assert result.stdout == ""
     assert left(ledger) == before
 
@@ -221,7 +221,9 @@ def test_model_that_is_there_is_kept_and_nothing_is_spent_unless_forced(
     out.write_text("paid for")
     paid = ("--ledger", ledger, "--dataset", "visits", "--out", out)
     words = ("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *paid)
-    told(privclust(*words), 10, "paid.json exists already and may have cost budget", "--force")
+    error_message(
+        privclust(*words), 10, "paid.json exists already and may have cost budget", "--force"
+    )
     assert (left(ledger), out.read_text()) == (before, "paid for")
     assert privclust(*words, "--force").exit_code == 0
     assert "privclust model" in out.read_text()
@@ -231,7 +233,7 @@ def test_a_refused_fit_leaves_the_model_file_that_was_there(tmp_path: Path) -> N
     out = tmp_path / "model.json"
     out.write_text("a model")
     failing = ("--epsilon", 0, "--out", out, "--force")
-    told(privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *failing), 3)
+    error_message(privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, *failing), 3)
     assert out.read_text() == "a model"
 
 
@@ -253,7 +255,7 @@ def test_the_model_may_lie_beside_the_tables(tmp_path: Path) -> None:
 
 
 def test_warnings_are_messages_and_show_no_code(recwarn: pytest.WarningsRecorder) -> None:
-    """What is said of too many clusters goes to standard error, not through Python's warnings."""
+    """The warning of too many clusters goes to standard error, not through Python's warnings."""
     assert visits().num_rows == N_ROWS
     done = privclust("fit", "visits.parquet", "--bounds", "visits.toml", *FAST, "-k", 60)
     assert done.exit_code == 0, repr(done.exception)

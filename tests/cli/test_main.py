@@ -48,15 +48,15 @@ def test_a_data_set_is_created_once(place: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("label", "unit", "told"), [("", "row", "label"), ("t", " ", "unit")])
+@pytest.mark.parametrize(("label", "unit", "empty"), [("", "row", "label"), ("t", " ", "unit")])
 def test_empty_name_is_refused_and_makes_no_ledger(
-    tmp_path: Path, label: str, unit: str, told: str
+    tmp_path: Path, label: str, unit: str, empty: str
 ) -> None:
     place = tmp_path / "new.db"
     budget = ("--epsilon", 1, "--delta", 1e-6)
     refused = privclust("ledger", "create", place, label, *budget, "--unit", unit)
     assert refused.exit_code == 3
-    assert f"{told} must not be empty" in refused.stderr
+    assert f"{empty} must not be empty" in refused.stderr
     assert not place.exists()
 
 
@@ -121,9 +121,7 @@ def run_of(content: Any) -> Any:
     return content["statement"]["run"]
 
 
-def test_verify_tells_a_model_that_was_changed(
-    place: Path, model: PrivateKMeans, tmp_path: Path
-) -> None:
+def test_verify_detects_a_changed_model(place: Path, model: PrivateKMeans, tmp_path: Path) -> None:
     file = tmp_path / "model.json"
     save(model, file)
     assert privclust("ledger", "verify", place, "--model", file).exit_code == 0
@@ -141,9 +139,9 @@ def test_verify_tells_a_model_that_was_changed(
             lambda content: content["statement"].update(bounds_origin="public data"),
             "the origin of its bounds",
         ),
-        (lambda content: content["releases"].pop(), "its answers"),
-        (lambda content: content["releases"][0]["result"].reverse(), "its answers"),
-        (lambda content: content["releases"][-1].update(noise="none"), "its answers"),
+        (lambda content: content["releases"].pop(), "its results"),
+        (lambda content: content["releases"][0]["result"].reverse(), "its results"),
+        (lambda content: content["releases"][-1].update(noise="none"), "its results"),
     ]
     for change, what in changes:
         content = json.loads(honest)
@@ -155,7 +153,7 @@ def test_verify_tells_a_model_that_was_changed(
 
 
 @pytest.mark.attack
-def test_verify_tells_what_a_model_hides_of_where_it_started(place: Path, tmp_path: Path) -> None:
+def test_verify_detects_a_hidden_start(place: Path, tmp_path: Path) -> None:
     given: dict[str, Any] = {"radius": 1.0, "delta": 1e-6, "ledger": str(place), "dataset": "wards"}
     rows = np.random.default_rng(0).normal(0.0, 0.2, (2000, 2))
     first = PrivateKMeans(2, **given).fit(rows)
@@ -210,15 +208,17 @@ def test_draw_writes_a_picture(place: Path, model: PrivateKMeans, tmp_path: Path
         (("close", "{place}", "0123"), 9, "knows no run '0123'"),
         (("create", "{place}", "x", "--epsilon", "0", "--delta", "1e-6"), 3, "epsilon must lie"),
         (("verify", "{place}", "--model", "nowhere.json"), 12, "nowhere.json"),
-        (("verify", "{place}", "--model", "{place}"), 12, "is no model file and no statement"),
+        (
+            ("verify", "{place}", "--model", "{place}"),
+            12,
+            "is neither a model file nor a statement",
+        ),
         (("export", "{place}", "--output", "nowhere/x.jsonl"), 10, "x.jsonl could not be written"),
         (("draw", "{place}", "wards", "nowhere/x.png"), 10, "x.png could not be written"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_fails_is_said_in_one_sentence(
-    place: Path, words: tuple[str, ...], code: int, cause: str
-) -> None:
+def test_failure_is_one_message(place: Path, words: tuple[str, ...], code: int, cause: str) -> None:
     failed = privclust("ledger", *(word.format(place=place) for word in words))
     assert failed.exit_code == code
     assert failed.stderr.startswith("privclust: ")
@@ -236,6 +236,6 @@ def test_it_is_a_module_too_and_says_which_extra_it_needs() -> None:
     assert refused.returncode == 13
 
 
-def test_it_tells_its_version() -> None:
-    told = CliRunner().invoke(app, ["--version"])
-    assert (told.exit_code, told.output) == (0, f"{__version__}\n")
+def test_version_is_printed() -> None:
+    printed = CliRunner().invoke(app, ["--version"])
+    assert (printed.exit_code, printed.output) == (0, f"{__version__}\n")

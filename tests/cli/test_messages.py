@@ -26,8 +26,8 @@ from privclust.errors import Message, Parameter, ParameterError
         ),
         (
             [Parameter("epsilon", 3.9), " or ", Parameter("max_rows_per_unit")],
-            "epsilon=3.9 or unit_rows",
-            "--epsilon 3.9 or --unit-rows",
+            "epsilon=3.9 or max_rows_per_unit",
+            "--epsilon 3.9 or --max-rows-per-unit",
         ),
         (
             [Parameter("epsilon"), " must be above 0"],
@@ -87,7 +87,7 @@ def test_what_nobody_expected_says_nothing_of_the_data(
     assert "73.192" not in capsys.readouterr().err
 
 
-def test_a_name_cannot_write_elsewhere_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_name_cannot_control_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     name = "a\x1b[2J\x9b31m:warning:[red]ge"
     print_table(["", name], [[name, "1"]])
     with pytest.raises(typer.Exit), reporting_errors():

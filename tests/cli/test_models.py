@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.command_line import assert_silent_about_cells, lay_out, privclust, told
+from helpers.command_line import assert_silent_about_cells, error_message, lay_out, privclust
 from numpy.typing import NDArray
 
 from privclust import PrivateKMeans, load, save
@@ -103,29 +103,29 @@ def test_a_table_without_rows_has_no_labels(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_labels_that_cannot_be_made_are_said_once_and_leave_what_was_there(
+def test_impossible_labels_are_one_message_and_leave_what_was_there(
     words: tuple[str, ...], code: int, cause: str, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table({"age": [20.0]}), "ages.parquet")
     out = tmp_path / "labels.parquet"
-    told(privclust("predict", *words, "-o", out), code, cause)
+    error_message(privclust("predict", *words, "-o", out), code, cause)
     assert not out.exists()  # half of the labels would pass for all
     out.write_text("older labels")
-    told(privclust("predict", *words, "-o", out), code, cause)
+    error_message(privclust("predict", *words, "-o", out), code, cause)
     assert out.read_text() == "older labels"
 
 
 @pytest.mark.parametrize(
     ("out", "cause", "remedy"),
     [
-        ("full", "No space left on device", "Free some room"),
+        ("full", "No space left on device", "Free some space"),
         ("nowhere/labels.parquet", "there is no folder", "Make it"),
         ("empty", "Is a directory", "Choose a place"),
     ],
 )
 def test_labels_that_cannot_be_written(out: str, cause: str, remedy: str) -> None:
     result = privclust("predict", "model.json", "visits.parquet", "-o", out)
-    told(result, 10, f"{Path(out).name} could not be written", cause, remedy)
+    error_message(result, 10, f"{Path(out).name} could not be written", cause, remedy)
 
 
 @pytest.mark.parametrize("table", ["visits.parquet", "parts", "parts/*.parquet"])
@@ -165,7 +165,7 @@ def test_the_query_is_printed_and_nothing_else(dialect: str) -> None:
     ],
 )
 def test_a_query_that_cannot_be_made(words: tuple[str, ...], code: int, cause: str) -> None:
-    told(privclust("export", *words), code, cause)
+    error_message(privclust("export", *words), code, cause)
 
 
 # Pages -------------------------------------------------------------------------------------------
@@ -182,12 +182,12 @@ def test_the_page_is_that_of_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize("out", ["full", "nowhere/page.html", "empty"])
 def test_a_page_that_cannot_be_written(out: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("privclust.models.report.to_html", lambda *given: "a page")
-    told(privclust("report", "model.json", "-o", out), 10, "could not be written")
+    error_message(privclust("report", "model.json", "-o", out), 10, "could not be written")
 
 
 def test_a_page_of_no_model(tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    told(privclust("report", "visits.csv", "-o", out), 12, "'visits.csv' is not a model")
+    error_message(privclust("report", "visits.csv", "-o", out), 12, "'visits.csv' is not a model")
     assert not out.exists()
 
 
@@ -203,4 +203,4 @@ def test_a_page_never_replaces_its_model(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_page_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "privclust.models.report", None)
-    told(privclust("report", "model.json"), 13, 'pip install ".[report]"')
+    error_message(privclust("report", "model.json"), 13, 'pip install ".[report]"')

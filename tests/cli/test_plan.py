@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.command_line import privclust, told
+from helpers.command_line import error_message, privclust
 
 from privclust.planning.forecast import forecast
 from privclust.planning.simulate import Simulation
@@ -57,13 +57,15 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("picture", ["full.png", "nowhere/plan.png"])
 def test_a_picture_that_cannot_be_written(picture: str, tmp_path: Path) -> None:
     (tmp_path / "full.png").symlink_to("/dev/full")
-    told(privclust("plan", *TYPED, "--picture", tmp_path / picture), 10, "could not be written")
+    error_message(
+        privclust("plan", *TYPED, "--picture", tmp_path / picture), 10, "could not be written"
+    )
 
 
 def test_a_picture_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "privclust.planning.plots", None)
     needed = 'pip install ".[report]"'
-    told(privclust("plan", *TYPED, "--picture", "plan.png"), 13, needed)
+    error_message(privclust("plan", *TYPED, "--picture", "plan.png"), 13, needed)
 
 
 @pytest.mark.parametrize("command", ["plan", "simulate"])
@@ -79,14 +81,14 @@ def test_a_picture_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch
     ],
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
 )
-def test_numbers_that_cannot_be_are_said_once(
+def test_impossible_numbers_are_one_message(
     command: str, words: tuple[object, ...], cause: str
 ) -> None:
-    told(privclust(command, *TYPED, *words), 3, cause)
+    error_message(privclust(command, *TYPED, *words), 3, cause)
 
 
 def test_no_noise_is_no_plan() -> None:
-    told(privclust("plan", *TYPED, "--epsilon", "inf"), 3, "epsilon must lie between")
+    error_message(privclust("plan", *TYPED, "--epsilon", "inf"), 3, "epsilon must lie between")
 
 
 # Measuring ---------------------------------------------------------------------------------------
@@ -131,10 +133,10 @@ def test_simulate_measures_public_rows(gap: bool, tmp_path: Path) -> None:
     ids=["no file", "no repeats", "more clusters than rows"],
 )
 def test_a_simulation_that_cannot_be(words: tuple[object, ...], code: int, cause: str) -> None:
-    told(privclust("simulate", *TWO, *words), code, cause)
+    error_message(privclust("simulate", *TWO, *words), code, cause)
 
 
-def test_what_spark_costs_is_said_on_demand() -> None:
+def test_cost_on_spark_is_printed_on_demand() -> None:
     typed = ("--rows", "1e10", "--columns", 16, "-k", 8, "--delta", 1e-12)
     costs = [spark_cost(forecast(10**10, 16, 8, delta=1e-12), kind) for kind in READ_SECONDS]
     shown = privclust("plan", *typed, "--engine", "spark")
@@ -145,7 +147,7 @@ def test_what_spark_costs_is_said_on_demand() -> None:
 
 
 @pytest.mark.parametrize("rows", ["1.5", "many", "inf", "nan"])
-def test_rows_are_a_whole_number(rows: str) -> None:
+def test_rows_are_an_integer(rows: str) -> None:
     shown = privclust("plan", "--rows", rows, "--columns", 2, "--delta", 1e-6)
     assert shown.exit_code == 2
     assert "1e10" in shown.stderr

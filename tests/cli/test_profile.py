@@ -1,11 +1,11 @@
-"""``privclust profile``: a file of its own, shown by a report; nothing about cells is said."""
+"""``privclust profile``: a file of its own, shown by a report; no message shows a cell."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from helpers.command_line import assert_silent_about_cells, lay_out, privclust, told
+from helpers.command_line import assert_silent_about_cells, error_message, lay_out, privclust
 from helpers.interruptions import Interrupted
 
 from privclust import Ledger, load_profile
@@ -53,7 +53,7 @@ def test_a_profile_is_written_charged_and_shown() -> None:
 def test_profile_that_is_there_is_kept_and_nothing_is_spent_unless_forced() -> None:
     Path("profile.json").write_text("paid for")
     words = (*PROFILE, *ACCOUNT, "--columns", "who")
-    told(privclust(*words), 10, "profile.json exists already", "--force")
+    error_message(privclust(*words), 10, "profile.json exists already", "--force")
     assert Path("profile.json").read_text() == "paid for"
     assert len(Ledger.open("budget.db").runs("visits")) == 1
     assert privclust(*words, "--force").exit_code == 0
@@ -64,7 +64,7 @@ def test_interrupted_profile_says_how_to_resume_it() -> None:
     words = (*PROFILE, *ACCOUNT, "--columns", "who")
     stopped = privclust(*words, noise=Interrupted(2))
     run = Ledger.open("budget.db").runs("visits")[-1]
-    assert f"--resume {run.name}" in told(stopped, 130)
+    assert f"--resume {run.name}" in error_message(stopped, 130)
     done = privclust(*words, "--resume", run.name)
     assert done.exit_code == 0, done.output
     assert load_profile("profile.json").privacy_statement.run.name == run.name
@@ -77,14 +77,18 @@ def test_quiet_says_nothing() -> None:
     assert load_profile("quiet.json").columns[0].column.name == "who"
 
 
-def test_what_is_wrong_is_said_and_nothing_is_spent() -> None:
-    assert "Declare what is missing" in told(
+def test_impossible_profile_is_refused_and_nothing_is_spent() -> None:
+    assert "Declare what is missing" in error_message(
         privclust(*PROFILE, *ACCOUNT, "--columns", "height"), 5
     )
-    told(privclust(*PROFILE, "--columns", "who"), 3, "recorded in a ledger")
-    told(privclust(*PROFILE, "--columns", "who", "--dataset", "visits"), 3, "belong together")
-    told(privclust(*PROFILE, *ACCOUNT, "--columns", "who", "-o", "table.csv"), 3, ".json")
+    error_message(privclust(*PROFILE, "--columns", "who"), 3, "recorded in a ledger")
+    error_message(
+        privclust(*PROFILE, "--columns", "who", "--dataset", "visits"), 3, "belong together"
+    )
+    error_message(privclust(*PROFILE, *ACCOUNT, "--columns", "who", "-o", "table.csv"), 3, ".json")
     too_much = (*PROFILE[:-1], 2.9, *ACCOUNT, "--columns", "who")
-    told(privclust(*too_much), 8, "nothing was read")
-    told(privclust("report", "model.json", "--profile", "visits.toml"), 12, "not a profile")
+    error_message(privclust(*too_much), 8, "nothing was read")
+    error_message(
+        privclust("report", "model.json", "--profile", "visits.toml"), 12, "not a profile"
+    )
     assert len(Ledger.open("budget.db").runs("visits")) == 1

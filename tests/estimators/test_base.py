@@ -1,4 +1,4 @@
-"""The thin face: public parameters are checked, nothing but Releases is kept."""
+"""The base class of estimators: public parameters are checked, nothing but Releases is kept."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def test_a_radius_instead_of_bounds(kind: Any) -> None:
         ({"bounds": ([0.0], [1.0])}, "bounds are given for 1 columns, X has 2"),
         ({"bounds": ([0.0, 1.0], [1.0, 1.0])}, "lower bound must be below"),
         ({"epsilon": 0.0}, "epsilon must lie between 0.01 and 64, got 0.0"),
-        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
-        ({"n_clusters": 2.5}, "n_clusters must be a whole number"),
-        ({"n_rows": -1}, "n_rows must be a whole number"),
-        ({"random_state": -1}, "random_state must be None or a whole number"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_clusters": 2.5}, "n_clusters must be an integer"),
+        ({"n_rows": -1}, "n_rows must be an integer"),
+        ({"random_state": -1}, "random_state must be None or an integer"),
         ({"scale": "std"}, "scale must be 'bounds', 'none', 'private'"),
         ({"bounds": ([0.0, 9.0], [1.0, 1.0])}, "column 1 has 9 and 1. Swap them"),
     ],
@@ -116,8 +116,8 @@ def test_parameters_of_the_wrong_kind_are_named(parameters: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.5, "8", True])
-def test_max_clusters_is_a_whole_number(value: object) -> None:
-    with pytest.raises(ValueError, match="max_clusters must be a whole number of at least 1, got"):
+def test_max_clusters_is_an_integer(value: object) -> None:
+    with pytest.raises(ValueError, match="max_clusters must be an integer of at least 1, got"):
         fitted(PrivateKMeans, max_clusters=value)
 
 
@@ -137,15 +137,15 @@ def test_a_parquet_file_gives_the_same_centres_as_the_array_in_it(tmp_path: Path
     assert (pickle.loads(pickle.dumps(model)).cluster_centers_ == expected).all()
 
 
-def test_a_promise_without_delta_is_pure_and_said_to_be() -> None:
+def test_guarantee_without_delta_is_pure() -> None:
     model = fitted(BalcanKMeans, epsilon=4.0, delta=0, n_rows=5000)
     statement = model.privacy_statement_
     assert {release.mechanism for release in model.releases_} == {"laplace", "select"}
     assert sum(release.charge.epsilon for release in model.releases_) <= 4.0
-    stated = replace(statement, run=replace(statement.run, noise="OpenDP"))
-    assert (stated.epsilon, stated.delta) == (4.0, 0.0)
-    assert stated.composed.replacing_epsilon == pytest.approx(8.0)
-    assert stated.mu == pytest.approx(4.2, abs=0.1)
+    real = replace(statement, run=replace(statement.run, noise="OpenDP"))
+    assert (real.epsilon, real.delta) == (4.0, 0.0)
+    assert real.composed.replacing_epsilon == pytest.approx(8.0)
+    assert real.mu == pytest.approx(4.2, abs=0.1)
 
 
 @pytest.mark.filterwarnings("ignore:.*will hardly be found")
@@ -207,11 +207,11 @@ def test_a_warning_points_to_the_line_that_fits() -> None:
         model.fit(np.zeros((5, 2)))
     with noise_from(SeededNoise(1)), pytest.warns(UserWarning, match="hardly be found") as typed:
         model.set_params(n_rows=5).fit(np.zeros((5, 2)))
-    assert {warning.filename for told in (counted, typed) for warning in told} == {__file__}
+    assert {warning.filename for warned in (counted, typed) for warning in warned} == {__file__}
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_typed_number_of_rows_too_small_is_told_before_any_row_is_read() -> None:
+def test_typed_number_of_rows_too_small_is_refused_before_any_row_is_read() -> None:
     rows = np.zeros((5, 2)).view(Rotten)
     with pytest.raises(UserWarning, match="hardly be found"):
         PrivateKMeans(2, delta=1e-6, bounds=BOX, n_rows=5).fit(rows)
@@ -225,7 +225,7 @@ def test_without_noise_a_fit_is_exact_and_says_that_it_is_not_private(kind: Any)
 
 
 @pytest.mark.filterwarnings("error")
-def test_without_noise_nothing_is_said_about_noise() -> None:
+def test_without_noise_no_warning_mentions_noise() -> None:
     model = PrivateKMeans(8, epsilon=np.inf, bounds=BOX, random_state=0).fit(np.zeros((3, 2)))
     assert not model.size_stderr_.any()
 

@@ -99,8 +99,8 @@ def test_more_clusters_than_the_coreset_has_are_refused_with_the_remedy(
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "3", None])
-def test_refit_asks_for_a_whole_number(model: PrivateKMeans, k: Any) -> None:
-    with pytest.raises(ValueError, match="n_clusters must be a whole number of at least 1"):
+def test_refit_refuses_what_is_not_an_integer(model: PrivateKMeans, k: Any) -> None:
+    with pytest.raises(ValueError, match="n_clusters must be an integer of at least 1"):
         model.refit(k)
 
 

@@ -1,4 +1,4 @@
-"""``init=``: a public start, at no charge and with no other question than those planned."""
+"""``init=``: a public start, at no charge and with no other query than those planned."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_all_forms_of_a_start_are_taken(form: str, last: Any, tmp_path: Path) ->
     assert load(tmp_path / "model.json").init is None
 
 
-def test_it_promises_what_a_fit_without_a_start_promises(last: Any) -> None:
+def test_guarantee_is_that_of_a_fit_without_a_start(last: Any) -> None:
     statement = fit_of(table(APART), 3, init=last).privacy_statement_
     assert (statement.run.epsilon, statement.run.delta) == (1.0, 1e-6)
     assert abs(sum(line.share for line in statement.releases) - 1) < 1e-9
@@ -55,7 +55,7 @@ def test_it_promises_what_a_fit_without_a_start_promises(last: Any) -> None:
 
 @pytest.mark.attack
 @pytest.mark.filterwarnings("ignore:.*will hardly be found")
-def test_no_promise_is_built_on_a_model_without_noise(last: Any) -> None:
+def test_no_guarantee_is_built_on_a_model_without_noise(last: Any) -> None:
     """Its exact centres would come back with a statement that says private."""
     given: dict[str, Any] = {"delta": 1e-6, "bounds": ([0, 0], [100, 100])}
     exact = PrivateKMeans(3, epsilon=math.inf, **given).fit(table(APART, rows=20))
@@ -88,7 +88,7 @@ def test_a_cluster_that_came_since_is_found(last: Any) -> None:
     assert (nearest_gaps(model, later) < 0.5).all()
 
 
-def test_the_same_seed_looks_along_other_directions_from_another_start() -> None:
+def test_same_seed_gives_other_directions_from_another_start() -> None:
     """A cluster that one week's directions hide is not hidden for good."""
     draws = [
         _directions_of(start_from(points, 3, np.random.default_rng(0)), np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Tables of any kind, through the public face: the same fit, the same labels, clear refusals."""
+"""Tables of any kind, through the estimators: the same fit, the same labels, clear refusals."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def exact(kind: Any, unit: str | None = None, max_rows_per_unit: int = 1) -> Any
 
 
 @every_table
-def test_a_table_elsewhere_is_fitted_like_one_in_memory(table: str, tmp_path: Path) -> None:
+def test_remote_table_is_fitted_like_one_in_memory(table: str, tmp_path: Path) -> None:
     model = fitted(PrivateKMeans, TABLES[table](tmp_path))
     assert same_fit(model, exact(PrivateKMeans))
     np.testing.assert_allclose(model.cluster_centers_, [[20, 200], [70, 800]], rtol=0.05)
@@ -193,7 +193,7 @@ def test_a_ledger_charges_a_unit_only_where_it_protects_that_unit(tmp_path: Path
 
 
 @every_table
-def test_rows_elsewhere_are_labelled_in_their_order(table: str, tmp_path: Path) -> None:
+def test_rows_of_files_are_labelled_in_their_order(table: str, tmp_path: Path) -> None:
     model = exact(PrivateKMeans)
     rows = visits().select(FEATURES)
     np.testing.assert_array_equal(model.predict(TABLES[table](tmp_path)), model.predict(rows))
@@ -267,7 +267,7 @@ def unreadable(folder: Path) -> Path:
         (
             {"unit": "person", "max_rows_per_unit": 0},
             ValueError,
-            "unit_rows must be a whole number",
+            "max_rows_per_unit must be an integer",
         ),
         ({"unit": "person", "max_rows_per_unit": 1025}, ValueError, "between 1 and 1024; got"),
         (

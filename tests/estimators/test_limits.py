@@ -73,10 +73,10 @@ def assert_refused_at_once(model: Any, rows: Any, place: str) -> str:
 def test_too_many_clusters_to_compute_are_refused_before_the_charge(
     kind: Any, n_clusters: int, place: str
 ) -> None:
-    said = assert_refused_at_once(kind(n_clusters, bounds=(-1, 1)), few_rows(20), place)
-    assert "The limit is 10 minutes" in said
-    assert f"{MINUTES_VARIABLE}=" in said
-    assert "privclust.limits(minutes=" in said
+    message = assert_refused_at_once(kind(n_clusters, bounds=(-1, 1)), few_rows(20), place)
+    assert "The limit is 10 minutes" in message
+    assert f"{MINUTES_VARIABLE}=" in message
+    assert "privclust.limits(minutes=" in message
 
 
 @pytest.mark.attack
@@ -88,7 +88,7 @@ def test_hundred_thousand_clusters_of_ten_rows_are_refused(place: str) -> None:
 def test_fifty_thousand_columns_are_forecast_before_the_charge(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Noise on four million numbers takes more than a minute, which is said first."""
+    """Noise on four million numbers takes more than a minute, which a warning says first."""
     monkeypatch.setattr(_fit, "recording", _stop)
     with (
         pytest.warns(UserWarning, match=r"about \d\d seconds .* 2 GiB"),
@@ -98,8 +98,8 @@ def test_fifty_thousand_columns_are_forecast_before_the_charge(
             few_rows(50_000)
         )
     assert_nothing_is_reserved(place)
-    said = assert_refused_at_once(FedDPKMeans(8, radius=1.0), few_rows(50_000), place)
-    assert f"{MEMORY_VARIABLE}=" in said
+    message = assert_refused_at_once(FedDPKMeans(8, radius=1.0), few_rows(50_000), place)
+    assert f"{MEMORY_VARIABLE}=" in message
     with limits(minutes=1):
         assert_refused_at_once(PrivateKMeans(8, radius=1.0), few_rows(50_000), place)
 
@@ -118,8 +118,8 @@ def test_wide_results_of_units_are_refused_before_the_charge(place: str) -> None
     columns = {f"c{number}": few_rows(1)[:, 0] for number in range(1200)}
     table = pa.table({"who": [str(number) for number in range(10)], **columns})
     model = PrivateKMeans(300, bounds=dict.fromkeys(columns, (-1, 1)), unit="who")
-    said = assert_refused_at_once(model, table, place)
-    assert f"{COORDINATES_MAX:,}" in said
+    message = assert_refused_at_once(model, table, place)
+    assert f"{COORDINATES_MAX:,}" in message
 
 
 def test_too_few_rows_for_the_clusters_are_noticed_first() -> None:
@@ -132,8 +132,8 @@ def test_too_few_rows_for_the_clusters_are_noticed_first() -> None:
 def test_start_that_takes_too_long_to_merge_is_refused(place: str) -> None:
     with limits(minutes=0.01):
         model = PrivateKMeans(100, radius=1.0, init=few_rows(2, 3000))
-        said = assert_refused_at_once(model, few_rows(2), place)
-    assert said.startswith("merging the points of init")
+        message = assert_refused_at_once(model, few_rows(2), place)
+    assert message.startswith("merging the points of init")
     assert start_cost(10**6, 10**5, 100).seconds > start_cost(10**5, 10**5, 100).seconds
 
 
@@ -151,9 +151,9 @@ def test_profile_beyond_the_limits_is_refused_before_the_charge(place: str) -> N
 
 def test_raised_limit_is_what_the_message_says() -> None:
     cost = private_kmeans.plan(10**5, 2, BUDGET).cost()
-    said = beyond_limits(cost)
-    assert said is not None
-    minutes = float(said.split("minutes=")[1].split(")")[0])
+    message = beyond_limits(cost)
+    assert message is not None
+    minutes = float(message.split("minutes=")[1].split(")")[0])
     with limits(minutes=minutes):
         assert beyond_limits(cost) is None
     with limits(minutes=0.8 * minutes):
@@ -235,7 +235,7 @@ def test_long_fit_is_announced_and_short_one_is_not(recwarn: pytest.WarningsReco
 
 
 @pytest.mark.parametrize("seconds", [99.6, 5976.0, 358_560.0, 8_640_000.0, 3.15e9])
-def test_times_are_said_in_plain_numbers(seconds: float) -> None:
+def test_times_are_written_in_plain_numbers(seconds: float) -> None:
     assert "e+" not in spoken(seconds)
 
 
@@ -244,7 +244,7 @@ def test_hundred_minutes_are_hours() -> None:
 
 
 @pytest.mark.parametrize("size", [1.0, 1013.0 * 2**10, 99.6 * 2**20, 1023 * 2**20, 1e14])
-def test_memory_is_said_in_plain_numbers(size: float) -> None:
+def test_memory_is_written_in_plain_numbers(size: float) -> None:
     assert re.fullmatch(r"[\d,.]+ [KMG]iB", spoken_memory(size))
 
 

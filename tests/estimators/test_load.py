@@ -82,18 +82,18 @@ def test_registered_estimator_is_known_without_being_given(
 ) -> None:
     registered = EntryPoint("MyKMeans", "somewhere:MyKMeans", "privclust.estimators")
     monkeypatch.setattr(EntryPoint, "load", lambda self: MyKMeans)
-    asked = []
+    searched = []
 
     def entry_points(**given: str) -> list[EntryPoint]:
-        asked.append(given)
+        searched.append(given)
         return [registered]
 
     monkeypatch.setattr(_load, "entry_points", entry_points)
     assert type(load(file)) is MyKMeans
-    assert asked == [{"group": "privclust.estimators", "name": "MyKMeans"}]
+    assert searched == [{"group": "privclust.estimators", "name": "MyKMeans"}]
 
 
-def test_library_is_not_asked_for_estimators_that_a_file_makes_up(file: Path) -> None:
+def test_estimators_that_a_file_makes_up_are_refused(file: Path) -> None:
     content = json.loads(file.read_text())
     for name in ("load", "__all__", "annotations", "os"):
         content["estimator"] = name

@@ -91,10 +91,10 @@ def test_own_docstring_inherits_what_it_does_not_say() -> None:
     assert ">>>" not in text
 
 
-def test_points_and_models_that_an_own_parameter_holds_are_stated() -> None:
+def test_statement_lists_points_and_models_of_own_parameters() -> None:
     points: FloatArray = np.zeros((3, 2))
-    (stated,) = fitted(Steps, start=points).privacy_statement_.public_points
-    assert (stated.parameter, stated.count) == ("start", 3)
+    (listed,) = fitted(Steps, start=points).privacy_statement_.public_points
+    assert (listed.parameter, listed.count) == ("start", 3)
     earlier = fitted(PrivateKMeans)
     (dependency,) = fitted(Steps, start=earlier).privacy_statement_.dependencies
     assert dependency.run == earlier.privacy_statement_.run

@@ -131,7 +131,7 @@ def test_means_and_shares_are_those_of_the_clusters(model: Any) -> None:
         profile["height"]
 
 
-# The same answers wherever rows lie ---------------------------------------------------------------
+# The same results wherever rows lie ---------------------------------------------------------------
 
 
 def in_file(folder: Path) -> Any:
@@ -156,7 +156,7 @@ LAID_OUT = {
 
 
 @pytest.mark.parametrize("name", LAID_OUT)
-def test_every_engine_gives_the_same_answers(name: str, model: Any, tmp_path: Path) -> None:
+def test_every_engine_gives_the_same_results(name: str, model: Any, tmp_path: Path) -> None:
     assert results(profiled(model, LAID_OUT[name](tmp_path))) == results(profiled(model))
 
 
@@ -171,7 +171,7 @@ def test_every_engine_sums_units_alike(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.attack
-def test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised() -> None:
+def test_person_with_any_number_of_rows_moves_a_profile_no_more_than_guaranteed() -> None:
     by_person = fitted(unit="who", max_rows_per_unit=2)
     once = TABLE.slice(0, 1).set_column(5, "who", pa.array(["new"]))
     for times in (1, 5000):
@@ -238,9 +238,7 @@ def test_a_profile_that_the_account_cannot_pay_is_refused_before_rows_are_read(l
 
 
 @pytest.mark.attack
-def test_a_recorded_fit_that_was_loaded_must_be_told_its_ledger(
-    ledger: str, tmp_path: Path
-) -> None:
+def test_loaded_model_of_a_recorded_fit_needs_its_ledger(ledger: str, tmp_path: Path) -> None:
     save(fitted(ledger=ledger, dataset="people"), tmp_path / "model.json")
     model = load(tmp_path / "model.json")
     with pytest.raises(ParameterError, match="Type ledger"):
@@ -328,7 +326,7 @@ def test_profile_without_a_ledger_is_not_resumed(model: Any) -> None:
         ({"columns": ["age"], "bounds": {"age": (1, 0)}}, BoundsError, "lower below the upper"),
         ({"epsilon": np.inf}, ParameterError, "finite epsilon"),
         ({"epsilon": -1.0}, ParameterError, "epsilon"),
-        ({"delta": 0.0}, ParameterError, "cannot promise delta=0"),
+        ({"delta": 0.0}, ParameterError, "cannot guarantee delta=0"),
         ({"dataset": "people"}, ValueError, "both or neither"),
     ],
 )
@@ -339,13 +337,13 @@ def test_what_cannot_be_profiled_is_refused(
         profiled(model, **given)
 
 
-def test_models_without_names_ids_and_pure_promises_are_refused() -> None:
+def test_models_without_names_ids_and_pure_guarantees_are_refused() -> None:
     with noise_from(SeededNoise(0)):
         nameless = PrivateKMeans(2, delta=1e-6, bounds=(0, 1)).fit(np.zeros((100, 2)))
         pure = DPLloyd(2, delta=0, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
     with pytest.raises(ColumnError, match="without names"):
         profiled(nameless)
-    with pytest.raises(ParameterError, match="cannot promise delta=0"):
+    with pytest.raises(ParameterError, match="cannot guarantee delta=0"):
         profiled(pure)
     assert profiled(pure, delta=1e-6).privacy_statement.run.delta == 1e-6
     with pytest.raises(ColumnError, match="column of ids"):
@@ -439,7 +437,7 @@ def test_the_page_states_what_all_its_runs_come_to() -> None:
     assert replacing is not None
     assert f"replacing one row instead, at epsilon = {rounded_up(replacing)}" in page
     assert "an epsilon that was chosen after looking at an earlier run" in page
-    assert f"{len(model.releases_) + len(profile.releases)} noisy answers" in page
+    assert f"{len(model.releases_) + len(profile.releases)} noisy results" in page
 
 
 def test_names_cannot_write_on_the_page(model: Any) -> None:

@@ -233,8 +233,8 @@ def leaves(value: Any) -> Iterator[Any]:
 
 def measurements(place: str) -> list[bytes]:
     with closing(sqlite3.connect(place)) as connection:
-        rows = connection.execute("SELECT question FROM privclust_entries WHERE kind = 'claim'")
-        return [zlib.decompress(question) for (question,) in rows]
+        rows = connection.execute("SELECT fingerprint FROM privclust_entries WHERE kind = 'claim'")
+        return [zlib.decompress(fingerprint) for (fingerprint,) in rows]
 
 
 @pytest.mark.attack
@@ -314,7 +314,7 @@ def test_a_refused_fit_and_label_shows_no_rows_in_our_frames(
         if "privclust/estimators" in trace.path.as_posix()  # type: ignore[union-attr]
     ]
     assert ours
-    assert not any(value is rows for held in ours for value in held.values())
+    assert not any(value is rows for values in ours for value in values.values())
 
 
 # Federations -------------------------------------------------------------------------------------

@@ -169,5 +169,5 @@ def test_the_key_of_a_sample_ends_with_the_fit(monkeypatch: pytest.MonkeyPatch) 
         assert form not in shown + str(statement)
     gc.collect()
     assert [reference() for reference in samples] == [None]
-    holders = [held for held in gc.get_referrers(key) if not isinstance(held, FrameType)]
+    holders = [holder for holder in gc.get_referrers(key) if not isinstance(holder, FrameType)]
     assert holders == [keys]

@@ -51,7 +51,7 @@ class Unreadable(np.ndarray[Any, Any]):
 
 @pytest.fixture
 def place(tmp_path: Path) -> str:
-    """A ledger whose data set "table" has room for two fits or more."""
+    """A ledger whose data set "table" has budget for two fits or more."""
     place = str(tmp_path / "ledger.db")
     Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
     return place
@@ -121,7 +121,7 @@ def test_a_fit_interrupted_at_every_draw_ends_as_its_twin(place: str) -> None:
     assert len(Ledger.open(place).runs("table")) == 1
 
 
-def test_a_fit_that_asks_a_sample_is_resumed_too(place: str) -> None:
+def test_fit_that_measures_a_sample_is_resumed_too(place: str) -> None:
     given = {"max_clusters": 4, "n_rows": 200_000}
     twin = fit(model_of(None, PrivateKMeans, **given))
     assert {release.sampling_exponent for release in twin.releases_} == {0, 2}
@@ -184,7 +184,7 @@ def test_resuming_draws_only_what_is_missing(place: str) -> None:
         "FedDPKMeans",
     ],
 )
-def test_a_finished_run_is_had_again_for_nothing_and_without_the_rows(
+def test_finished_run_is_repeated_at_no_cost_and_without_the_rows(
     kind: Any, more: dict[str, Any], place: str
 ) -> None:
     first = fit(model_of(place, kind, **more))
@@ -198,7 +198,7 @@ def test_a_finished_run_is_had_again_for_nothing_and_without_the_rows(
     assert ledger.export() == before
 
 
-def test_answers_drawn_in_testing_stay_marked_when_resumed_with_real_noise(place: str) -> None:
+def test_results_drawn_in_testing_stay_marked_when_resumed_with_real_noise(place: str) -> None:
     run = interrupt(model_of(place), 6)
     model = model_of(place).fit(two_groups(), resume=run)
     assert {release.noise for release in model.releases_} == {"testing: repeatable", "OpenDP"}
@@ -283,14 +283,14 @@ def test_a_run_is_not_resumed_with_something_else(
 
 @pytest.mark.attack
 def test_a_run_is_not_resumed_with_more_rows_of_a_unit(place: str) -> None:
-    """Noise drawn for one row of a person would be stated as that for two."""
+    """Noise drawn for one row of a person would pass for that of two."""
     Ledger.create(place, "people", epsilon=4.0, delta=1e-6, unit="who")
     frame = pd.DataFrame(two_groups(), columns=["x", "y"]).assign(who=np.arange(400) // 2)
     given: dict[str, Any] = {"dataset": "people", "unit": "who"}
     with noise_from(Interrupted(2)), pytest.raises(KeyboardInterrupt):
         model_of(place, **given, max_rows_per_unit=1).fit(frame)
     (run,) = Ledger.open(place).runs("people")
-    with pytest.raises(LedgerError, match="unit_rows was 1, is 2"):
+    with pytest.raises(LedgerError, match="max_rows_per_unit was 1, is 2"):
         model_of(place, **given, max_rows_per_unit=2).fit(frame, resume=run.name)
 
 
@@ -329,7 +329,7 @@ def test_a_changed_table_does_not_end_a_run_because_nothing_of_it_is_known(place
 
 
 @pytest.mark.attack
-def test_a_question_that_differs_ends_the_run(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_query_ends_the_run(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it would if another version had other candidates and forgot to say so."""
     run = interrupt(model_of(place), 4)
     before = Ledger.open(place).export()
@@ -366,7 +366,7 @@ class RealThenInterrupted(OpenDPNoise):
 
 
 @pytest.mark.attack
-def test_one_answer_without_real_noise_makes_a_fit_not_private(place: str) -> None:
+def test_one_result_without_real_noise_makes_a_fit_not_private(place: str) -> None:
     with noise_from(RealThenInterrupted()), pytest.raises(KeyboardInterrupt):
         model_of(place).fit(two_groups())
     model = fit(model_of(place), Ledger.open(place).runs("table")[0].name)

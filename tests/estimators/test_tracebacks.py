@@ -34,7 +34,7 @@ REFUSALS: dict[str, dict[str, Any]] = {
     "bad scale": {"scale": "wide"},
     "measured scale": {"scale": "private", "bounds": None, "radius": 1.0},
     "bad unit": {"unit": "nobody"},
-    "bad unit_rows": {"max_rows_per_unit": 0},
+    "bad max_rows_per_unit": {"max_rows_per_unit": 0},
     "bad column": {"bounds": {"a": (0, 10), "c": (0, 10)}},
     "bad bounds": {"bounds": {"a": (10, 0), "b": (0, 10)}},
     "bad epsilon": {"epsilon": -1.0},

@@ -143,11 +143,11 @@ class Declared:
     st.integers(0, 2**64),
 )
 def test_long_rows_are_compared_with_their_bound_exactly(
-    row: list[int], above: int, elsewhere: int
+    row: list[int], above: int, another: int
 ) -> None:
     """Bounds at, just beside and far from the length of a row, on both sides of 2^62."""
     length = sum(value * value for value in row)
-    for bound in (max(0, length + above), elsewhere):
+    for bound in (max(0, length + above), another):
         query = Declared(len(row), bound)
         found = Contribution(np.zeros((1, 1), dtype=np.int64), np.array([[row]], dtype=np.int64))
         assert kept_rows(query, found).tolist() == [length <= bound]

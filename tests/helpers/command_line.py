@@ -47,7 +47,7 @@ def privclust(
         )
 
 
-def told(result: Result, code: int, *words: str) -> str:
+def error_message(result: Result, code: int, *words: str) -> str:
     """Return the one message of a command that failed; it shows no cell and no traceback."""
     assert isinstance(result.exception, SystemExit), repr(result.exception)
     assert result.exit_code == code, result.output

@@ -13,7 +13,7 @@ from privclust import Ledger, PEMeans, PrivateKMeans
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset, Precision
-from privclust.models.k_path import Choice, KPath, k_path
+from privclust.models.k_path import Choice, KPath, k_path, k_path_of
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -136,12 +136,12 @@ def test_points_that_are_equal_are_one_cluster() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_no_more_clusters_are_tried_than_asked_for(most: int) -> None:
+def test_no_more_clusters_are_tried_than_the_maximum(most: int) -> None:
     points = [[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5]]
     assert len(path_of(coreset(points, [300] * 3), most).choices) == most
 
 
-# The estimator's face ----------------------------------------------------------------------------
+# Of an estimator ---------------------------------------------------------------------------------
 
 
 def test_nothing_is_read_or_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_nothing_is_read_or_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     left = Ledger.open(place).remaining("table")
 
     def fail(*_: object) -> None:
-        raise AssertionError("rows were asked")
+        raise AssertionError("rows were read")
 
     monkeypatch.setattr(NumpyEngine, "aggregate", fail)
     monkeypatch.setattr("privclust.privacy.curator.Curator.open", fail)
@@ -174,10 +174,16 @@ def test_a_model_of_one_cluster_may_choose_more() -> None:
     assert path.elbow == 3
 
 
-def test_the_path_goes_as_far_as_was_asked_for_at_the_fit() -> None:
+def test_path_goes_as_far_as_max_clusters_of_the_fit() -> None:
     model = fitted(groups(3, 2, 0), max_clusters=5)
     assert [choice.n_clusters for choice in model.k_path().choices] == [1, 2, 3, 4, 5]
     assert model.k_path().choices == model.refit(2).k_path().choices
+
+
+def test_path_of_an_estimator_is_that_of_its_model_whatever_was_set_since() -> None:
+    model = fitted(groups(3, 2, 0), max_clusters=5)
+    path = k_path_of(model.model_)
+    assert model.set_params(max_clusters=2, random_state=7).k_path() == path
 
 
 def test_only_fitted_models_with_a_coreset_have_one() -> None:

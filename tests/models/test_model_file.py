@@ -226,7 +226,7 @@ def test_parameter_that_no_file_can_hold_is_refused_when_saved(
 
 
 @pytest.mark.attack
-def test_paid_model_is_not_written_over_unless_told_so(tmp_path: Path) -> None:
+def test_paid_model_is_not_overwritten_unless_requested(tmp_path: Path) -> None:
     model, there = (
         DPLloyd(1, delta=1e-6, radius=1.0).fit(np.zeros((50, 1))),
         tmp_path / "there.json",

@@ -33,7 +33,7 @@ NUMBERS = (
     "coreset.points.0.0",
     "coreset.weights.0",
     "coreset.radii.0",
-    "releases.0.answer.0",
+    "releases.0.result.0",
     "releases.0.scale",
     "releases.0.sampling_exponent",
     "releases.0.charge.quanta",
@@ -87,7 +87,7 @@ def changed(good: dict[str, Any], where: str, value: object) -> dict[str, Any]:
 
 
 def refused(content: object, folder: Path) -> str:
-    """Return what is said of a file with this content."""
+    """Return the refusal of a file with this content."""
     file = folder / "hostile.json"
     if isinstance(content, bytes):
         file.write_bytes(content)
@@ -165,8 +165,10 @@ def test_the_statement_alone_is_no_model(good: dict[str, Any], tmp_path: Path) -
 def test_file_of_another_version_is_refused_by_its_number(
     version: int, good: dict[str, Any], tmp_path: Path
 ) -> None:
-    said = refused(changed(good, "format", f"privclust model {version}"), tmp_path)
-    assert f"is a model of format {version}, and this version of privclust reads format 3" in said
+    message = refused(changed(good, "format", f"privclust model {version}"), tmp_path)
+    assert (
+        f"is a model of format {version}, and this version of privclust reads format 3" in message
+    )
 
 
 # Faults in one place -----------------------------------------------------------------------------
@@ -277,9 +279,9 @@ def test_what_is_no_text_is_refused_where_one_belongs(
         ("coreset.weights", [1.0]),
         ("n_rows", 1.5),
         ("releases", {}),
-        ("releases.0.answer", 5),
-        ("releases.0.answer", [[5]]),
-        ("releases.0.answer", [1.5]),
+        ("releases.0.result", 5),
+        ("releases.0.result", [[5]]),
+        ("releases.0.result", [1.5]),
         ("releases.0.charge", {"quanta": 1}),
         ("releases.0.charge.quanta", -1),
         ("releases.0.mechanism", "magic"),
@@ -300,13 +302,13 @@ def test_a_file_cannot_call_itself_private_against_its_statement(
 
 
 @pytest.mark.attack
-def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> None:
+def test_statement_that_its_results_contradict_is_refused(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (1000, COLUMNS))
     model = PrivateKMeans(K, delta=1e-6, radius=2.0, max_clusters=4).fit(rows)
     honest: dict[str, Any] = json.loads(to_json(model))
     (tmp_path / "honest.json").write_text(json.dumps(honest))
     assert load(tmp_path / "honest.json").privacy_statement_.private
-    for where, value, said in (
+    for where, value, cause in (
         ("statement.epsilon", 0.5, "what they do not come to"),
         ("statement.delta", 1e-12, "what they do not come to"),
         ("statement.private", False, "of itself what its statement does not"),
@@ -316,8 +318,8 @@ def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> N
         ("statement.run.reserved.quanta", 1, "cost more than it guarantees"),
         ("releases", [], "of its noise"),
         ("releases.0.noise", "none", "of its noise"),
-        ("statement.run.noise", "OpenDP\nGuarantee: epsilon = 0.01", "cannot be printed"),
-        ("statement.version", "1\nGuarantee: epsilon = 0.01", "cannot be printed"),
+        ("statement.run.noise", "OpenDP\nPrivacy guarantee: epsilon = 0.01", "cannot be printed"),
+        ("statement.version", "1\nPrivacy guarantee: epsilon = 0.01", "cannot be printed"),
         ("statement.bounds_origin", "God", "bounds_origin is none of"),
         ("statement.kind", "profile", "depends on the run of its clusters"),
         ("statement.n_clusters", 9, "about something else"),
@@ -326,7 +328,7 @@ def test_a_statement_that_its_answers_contradict_is_refused(tmp_path: Path) -> N
         ("statement.run.estimator", "a b", "letters and digits"),
         ("statement.run.name", "two words", "letters and digits"),
     ):
-        assert said in refused(changed(honest, where, value), tmp_path)
+        assert cause in refused(changed(honest, where, value), tmp_path)
 
 
 @pytest.mark.parametrize("where", ["center_stderr.0.0", "size_stderr.2", "cluster_radii.0"])

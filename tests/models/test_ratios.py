@@ -22,10 +22,10 @@ def test_95_in_100_intervals_hold_the_truth(below: float, ratio: float) -> None:
     noise = rng.multivariate_normal([0, 0], [[1, covariance], [covariance, 0.5]], DRAWS)
     above, divisor = ratio * below + noise[:, 0], below + noise[:, 1]
     lower, upper = ratio_ends(above, divisor, 1.0, 0.5, covariance, Z)
-    held = int(np.count_nonzero((lower <= ratio) & (ratio <= upper)))
-    assert held >= binom.ppf(1e-6, DRAWS, 0.95)
+    covered = int(np.count_nonzero((lower <= ratio) & (ratio <= upper)))
+    assert covered >= binom.ppf(1e-6, DRAWS, 0.95)
     if below >= 10:
-        assert held <= binom.ppf(1 - 1e-6, DRAWS, 0.95)
+        assert covered <= binom.ppf(1 - 1e-6, DRAWS, 0.95)
 
 
 def test_the_ratio_lies_between_its_ends() -> None:

@@ -108,16 +108,16 @@ def page_of(model: Any) -> Page:
         assert kind == "data:image/png;base64"
         assert base64.b64decode(content, validate=True).startswith(b"\x89PNG")
     statement = model.privacy_statement_
-    asked = [row for row in page.rows if len(row) == 7 and row[0] != "question"]
-    assert [row[0] for row in asked] == [line.slot for line in statement.releases]
-    assert [row[1] for row in asked] == [line.query for line in statement.releases]
+    measured = [row for row in page.rows if len(row) == 7 and row[0] != "query"]
+    assert [row[0] for row in measured] == [line.slot for line in statement.releases]
+    assert [row[1] for row in measured] == [line.query for line in statement.releases]
     rows = _statement_text.n_rows(statement)
     for line in (statement.adjacency, rows, statement.bounds_origin, statement.version):
         assert " ".join(line.split()) in page.text
     for item in statement.not_covered:
         assert item in page.text
     assert ("NOT PRIVATE" in page.text) is not statement.private
-    assert ("The guarantee." in page.text) is statement.private
+    assert ("Privacy guarantee:" in page.text) is statement.private
     return page
 
 
@@ -161,7 +161,7 @@ def test_what_was_declared_of_columns_is_on_the_page() -> None:
 # What it says ------------------------------------------------------------------------------------
 
 
-def test_the_promise_the_ledger_and_what_to_check_are_on_the_page(model: Any, page: Page) -> None:
+def test_guarantee_ledger_and_what_to_check_are_on_the_page(model: Any, page: Page) -> None:
     record = model.privacy_statement_.record
     assert "no outcome on this page is more than 2.72 times as likely" in page.text
     assert "epsilon = 1, delta = 1e-06" in page.text

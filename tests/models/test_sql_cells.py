@@ -35,9 +35,9 @@ CELLS: dict[str, tuple[Column, Any]] = {
     "logarithms of one more": (NumberColumn("c", 0, 1e6, transform="log1p"), pa.array(STRANGE)),
     "texts": (CATEGORY, pa.array([*LEVELS, None, "A", "X", "1.0", "nan", "other"])),
     "texts with others": (WITH_OTHER, pa.array([*LEVELS, None, "A", "X", "1.0", "nan", "other"])),
-    "whole numbers": (WITH_OTHER, pa.array([1, 2, 3, None])),
-    "whole numbers with gaps": (WITH_OTHER, pa.array([1.0, 2.0, 3.0, 1.5, None, float("nan")])),
-    "whole numbers of 32 bits": (CATEGORY, pa.array([1.0, 2.5, None, float("nan")], pa.float32())),
+    "integers": (WITH_OTHER, pa.array([1, 2, 3, None])),
+    "integers with gaps": (WITH_OTHER, pa.array([1.0, 2.0, 3.0, 1.5, None, float("nan")])),
+    "integers of 32 bits": (CATEGORY, pa.array([1.0, 2.5, None, float("nan")], pa.float32())),
     "truth values": (CATEGORY, pa.array([True, False, None])),
     "days": (DAYS, pa.array([date(1961, 3, 1), date(2000, 2, 29), date(1950, 1, 1), None])),
     "times": (
@@ -81,7 +81,7 @@ POSTGRES = {
     "logarithms of one more": "double precision",
     "texts": "text",
     "texts with others": "text",
-    "whole numbers": "integer",
+    "integers": "integer",
     "truth values": "boolean",
     "days": "date",
     "times": "timestamp",
@@ -119,8 +119,8 @@ def test_postgres_reads_levels_alike_whatever_its_strings_conform_to(
         for cell in cells.to_pylist():
             connection.execute("INSERT INTO t (c) VALUES (%s)", [cell])
         connection.execute(f"SET standard_conforming_strings = {setting}".encode())
-        question = f"SELECT {listed} FROM t AS given ORDER BY id".encode()
-        found = connection.execute(question).fetchall()
+        query = f"SELECT {listed} FROM t AS given ORDER BY id".encode()
+        found = connection.execute(query).fetchall()
     assert in_unit(column, found) == pytest.approx(expected(column, cells), abs=2e-6)
 
 

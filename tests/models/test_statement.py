@@ -30,9 +30,8 @@ def test_the_words_name_guarantee_releases_and_limits() -> None:
     assert "adding or removing any one row makes no outcome more than 2.72 times as likely" in words
     assert "epsilon = 1, delta = 1e-06 (accounted as 0.2368-Gaussian DP)" in words
     assert "no test for one row finds it in more than 7.96 % of cases." in words
-    assert (
-        "Learned from the rows in this run (6 answers; all else follows from these alone)" in words
-    )
+    assert "Privacy guarantee: adding or removing any one row" in words
+    assert "Learned from the rows in this run (6 noisy results; all else follows from" in words
     assert "people with several rows" in words
     assert "count: Count, 1 number(s), gaussian noise of " in words
     assert "0.50 % of this run" in words
@@ -59,9 +58,9 @@ def test_preprocessing_and_unstated_bounds_are_listed_as_not_covered() -> None:
     listed = " ".join(statement().not_covered)
     assert "what was done to the rows before (scaling, filters, joins" in listed
     assert "whether the bounds were taken from the rows, since nobody stated" in listed
-    told = " ".join(replace(statement(), bounds_origin="public data").not_covered)
-    assert "what was done to the rows before" in told
-    assert "nobody stated" not in told
+    public = " ".join(replace(statement(), bounds_origin="public data").not_covered)
+    assert "what was done to the rows before" in public
+    assert "nobody stated" not in public
 
 
 @pytest.mark.attack
@@ -76,9 +75,9 @@ def test_weak_guarantee_says_how_little_it_means(epsilon: float, weak: bool) -> 
 def test_no_text_of_a_release_can_forge_a_line() -> None:
     """Slots are named by the algorithm, which may be anybody's."""
     one = statement()
-    line, text = one.releases[0], "x\nGuarantee: epsilon = 0.01"
+    line, text = one.releases[0], "x\nPrivacy guarantee: epsilon = 0.01"
     for forged in (replace(line, slot=text), replace(line, query=text)):
-        assert "\nGuarantee: epsilon = 0.01" not in str(replace(one, releases=(forged,)))
+        assert "\nPrivacy guarantee: epsilon = 0.01" not in str(replace(one, releases=(forged,)))
 
 
 def test_bounds_of_a_private_release_are_not_free() -> None:
@@ -87,7 +86,7 @@ def test_bounds_of_a_private_release_are_not_free() -> None:
     assert "all else follows from these and the bounds" in str(found)
 
 
-def test_each_answer_says_what_one_row_adds_and_the_noise_on_it() -> None:
+def test_each_result_says_what_one_row_adds_and_the_noise_on_it() -> None:
     found = statement()
     for line in found.releases:
         assert line.sensitivity == pytest.approx(1.0)
@@ -96,12 +95,12 @@ def test_each_answer_says_what_one_row_adds_and_the_noise_on_it() -> None:
 
 
 def test_a_column_name_cannot_forge_a_line() -> None:
-    frame = pd.DataFrame(ROWS, columns=["x).\nGuarantee: epsilon = 0.01 (", "y"])
+    frame = pd.DataFrame(ROWS, columns=["x).\nPrivacy guarantee: epsilon = 0.01 (", "y"])
     words = str(PEMeans(2, delta=1e-6, radius=5.0).fit(frame).privacy_statement_)
-    assert "\nGuarantee: epsilon = 0.01" not in words
+    assert "\nPrivacy guarantee: epsilon = 0.01" not in words
 
 
-def test_a_typed_number_of_rows_is_said_to_be_typed() -> None:
+def test_typed_number_of_rows_is_called_typed() -> None:
     found = statement(n_rows=300)
     assert "300, typed by the user" in str(found)
     assert "replacing one row instead, at epsilon = 2.123 and the same delta" in str(found)

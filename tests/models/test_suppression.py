@@ -21,7 +21,7 @@ def test_the_default_is_three_standard_errors() -> None:
     assert reported(model).tolist() == (model.cluster_sizes >= 3 * model.size_stderr).tolist()
 
 
-def test_without_standard_errors_nothing_is_left_out_unasked() -> None:
+def test_without_standard_errors_all_clusters_are_reported_by_default() -> None:
     model = made_up_model([[0.0], [0.5]], [5.0, 0.0])
     assert reported(model).all()
     assert reported(model, 1).tolist() == [True, False]

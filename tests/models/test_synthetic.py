@@ -31,7 +31,7 @@ def test_a_seed_repeats_and_none_does_not() -> None:
     model = four_clusters()
     np.testing.assert_array_equal(model.sample(9, random_state=3), model.sample(9, random_state=3))
     assert (model.sample(9) != model.sample(9)).any()
-    with pytest.raises(ParameterError, match="n_rows must be a whole number"):
+    with pytest.raises(ParameterError, match="n_rows must be an integer"):
         model.sample(0)
     with pytest.raises(ParameterError, match="random_state"):
         model.sample(5, random_state=-1)

@@ -52,7 +52,7 @@ def test_drift_is_seen_once_it_is_larger_than_noise() -> None:
     assert "from model" in str(series)
 
 
-def test_one_that_goes_and_one_that_comes_elsewhere_are_two() -> None:
+def test_vanished_cluster_and_new_one_far_away_have_two_ids() -> None:
     series = track([model_of([[0.0, 0.0], [0.5, 0.0]]), model_of([[0.0, 0.0], [-0.5, 0.0]])])
     assert [ids.tolist() for ids in series.ids] == [[0, 1], [0, 2]]
     assert np.isnan(series.sizes[1, 1])
@@ -65,7 +65,7 @@ def test_one_that_comes_back_has_its_old_id() -> None:
     assert [ids.tolist() for ids in series.ids] == [[0, 1], [0], [0, 1]]
 
 
-def test_small_clusters_are_not_said_to_drift() -> None:
+def test_small_clusters_do_not_drift() -> None:
     series = track([model_of([[0.0]], [5]), model_of([[0.1]], [5])])
     assert not series.drifted.any()
 

@@ -66,10 +66,10 @@ ACCOUNTING = (
         "tests/privacy/test_curator_sample.py::test_a_sample_is_charged_and_noised_like_all_rows",
     ),
     Mutation(
-        "one label for patients of one silo and of several",
+        "one label for patients of one client and of several",
         "estimators/_recording.py",
-        "protected, asked = ledger.dataset(label).unit, unit.ledger_name",
-        "protected, asked = ledger.dataset(label).unit, unit.name",
+        "protected, wanted = ledger.dataset(label).unit, unit.ledger_name",
+        "protected, wanted = ledger.dataset(label).unit, unit.name",
         "tests/estimators/test_recording.py::test_a_label_has_one_unit",
     ),
     Mutation(
@@ -80,11 +80,11 @@ ACCOUNTING = (
         "tests/estimators/test_profile.py::test_a_profile_is_charged_to_the_account_of_the_fit",
     ),
     Mutation(
-        "a promise built on exact centres",
+        "a guarantee built on exact centres",
         "estimators/_statement.py",
         "if not (statement.private or epsilon == math.inf or not noise_is_real()):",
         "if not (statement.private or epsilon > 0):",
-        "tests/estimators/test_init.py::test_no_promise_is_built_on_a_model_without_noise",
+        "tests/estimators/test_init.py::test_no_guarantee_is_built_on_a_model_without_noise",
     ),
     Mutation(
         "pure mu halved",
@@ -122,10 +122,10 @@ ACCOUNTING = (
         "tests/estimators/test_recording.py::test_a_fit_without_noise_cannot_be_charged",
     ),
     Mutation(
-        "unit_rows left out of facts",
+        "max_rows_per_unit left out of facts",
         "estimators/_recording.py",
         '"unit", "init", "period")',
-        '"unit", "unit_rows", "init", "period")',
+        '"unit", "max_rows_per_unit", "init", "period")',
         "tests/estimators/test_resume.py::test_a_run_is_not_resumed_with_more_rows_of_a_unit",
     ),
     Mutation(
@@ -140,7 +140,7 @@ ACCOUNTING = (
         "estimators/_input.py",
         "return _opened(table, table.profiled(unit, domain), domain, origin, unit)",
         "return _opened(table, table.profiled(unit, domain), domain, origin, Unit())",
-        "tests/estimators/test_profile.py::test_a_person_with_any_number_of_rows_moves_a_profile_no_more_than_promised",
+        "tests/estimators/test_profile.py::test_person_with_any_number_of_rows_moves_a_profile_no_more_than_guaranteed",
     ),
     Mutation(
         "another scale for other units",

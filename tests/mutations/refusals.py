@@ -76,7 +76,7 @@ REFUSALS = (
         "_files.py",
         "if not overwrite and holds_something(file):",
         "if False:",
-        "tests/models/test_model_file.py::test_paid_model_is_not_written_over_unless_told_so",
+        "tests/models/test_model_file.py::test_paid_model_is_not_overwritten_unless_requested",
     ),
     Mutation(
         "all lines of a block looked into for one cell",

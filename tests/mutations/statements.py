@@ -98,13 +98,13 @@ STATEMENTS = (
         "models/_release_file.py",
         "if run.noise != noise_of(releases):",
         "if False:",
-        "tests/models/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+        "tests/models/test_model_file_hostile.py::test_statement_that_its_results_contradict_is_refused",
     ),
     Mutation(
         "a file whose epsilon is believed",
         "models/statement.py",
-        "if said != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
-        "if said != true:",
-        "tests/models/test_model_file_hostile.py::test_a_statement_that_its_answers_contradict_is_refused",
+        "if given != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
+        "if given != true:",
+        "tests/models/test_model_file_hostile.py::test_statement_that_its_results_contradict_is_refused",
     ),
 )

@@ -43,15 +43,17 @@ def test_the_example_has_ten_lines() -> None:
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
 
 
-def test_the_algorithm_passes_the_audit_and_runs_on_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_own_estimator_passes_the_audit_and_is_fitted_saved_and_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, algorithm, face = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    _, estimator, use = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "my_algorithm.py").write_text(algorithm)
-    done = CliRunner().invoke(app, ["audit", str(tmp_path / "my_algorithm.py"), "--fits", "50"])
+    (tmp_path / "my_kmeans.py").write_text(estimator)
+    done = CliRunner().invoke(app, ["audit", "my_kmeans.py:MyKMeans", "--fits", "50"])
     assert done.exit_code == 0, done.output
     names: dict[str, Any] = {}
-    exec(compile(face, "face", "exec"), names)
-    model = names["MyClusters"](2, delta=1e-6, bounds=([0, 0], [1, 1])).fit(np.ones((500, 2)) / 2)
-    assert model.privacy_statement_.subject == "MyClusters, 2 clusters, 2 columns"
+    exec(compile(use, str(README), "exec"), names)
+    assert capsys.readouterr().out.startswith("MyKMeans, 3 clusters, 2 columns.")
+    assert type(names["again"]) is names["MyKMeans"]
+    assert names["again"].candidates == 40

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from privclust import estimators
+from privclust.algorithms._cost import AlgorithmPlan
 from privclust.audit._few_rows import FewRows
 from privclust.audit.epsilon_bound import Scores, linear_scores
 from privclust.audit.likelihood_ratio import LikelihoodRatioAttack
 from privclust.errors import safe_repr
-from privclust.estimators._task import AlgorithmPlan
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget

@@ -26,6 +26,7 @@ from privclust.domains.base import Domain
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
 from privclust.estimators import _input
+from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import FloatArray
 from privclust.models.profile import Profile
 from privclust.privacy.accounting import epsilon_of, mu_of
@@ -158,7 +159,7 @@ def watch(
     return {attacker: np.array(numbers) for attacker, numbers in lines.items()}
 
 
-def model_numbers(model: Any) -> list[float]:
+def model_numbers(model: PrivateClusterer) -> list[float]:
     """Return what may tell of the canary: numbers of rows, and what lies where it does."""
     distances = np.linalg.norm(model.cluster_centers_ - CANARY, axis=1)
     nearest = int(np.argmin(distances))

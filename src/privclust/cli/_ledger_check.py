@@ -30,8 +30,8 @@ def read_statement(model: Path) -> dict[str, Any]:
         head = None
     if not isinstance(head, str):
         raise ModelFileError(
-            f"{model.name} is no model file and no statement of a fit that a ledger recorded. "
-            "Write one with 'privclust fit --ledger ... --out' or privclust.save."
+            f"{model.name} is neither a model file nor a statement of a fit that a ledger "
+            "recorded. Write one with 'privclust fit --ledger ... --out' or privclust.save."
         )
     return content
 
@@ -45,12 +45,12 @@ def head_of(content: dict[str, Any]) -> str:
 def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     """Return what a model says of itself that the ledger does not."""
     try:
-        said = Statement.from_dict(content["statement"], ())
+        statement = Statement.from_dict(content["statement"], ())
     except (LookupError, TypeError, ValueError):
         return ["the model was changed after its fit: its statement does not add up"]
     try:
-        run = ledger.run(said.run.name)
-        found = _misstated(ledger, said)
+        run = ledger.run(statement.run.name)
+        found = _differences(ledger, statement)
         results = content.get("releases")  # a statement alone has none
         given = {
             result["slot"]: (
@@ -60,7 +60,7 @@ def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
             for result in results or ()
         }
         if results is not None and given != _results(ledger, run):
-            found.append("its answers")
+            found.append("its results")
     except (LedgerError, LookupError, TypeError, ValueError):
         found = ["its run"]
     return [
@@ -68,50 +68,50 @@ def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     ]
 
 
-def _misstated(ledger: Ledger, said: Statement) -> list[str]:
+def _differences(ledger: Ledger, statement: Statement) -> list[str]:
     """Return what a statement says of its runs, and of what they follow from, that is not so."""
     found = []
-    facts = ledger.run(said.run.name).facts
-    if facts.get("bounds_origin") != said.bounds_origin:
+    facts = ledger.run(statement.run.name).facts
+    if facts.get("bounds_origin") != statement.bounds_origin:
         found.append("the origin of its bounds")
-    if "init" in facts and "follows_from" not in facts and not said.public_points:
+    if "init" in facts and "follows_from" not in facts and not statement.public_points:
         found.append("what it follows from")
-    chain = [said.run, *(one.run for one in said.dependencies)]
+    chain = [statement.run, *(one.run for one in statement.dependencies)]
     for one, earlier in zip_longest(chain, chain[1:]):
         try:
             run = ledger.run(one.name)
         except LedgerError:
-            if one is said.run:
+            if one is statement.run:
                 raise
             continue  # of another ledger, or of none
-        wrong = _misstated_of(one, run, ledger.dataset(run.label))
+        wrong = _run_differences(one, run, ledger.dataset(run.label))
         started = run.facts.get("follows_from")
         if started != (None if earlier is None else earlier.name):
             wrong.append("what it follows from")
-        found += wrong if one is said.run else [f"{what} (run {one.name})" for what in wrong]
+        found += wrong if one is statement.run else [f"{what} (run {one.name})" for what in wrong]
     return found
 
 
-def _misstated_of(said: PrivateRun, run: Run, account: Dataset) -> list[str]:
-    """Return what is said of one run that its ledger does not say."""
-    record, budget = said.record, account.budget
+def _run_differences(described: PrivateRun, run: Run, account: Dataset) -> list[str]:
+    """Return what a statement says of one run that its ledger does not."""
+    record, budget = described.record, account.budget
     total = None if record is None else (record.dataset, record.epsilon, record.delta)
     found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
     facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
-    if (said.epsilon, said.delta) != facts or said.reserved != run.reserved:
+    if (described.epsilon, described.delta) != facts or described.reserved != run.reserved:
         found.append("its guarantee")
-    if (said.unit.ledger_name, str(said.unit.rows)) != (
+    if (described.unit.ledger_name, str(described.unit.rows)) != (
         account.unit,
         run.facts.get("max_rows_per_unit"),
     ):
         found.append("whom it protects")
-    if str(said.n_rows) != run.facts.get("n_rows", "None"):
+    if str(described.n_rows) != run.facts.get("n_rows", "None"):
         found.append("its number of rows")
     return found
 
 
 def _results(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, StoredResult | None]]:
-    """Return what each slot of a run cost and what was answered."""
+    """Return what each slot of a run cost, and its result."""
     stored = {
         entry["slot"]: StoredResult(tuple(entry["values"]), entry["scale"], entry["noise"])
         for entry in ledger.export()

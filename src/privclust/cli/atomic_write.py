@@ -33,7 +33,7 @@ def replacing(
 ) -> Iterator[Path]:
     """Give the path of a file to write, which takes the place of `path` if all goes well.
 
-    Otherwise what was there stays. That there is room is tried before anything else happens. A
+    Otherwise what was there stays. That there is space is tried before anything else happens. A
     link stays a link, and a device or pipe is written to at the end, unless not `may_stream`: it
     might wait for ever, or keep nothing. A file keeps its rights, if not `rights` are the owner's
     alone. Unless it `may_replace` it, a file that holds something is refused.

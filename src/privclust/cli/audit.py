@@ -42,11 +42,11 @@ def audit(
     rng), as subclasses of privclust.PrivateClusterer have. It is run, so trust it.
     """
     from privclust.audit.checks import verdicts
-    from privclust.estimators._parameters import whole_number
+    from privclust.estimators._parameters import integer
     from privclust.privacy.accounting import Budget
 
     with reporting_errors():
-        budget, fits = Budget(epsilon, delta), whole_number("fits", fits)
+        budget, fits = Budget(epsilon, delta), integer("fits", fits)
         failed = 0
         for verdict in verdicts(_algorithm(algorithm), budget, fits):
             failed += not verdict.passed

@@ -16,12 +16,12 @@ from privclust.errors import UnreadableFileError
 from privclust.sources.cells import NUMBERS, Kind
 from privclust.sources.files import open_files
 
-bounds_app = typer.Typer(help="Bounds files: what you promise about values.")
+bounds_app = typer.Typer(help="Bounds files: what you declare about values.")
 
 
 @bounds_app.callback()
 def main() -> None:
-    """Bounds files: what you promise about values."""
+    """Bounds files: what you declare about values."""
 
 
 @bounds_app.command()
@@ -39,7 +39,7 @@ def init(
             raise UnreadableFileError("there are no columns. Give a table that has some.")
         if schema.looks_like_a_row:
             raise UnreadableFileError(
-                "the first line holds a number, which is no name of a column. Put a line of names "
+                "the first line holds a number, which does not name a column. Put a line of names "
                 "before it."
             )
         columns = zip(names, schema.kinds, strict=True)

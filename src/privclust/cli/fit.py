@@ -27,7 +27,7 @@ from privclust.sources.files import paths_of
 
 SUMMARY = ("columns", "cluster_centers", "cluster_sizes", "size_stderr", "n_rows", "statement")
 SHOWN_CLUSTERS = 4
-"""A terminal of 80 columns has room for so many."""
+"""A terminal of 80 columns has space for so many."""
 
 
 def fit(
@@ -146,9 +146,9 @@ def _show(model: ClusterModel) -> None:
     center_errors, size_errors = model.center_stderr, model.size_stderr
     assert center_errors is not None  # which PrivateKMeans knows
     assert size_errors is not None
-    shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes))
+    n_shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes))
     sizes = zip(model.cluster_sizes, size_errors, strict=True)
-    rows = [["rows", *[with_error(*size) for size in sizes][:shown]]]
+    rows = [["rows", *[with_error(*size) for size in sizes][:n_shown]]]
     columns = zip(
         model.coordinate_names,
         model.domain.coordinate_uses,
@@ -158,10 +158,10 @@ def _show(model: ClusterModel) -> None:
     )
     for name, use, values, errors in columns:
         cells = [format_coordinate(use, *cell) for cell in zip(values, errors, strict=True)]
-        rows.append([name, *cells[:shown]])
-    print_table(["", *(f"cluster {number}" for number in range(shown))], rows)
-    if shown < len(model.cluster_sizes):
-        typer.echo(f"and {len(model.cluster_sizes) - shown} smaller clusters, in the model file")
+        rows.append([name, *cells[:n_shown]])
+    print_table(["", *(f"cluster {number}" for number in range(n_shown))], rows)
+    if n_shown < len(model.cluster_sizes):
+        typer.echo(f"and {len(model.cluster_sizes) - n_shown} smaller clusters, in the model file")
 
 
 def _next_step(model: ClusterModel, out: Path) -> str:

@@ -100,13 +100,13 @@ def runs(place: Place, label: Label) -> None:
             )
             for run in found
         ]
-        header = ("fit", "state", "answers", "spent", "set aside besides")
+        header = ("fit", "state", "results", "spent", "set aside besides")
         print_table(("run", *(["role"] if on_server else []), *header), rows, whole="run")
 
 
 @ledger_app.command()
 def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
-    """End a run: what it set aside and never asked becomes free; what was asked stays spent."""
+    """End a run: what it set aside and did not use becomes free; what it spent stays spent."""
     with reporting_errors():
         Ledger.open(place).close(run)
         typer.echo(f"run {run} is {Ledger.open(place).run(run).state}.")
@@ -146,7 +146,7 @@ def verify(
         typer.echo("the ledger is intact.")
         if content is not None:
             typer.echo(
-                "What the file says of its runs and answers is what was recorded. Centres, sizes "
+                "What the file says of its runs and results is what was recorded. Centres, sizes "
                 "and other numbers in it were not worked out anew."
             )
 

@@ -104,7 +104,7 @@ def writing(path: Path) -> Iterator[None]:
         cause = error.strerror or type(error).__name__
         remedy = "Choose a place you may write to"
         if error.errno == errno.ENOSPC:
-            remedy = "Free some room"
+            remedy = "Free some space"
         elif error.errno == errno.EEXIST:
             remedy = "Name another file, or delete it"
         elif error.errno == errno.EINVAL:
@@ -166,8 +166,8 @@ def option_of(parameter: Parameter) -> str:
 
     Examples
     --------
-    >>> option_of(Parameter("n_clusters", 8)), option_of(Parameter("unit_rows"))
-    ('--clusters 8', '--unit-rows')
+    >>> option_of(Parameter("n_clusters", 8)), option_of(Parameter("max_rows_per_unit"))
+    ('--clusters 8', '--max-rows-per-unit')
     >>> option_of(Parameter("epsilon"))
     'epsilon'
     """

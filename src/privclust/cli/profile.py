@@ -22,7 +22,7 @@ from privclust.models.formatting import rounded_up
 from privclust.sources.files import paths_of
 
 SHOWN_CLUSTERS = 4
-"""A terminal of 80 columns has room for so many."""
+"""A terminal of 80 columns has space for so many."""
 
 
 def profile(
@@ -86,12 +86,12 @@ def profile(
         warn_if_weak(together.composed)
         if quiet:
             return
-        shown = range(min(SHOWN_CLUSTERS, len(found.sizes.values)))
+        clusters = range(min(SHOWN_CLUSTERS, len(found.sizes.values)))
         rows = [
-            [column.column.name, *(summary(column, cluster) for cluster in shown)]
+            [column.column.name, *(summary(column, cluster) for cluster in clusters)]
             for column in found.columns
         ]
-        print_table(["", *(f"cluster {cluster}" for cluster in shown)], rows)
+        print_table(["", *(f"cluster {cluster}" for cluster in clusters)], rows)
         typer.echo(
             "Means, or the most frequent level, with 95 % intervals. The profile and the model it "
             f"is grouped by together: epsilon {rounded_up(together.epsilon)}, delta "

@@ -16,7 +16,7 @@ FULL_PASSES = 4
 
 
 class Clock:
-    """Guesses how long a fit will still take, from how long its questions took."""
+    """Guesses how long a fit will still take, from how long its queries took."""
 
     def __init__(self) -> None:
         self._begun = time.monotonic()
@@ -42,7 +42,7 @@ class Clock:
 
 @contextmanager
 def progress(silent: bool) -> Iterator[None]:
-    """Show a bar of questions and about how long is left, on standard error."""
+    """Show a bar of queries and about how long is left, on standard error."""
     console = Console(stderr=True)
     if silent or not console.is_terminal:
         yield
@@ -51,7 +51,7 @@ def progress(silent: bool) -> Iterator[None]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("question {task.completed} of about {task.total}"),
+        TextColumn("query {task.completed} of about {task.total}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
@@ -62,7 +62,7 @@ def progress(silent: bool) -> Iterator[None]:
             left = clock.left(step)
             bar.update(
                 task,
-                description=f"asking {step.slot}",
+                description=f"measuring {step.slot}",
                 completed=step.measured + step.finished,
                 total=step.measured + 1 + step.left,
                 left="" if left is None else f"about {_spoken(left)} left",

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from privclust.algorithms._cost import cost_of
+from privclust.algorithms._cost import AlgorithmPlan, cost_of
 from privclust.algorithms._scale import variances
 from privclust.domains.base import Domain
 from privclust.errors import warn_user
@@ -24,15 +24,13 @@ from privclust.estimators._parameters import (
 from privclust.estimators._recording import recording
 from privclust.estimators._run import run_recorded
 from privclust.estimators._statement import given_to
-from privclust.estimators._task import AlgorithmPlan, Task
+from privclust.estimators._task import Task
 from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering, Coreset, Precision
+from privclust.models.model_file import NOT_SAVED
 from privclust.privacy.curator import Curator
 
-_APART = ("bounds", "radius", "ledger", "dataset", "period", "server_data", "init")
-"""Parameters that the domain says better, that name places, which do not leave, or that are
-tables or models."""
 _PLAIN = (str, bool, int, float, np.generic, type(None))
 
 
@@ -118,7 +116,7 @@ def public_parameters(given: Mapping[str, object]) -> dict[str, object]:
     return {
         name: value
         for name, value in given.items()
-        if name not in _APART and isinstance(value, _PLAIN)
+        if name not in NOT_SAVED and isinstance(value, _PLAIN)
     }
 
 
@@ -147,7 +145,7 @@ def _task(estimator: Parameters, table: OpenTable) -> Task:
 
 
 def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:
-    """Measure how columns are spread, and ask the same rows on that scale from then on."""
+    """Measure the variance of each column, and the same rows on that scale from then on."""
     domain = table.domain
     assert table.reopened is not None
     domain = domain.rescaled(variances(curator, domain.half_widths / domain.scales))

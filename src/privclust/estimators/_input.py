@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from privclust.queries.unit import Unit
 from privclust.sources.guard import clears_frames
 from privclust.sources.schema import Schema
 
+if TYPE_CHECKING:
+    from privclust.estimators.base import PrivateClusterer
+
 MEASURED = "private"
 """The scale that is measured and paid for."""
 
@@ -44,7 +47,7 @@ class OpenTable:
 
     @property
     def participation(self) -> tuple[QueryParticipation, ...] | None:
-        """How many clients answered each question, if the table is a federation."""
+        """How many clients responded to each query, if the table is a federation."""
         engine = self.engine
         return tuple(engine.participation) if isinstance(engine, FederatedEngine) else None
 
@@ -56,7 +59,11 @@ class OpenTable:
 
 @clears_frames
 def open_table(
-    model: Any, X: Any, around: Domain | None = None, *, may_measure_scale: bool = False
+    estimator: Parameters,
+    X: Any,
+    around: Domain | None = None,
+    *,
+    may_measure_scale: bool = False,
 ) -> OpenTable:
     """Put a table behind an engine.
 
@@ -64,7 +71,7 @@ def open_table(
     bounds name, if they are given by name. `around` is a domain that public data give, in place of
     bounds and radius.
     """
-    given = parameters_of(model)
+    given = parameters_of(estimator)
     unit = unit_of(given)
     if given.scale == MEASURED and (isinstance(X, Federation) or not may_measure_scale):
         raise ParameterError(
@@ -79,16 +86,16 @@ def open_table(
             "the first line of the CSV file holds a number, so it may be a row. Put a line of "
             "names before it, or give bounds by the names that it has."
         )
-    uses = _vectors(whole) if _counts_directions(model) else named
+    uses = _vectors(whole) if _counts_directions(estimator) else named
     schema = table.clustered(unit, named, uses)
-    domain, origin = _domain(model, schema, around)
+    domain, origin = _domain(estimator, schema, around)
     return _opened(table, schema, domain, origin, unit)
 
 
 @clears_frames
-def open_profiled(model: Any, X: Any, domain: ProfileDomain, origin: str) -> OpenTable:
+def open_profiled(estimator: Parameters, X: Any, domain: ProfileDomain, origin: str) -> OpenTable:
     """Put a table behind an engine that reads the columns of a profile by their names."""
-    table, unit = table_of(X), unit_of(parameters_of(model))
+    table, unit = table_of(X), unit_of(parameters_of(estimator))
     return _opened(table, table.profiled(unit, domain), domain, origin, unit)
 
 
@@ -107,37 +114,37 @@ def check_can_be_labelled(X: Any) -> None:
 
 
 @clears_frames
-def on_each_part(work: Callable[[FloatArray], Any], model: Any, X: Any) -> Any:
+def on_each_part(work: Callable[[FloatArray], Any], fitted: PrivateClusterer, X: Any) -> Any:
     """Apply `work` to the rows of a table on the grid, part by part, and put results together.
 
     For the holder of the rows: `predict` and `transform`.
     """
     check_can_be_labelled(X)
-    table, unit, domain = local_table(X), model.unit, model.domain_
-    names = getattr(model, "feature_names_in_", None)
+    table, unit, model = local_table(X), fitted.unit, fitted.model_
+    domain, names = model.domain, model.feature_names_in
     schema = table.schema
     if schema.names is None or unit not in schema.names:
         unit = None
     uses = _vectors(schema) if domain.vector_lengths else domain.uses
     schema = table.clustered(Unit(unit), None if names is None else set(names), uses)
-    if schema.n_columns != model.n_features_in_:
+    if schema.n_columns != model.n_features_in:
         raise ValueError(
-            f"X has {schema.n_columns} features, but {type(model).__name__} is expecting "
-            f"{model.n_features_in_} features as input."
+            f"X has {schema.n_columns} features, but {type(fitted).__name__} is expecting "
+            f"{model.n_features_in} features as input."
         )
     schema.check_lengths(domain)
     if schema.names is None and domain.uses:
         raise TypeError("declared columns are found by their names. Give a table that has names.")
-    if schema.names and names is not None and schema.names != tuple(names):
+    if schema.names and names is not None and schema.names != names:
         raise ValueError(
             "The feature names should match those that were passed during fit, in the same order."
         )
     return table.on_each_part(work, schema.names, domain, Unit(unit))
 
 
-def _counts_directions(model: Any) -> bool:
+def _counts_directions(estimator: Parameters) -> bool:
     """Tell whether rows count by their direction alone."""
-    metric = getattr(model, "metric", "euclidean")
+    metric = getattr(estimator, "metric", "euclidean")
     if metric not in ("euclidean", "cosine"):
         raise ParameterError(f"metric must be 'euclidean' or 'cosine', got {safe_repr(metric)}.")
     return bool(metric == "cosine")
@@ -170,11 +177,11 @@ def _sphere(given: Parameters, schema: Schema) -> Sphere:
     return Sphere(dict(schema.lengths)[name], name)
 
 
-def _domain(model: Any, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
-    given = parameters_of(model)
+def _domain(estimator: Parameters, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
+    given = parameters_of(estimator)
     if around is not None:
         return around, SERVER_DATA
-    if _counts_directions(model):
+    if _counts_directions(estimator):
         return _sphere(given, schema), NOT_NEEDED
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"

@@ -101,7 +101,7 @@ def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) 
     """Refuse what is beyond the limits, and say so if it will take long.
 
     With a `unit`, no result may have more numbers than its noise was proved for; with one of a
-    federation, no more than a client answers with, and no query may be longer than a client reads.
+    federation, no more than a client responds with, and no query may be longer than a client reads.
     """
     if unit is not None and 0 < unit.l0 < cost.largest:
         raise CostError(
@@ -122,41 +122,41 @@ def check_cost(cost: Cost, subject: str = "this fit", unit: Unit | None = None) 
 
 
 def _check_messages(cost: Cost, subject: str) -> None:
-    """Refuse queries that no client of a federation would answer."""
+    """Refuse queries to which no client of a federation would respond."""
     if cost.largest > SIZE_MAX:
         raise CostError(
             f"{subject} measures up to {_count(cost.largest)} numbers at once, and clients of a "
-            f"federation answer with at most {SIZE_MAX:,}. Ask for fewer clusters or columns. "
-            "Nothing was asked or spent."
+            f"federation respond with at most {SIZE_MAX:,}. Ask for fewer clusters or columns. "
+            "Nothing was measured or spent."
         )
     if cost.sent > MESSAGE_MAX - MESSAGE_MARGIN:
         raise CostError(
-            f"{subject} sends clients questions of up to {_count(cost.sent)} bytes, and they read "
+            f"{subject} sends clients queries of up to {_count(cost.sent)} bytes, and they read "
             f"at most {MESSAGE_MAX - MESSAGE_MARGIN:,}. Ask for fewer clusters or columns. Nothing "
-            "was asked or spent."
+            "was measured or spent."
         )
 
 
 def beyond_limits(cost: Cost) -> str | None:
     """Return which limits a cost exceeds and how to raise them; None if it exceeds none."""
     allowed = current_limits()
-    limits, in_python, elsewhere = [], [], []
+    limits, in_python, in_environment = [], [], []
     if cost.seconds > 60 * allowed.minutes:
         enough = _typed(cost.seconds / 60)
         limits.append(f"{allowed.minutes:,.10g} minutes")
         in_python.append(f"minutes={enough}")
-        elsewhere.append(f"{MINUTES_VARIABLE}={enough}")
+        in_environment.append(f"{MINUTES_VARIABLE}={enough}")
     if cost.memory > allowed.memory:
         enough = _typed(cost.memory / GIB)
         limits.append(spoken_memory(allowed.memory))
         in_python.append(f'memory="{enough} GiB"')
-        elsewhere.append(f"{MEMORY_VARIABLE}={enough}GiB")
+        in_environment.append(f"{MEMORY_VARIABLE}={enough}GiB")
     if not limits:
         return None
     return (
         f"The limit is {' and '.join(limits)}. If you mean it, raise it by 'with privclust.limits("
-        f"{', '.join(in_python)}):' in Python, or by {' '.join(elsewhere)} in the environment of a "
-        "command."
+        f"{', '.join(in_python)}):' in Python, or by {' '.join(in_environment)} in the environment "
+        "of a command."
     )
 
 
@@ -215,7 +215,7 @@ def _count(number: float) -> str:
 
 
 def _typed(value: float) -> str:
-    """Return a whole number at least as large, with two digits that count."""
+    """Return an integer at least as large, with two digits that count."""
     whole = math.ceil(value)
     power = 10 ** max(0, len(str(whole)) - 2)
     return str(-(-whole // power) * power)

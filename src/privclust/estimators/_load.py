@@ -6,18 +6,21 @@ import inspect
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privclust import estimators as library
 from privclust.errors import ModelFileError, ParameterError, safe_repr
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.model_file import NOT_SAVED, read_model
 
+if TYPE_CHECKING:
+    from privclust.estimators.base import PrivateClusterer
+
 GROUP = "privclust.estimators"
 """Entry points of this group name the estimators that other packages bring."""
 
 
-def load(path: str | Path, *, estimators: Iterable[type[Any]] = ()) -> Any:
+def load(path: str | Path, *, estimators: Iterable[type[PrivateClusterer]] = ()) -> Any:
     """Return the fitted estimator that a model file describes; nothing in it is executed.
 
     `save` shows both.
@@ -41,19 +44,24 @@ def load(path: str | Path, *, estimators: Iterable[type[Any]] = ()) -> Any:
     return kind.from_model(model)
 
 
-def _class_of(model: ClusterModel, given: tuple[type[Any], ...], file: str) -> Any:
+def _class_of(
+    model: ClusterModel, given: tuple[type[PrivateClusterer], ...], file: str
+) -> type[PrivateClusterer]:
     """Return the class of a model's estimator, which somebody must have named beside the file."""
     if not all(isinstance(kind, type) for kind in given):
         raise ParameterError(
             "estimators must be classes, such as estimators=[MyKMeans]; got "
             f"{', '.join(safe_repr(kind) for kind in given)}."
         )
-    known = {name: getattr(library, name) for name in library.__all__}
+    known: dict[str, type[PrivateClusterer]] = {
+        name: getattr(library, name) for name in library.__all__
+    }
     known |= {kind.__name__: kind for kind in given}
     if model.estimator in known:
         return known[model.estimator]
-    for registered in entry_points(group=GROUP, name=model.estimator):
-        return registered.load()
+    for entry_point in entry_points(group=GROUP, name=model.estimator):
+        registered: type[PrivateClusterer] = entry_point.load()
+        return registered
     raise ModelFileError(
         f"the file {file!r} is a model of the estimator {safe_repr(model.estimator)}, which is not "
         "one of privclust. If it is yours, give its class: load(path, estimators=[MyKMeans]). If "

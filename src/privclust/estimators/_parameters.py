@@ -91,7 +91,7 @@ def held_model(value: object) -> ClusterModel | None:
 
 
 def budget_of(epsilon: object, delta: object) -> Budget:
-    """Return the guarantee that was asked for."""
+    """Return the budget of the guarantee that was typed."""
     epsilon = number("epsilon", epsilon)
     if epsilon == math.inf:
         return Budget(64.0, 1e-6)
@@ -115,8 +115,8 @@ def budget_of(epsilon: object, delta: object) -> Budget:
 
 def sizes_of(given: Parameters) -> tuple[int, int | None]:
     """Return the number of clusters, and of rows if one was typed."""
-    n_clusters = whole_number("n_clusters", given.n_clusters)
-    n_rows = None if given.n_rows is None else whole_number("n_rows", given.n_rows)
+    n_clusters = integer("n_clusters", given.n_clusters)
+    n_rows = None if given.n_rows is None else integer("n_rows", given.n_rows)
     if n_rows is not None and n_clusters > n_rows:
         raise TooManyClustersError(
             Message(
@@ -134,7 +134,7 @@ def sizes_of(given: Parameters) -> tuple[int, int | None]:
 
 def unit_of(given: Parameters) -> Unit:
     """Return whose rows count as one."""
-    rows = whole_number("max_rows_per_unit", given.max_rows_per_unit)
+    rows = integer("max_rows_per_unit", given.max_rows_per_unit)
     if given.unit is None and rows == 1:
         return ROW
     if not isinstance(given.unit, str) or given.unit == ROW.name or rows > ROWS_PER_UNIT_MAX:
@@ -165,14 +165,13 @@ def number(name: str, value: object) -> float:
     return float(value)
 
 
-def whole_number(name: str, value: object) -> int:
+def integer(name: str, value: object) -> int:
     """Return a parameter as an int, or say what it should be."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ParameterError(
             Message(
                 Parameter(name),
-                f" must be a whole number of at least 1, got {safe_repr(value)}. Type one such as "
-                "8.",
+                f" must be an integer of at least 1, got {safe_repr(value)}. Type one such as 8.",
             )
         )
     if value > WHOLE_MAX:
@@ -192,7 +191,7 @@ def seed_of(value: object) -> int | None:
     raise ParameterError(
         Message(
             Parameter("random_state"),
-            f" must be None or a whole number from 0 up, got {safe_repr(value)}. It seeds public "
+            f" must be None or an integer from 0 up, got {safe_repr(value)}. It seeds public "
             "choices only; generators are refused because two fits would share their state.",
         )
     )

@@ -71,7 +71,7 @@ def open_profile(
     size = len(model.cluster_centers) * sum(domain.n_places)
     if size > COORDINATES_MAX:
         raise ParameterError(
-            f"this profile asks for {size:,} shares, more than {COORDINATES_MAX:,}. Profile fewer "
+            f"this profile measures {size:,} shares, more than {COORDINATES_MAX:,}. Profile fewer "
             "columns at a time, or declare fewer levels."
         )
     return open_profiled(estimator, X, domain, origin)
@@ -98,7 +98,7 @@ def measure_profile(
 
     done = run_recorded("profile", table, planned.spending, recorded, work)
     n_clusters = len(model.cluster_centers)
-    stated = done.statement(
+    guarantee = done.statement(
         "profile",
         model.estimator,
         n_clusters,
@@ -106,7 +106,7 @@ def measure_profile(
         dependencies_of("clusters", statement),
         statement.public_points,
     )
-    return Profile.of(clusters_of(model), domain.noted, n_clusters, done.releases, stated)
+    return Profile.of(clusters_of(model), domain.noted, n_clusters, done.releases, guarantee)
 
 
 def _budget(fit: PrivateRun, epsilon: float, delta: float | None) -> Budget:
@@ -119,7 +119,7 @@ def _budget(fit: PrivateRun, epsilon: float, delta: float | None) -> Budget:
     if wanted == 0:
         raise ParameterError(
             Message(
-                "a profile has Gaussian noise and cannot promise ",
+                "a profile has Gaussian noise and cannot guarantee ",
                 Parameter("delta", 0),
                 ", as this model does. Type a delta well below one over the number of rows, such "
                 "as ",

@@ -172,13 +172,13 @@ def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, 
             f"{safe_repr(label)}. Give both or neither."
         )
     ledger = Ledger.open(os.fspath(place))
-    protected, asked = ledger.dataset(label).unit, unit.ledger_name
-    if unit.clients == 0 and _FEDERATED.fullmatch(asked):
-        asked = f"{asked!r}, a column of one table"
-    if protected != asked:
+    protected, wanted = ledger.dataset(label).unit, unit.ledger_name
+    if unit.clients == 0 and _FEDERATED.fullmatch(wanted):
+        wanted = f"{wanted!r}, a column of one table"
+    if protected != wanted:
         raise ValueError(
-            f"data set {label!r} is protected per {protected}, this fit per {asked}. Set unit "
+            f"data set {label!r} is protected per {protected}, this fit per {wanted}. Set unit "
             "to the column that the ledger names, or leave it out if that is 'row'; in a "
-            "federation, set silos_per_patient to the number of clients that it names."
+            "federation, set clients_per_unit to the number of clients that it names."
         )
     return ledger, label

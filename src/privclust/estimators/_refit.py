@@ -8,13 +8,12 @@ import numpy as np
 
 from privclust.algorithms._merge import merge
 from privclust.errors import TooManyClustersError
-from privclust.estimators._derived_cost import k_path_cost, refit_cost
+from privclust.estimators._derived_cost import refit_cost
 from privclust.estimators._fit import cluster_fields, public_parameters
 from privclust.estimators._limits import check_cost
 from privclust.estimators._parameters import Parameters, seed_of
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering, Coreset
-from privclust.models.k_path import KPath, k_path
 
 
 def refit(model: ClusterModel, other: Parameters, coreset: Coreset) -> ClusterModel:
@@ -29,7 +28,8 @@ def refit(model: ClusterModel, other: Parameters, coreset: Coreset) -> ClusterMo
         )
     check_cost(refit_cost(len(coreset.points), wanted, coreset.points.shape[1]), "this refit")
     rng = np.random.default_rng(seed_of(other.random_state))
-    merged = merge(_in_ball(model, coreset), wanted, rng)
+    in_ball = replace(coreset, points=model.domain.to_ball(coreset.points))
+    merged = merge(in_ball, wanted, rng)
     found = Clustering(merged.centers, merged.sizes, model.n_rows, merged.precision)
     return replace(
         model,
@@ -38,15 +38,3 @@ def refit(model: ClusterModel, other: Parameters, coreset: Coreset) -> ClusterMo
         participation=None,
         **cluster_fields(model.domain, found),
     )
-
-
-def choices(model: ClusterModel, coreset: Coreset, most: int, random_state: int | None) -> KPath:
-    """Return what other numbers of clusters would give, from the coreset alone."""
-    rng = np.random.default_rng(seed_of(random_state) or 0)
-    n_points, n_columns = coreset.points.shape
-    check_cost(k_path_cost(n_points, most, n_columns), "this k_path")
-    return k_path(_in_ball(model, coreset), most, rng)
-
-
-def _in_ball(model: ClusterModel, coreset: Coreset) -> Coreset:
-    return replace(coreset, points=model.domain.to_ball(coreset.points))

@@ -37,7 +37,7 @@ class FinishedRun(Generic[Result]):
         What it guarantees, and where it is recorded.
     bounds_origin : str
         Where the bounds come from.
-    participation : tuple of Attendance or None
+    participation : tuple of QueryParticipation or None
         With a federation, how many clients took part in each query.
     """
 
@@ -56,7 +56,7 @@ class FinishedRun(Generic[Result]):
         dependencies: tuple[Dependency, ...],
         public_points: tuple[PublicPoints, ...],
     ) -> Statement:
-        """Return what is stated of what the run released."""
+        """Return the statement of what the run released."""
         return Statement(
             kind,
             estimator,

@@ -36,7 +36,7 @@ def run_of(
     n_rows: int | None = None,
     noiseless: bool = False,
 ) -> PrivateRun:
-    """Return what is to be stated of a run that has ended."""
+    """Return what a statement says of a run that has ended."""
     plan: Plan = curator.plan
     return PrivateRun(
         curator.run,
@@ -75,7 +75,7 @@ def given_to(
 def participation_of(
     participation: tuple[QueryParticipation, ...] | None, n_results: int
 ) -> Participation | None:
-    """Return who answered in a federation, where there was one."""
+    """Return how many clients of a federation responded, where there was one."""
     if participation is None:
         return None
     earlier = n_results - len(participation)

@@ -8,21 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.privacy.plan import Plan
 from privclust.queries.unit import Unit
-
-
-class AlgorithmPlan(Protocol):
-    """What any algorithm's plan has."""
-
-    @property
-    def spending(self) -> Plan:
-        """The slots."""
 
 
 class Algorithm(Protocol):

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.bounds import Declarations
 from privclust.estimators import _fit, _labels, _profile
 from privclust.estimators._input import OpenTable, check_can_be_labelled, open_table
 from privclust.estimators._parameters import Parameters
 from privclust.estimators._released import Released
-from privclust.estimators._task import Algorithm, AlgorithmPlan, Task
+from privclust.estimators._task import Algorithm, Task
 from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering
@@ -47,7 +48,7 @@ class PrivateClusterer(
         Noisy numbers of rows.
     n_rows_ : int
         The number you typed, or the noisy count.
-    participation_ : tuple of Attendance
+    participation_ : tuple of QueryParticipation
         With a federation: how many clients took part in each query; of a fit that was resumed,
         in each since then.
     releases_ : tuple of Release

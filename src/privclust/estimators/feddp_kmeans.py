@@ -49,13 +49,13 @@ class FedDPKMeans(PrivateClusterer):
     >>> import numpy as np
     >>> from privclust import FedDPKMeans, Federation
     >>> rng = np.random.default_rng(0)
-    >>> silos = {
+    >>> clients = {
     ...     name: np.vstack([rng.normal(center, 1.0, (2000, 2)) for center in (20, 60)])
     ...     for name in ("north", "south", "west")
     ... }
     >>> public = rng.uniform(0, 100, (50, 2))
     >>> model = FedDPKMeans(2, server_data=public, delta=1e-6, bounds=(0, 100), random_state=0)
-    >>> np.sort(model.fit(Federation.in_process(silos)).cluster_centers_[:, 0]).round(-1)
+    >>> np.sort(model.fit(Federation.in_process(clients)).cluster_centers_[:, 0]).round(-1)
     array([20., 60.])
     """
 
@@ -115,7 +115,7 @@ def _in_ball(domain: Domain, points: FloatArray) -> FloatArray:
 def _rounds(rounds: object) -> int:
     if not isinstance(rounds, int) or isinstance(rounds, bool) or not 0 <= rounds <= 100:
         raise ParameterError(
-            f"rounds must be a whole number between 0 and 100, got {safe_repr(rounds)}. One is "
+            f"rounds must be an integer between 0 and 100, got {safe_repr(rounds)}. One is "
             "enough for most tables."
         )
     return rounds

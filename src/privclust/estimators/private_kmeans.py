@@ -13,18 +13,23 @@ from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
 from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER, PrivateKMeansPlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.estimators import _refit
-from privclust.estimators._derived_cost import hierarchy_cost, mixture_cost, sample_cost
+from privclust.estimators._derived_cost import (
+    hierarchy_cost,
+    k_path_cost,
+    mixture_cost,
+    sample_cost,
+)
 from privclust.estimators._init import start_of
 from privclust.estimators._input import MEASURED, OpenTable, open_table
 from privclust.estimators._limits import check_cost
-from privclust.estimators._parameters import seed_of, whole_number
+from privclust.estimators._parameters import integer, seed_of
 from privclust.estimators._task import Algorithm, Task
 from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel, FittedEstimator
 from privclust.models.clustering import Clustering
 from privclust.models.hierarchy import Hierarchy, hierarchy
-from privclust.models.k_path import KPath
+from privclust.models.k_path import KPath, k_path_of, max_clusters_of
 from privclust.models.mixture import Mixture, mixture
 from privclust.models.synthetic import sample
 from privclust.privacy.curator import Curator
@@ -95,7 +100,7 @@ class PrivateKMeans(PrivateClusterer):
         """Plan a fit, from a start if there is one; `task` says what is public."""
         cells = self.max_clusters
         if cells is not None:
-            cells = whole_number("max_clusters", cells)
+            cells = integer("max_clusters", cells)
         given = (task.n_clusters, task.n_columns, task.budget, task.n_rows, cells)
         if self.init is not None:
             most = CELLS_PER_CLUSTER * task.n_clusters
@@ -122,9 +127,11 @@ class PrivateKMeans(PrivateClusterer):
         check_is_fitted(self)
         run = self.privacy_statement_.run
         # Parameters may have been changed since the fit; the statement says what held then.
-        held = {"epsilon": run.epsilon} | ({"delta": run.delta} if run.epsilon < math.inf else {})
+        spent = {"epsilon": run.epsilon}
+        if run.epsilon < math.inf:
+            spent["delta"] = run.delta
         other: Self = clone(self)
-        other.set_params(n_clusters=whole_number("n_clusters", n_clusters), **held)
+        other.set_params(n_clusters=integer("n_clusters", n_clusters), **spent)
         other.model_ = _refit.refit(self.model_, other, self.coreset_)
         return other
 
@@ -135,8 +142,10 @@ class PrivateKMeans(PrivateClusterer):
         choose among up to k clusters, fit with ``n_clusters=k``: the coreset is then fine enough.
         """
         check_is_fitted(self)
-        most = self.max_clusters or max(32, 2 * self.n_clusters)
-        return _refit.choices(self.model_, self.coreset_, most, self.random_state)
+        n_points, n_columns = self.coreset_.points.shape
+        cost = k_path_cost(n_points, max_clusters_of(self.model_), n_columns)
+        check_cost(cost, "this k_path")
+        return k_path_of(self.model_)
 
     def hierarchy(self) -> Hierarchy:
         """Return which clusters merge first, from centres and noisy sizes: nothing is spent.
@@ -172,7 +181,7 @@ class PrivateKMeans(PrivateClusterer):
             Seed of the draw, which touches nothing private; by default a new one each time.
         """
         check_is_fitted(self)
-        rng, wanted = np.random.default_rng(seed_of(random_state)), whole_number("n_rows", n_rows)
+        rng, wanted = np.random.default_rng(seed_of(random_state)), integer("n_rows", n_rows)
         check_cost(sample_cost(wanted, self.cluster_centers_.shape[1]), "this sample")
         return sample(self.model_, wanted, rng)
 

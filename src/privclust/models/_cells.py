@@ -15,7 +15,7 @@ from privclust.models.clustering import Coreset
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A coreset in the unit ball, each point with a spread of its own.
+    """A coreset in the unit ball, each point with a variance of its own.
 
     Attributes
     ----------

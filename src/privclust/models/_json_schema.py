@@ -18,7 +18,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "number": lambda value: (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and abs(value) <= sys.float_info.max  # isfinite fails on whole numbers above it
+        and abs(value) <= sys.float_info.max  # isfinite fails on integers above it
     ),
 }
 

@@ -46,8 +46,8 @@ def statement_from(
     if kind == "fit" and not statement.estimator == run.estimator == content["estimator"]:
         raise ValueError("its statement is about another estimator")
     if run.noise != noise_of(releases):
-        raise ValueError("it says of its noise what its answers do not")
+        raise ValueError("it says of its noise what its results do not")
     spent = sum((release.charge for release in releases), Spend())
     if not noiseless and not spent.within(run.reserved):
-        raise ValueError("its answers cost more than it guarantees")
+        raise ValueError("its results cost more than it guarantees")
     return statement

@@ -28,7 +28,7 @@ _FLOATS = {
     "duckdb": "typeof({}) IN ('DOUBLE', 'FLOAT')",
     "spark": "typeof({}) IN ('double', 'float')",
 }
-"""Types whose whole numbers end in .0 as texts; those of PostgreSQL do not."""
+"""Types whose integers end in .0 as texts; those of PostgreSQL do not."""
 
 
 def features(columns: Sequence[Column], dialect: Dialect) -> list[str]:

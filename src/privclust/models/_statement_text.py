@@ -29,6 +29,7 @@ ROLES = {"start": "started from", "clusters": "grouped by the clusters of"}
 def text(statement: Statement) -> str:
     """Return all of it, for whoever signs."""
     run = statement.run
+    noisy = "" if run.epsilon == math.inf else "noisy "
     return "\n".join(
         [
             f"{statement.subject}.",
@@ -41,7 +42,7 @@ def text(statement: Statement) -> str:
                 for points in statement.public_points
             ),
             f"Noise: {run.noise}. Ledger: {_recorded(statement)}. privclust {statement.version}.",
-            f"Learned from the rows in this run ({len(statement.releases)} answers; "
+            f"Learned from the rows in this run ({len(statement.releases)} {noisy}results; "
             f"{_rest(statement)}):",
             *(_line(release, run.unit) for release in statement.releases),
             *_sampled(statement),
@@ -72,7 +73,7 @@ def n_rows(statement: Statement) -> str:
     if not statement.private and statement.run.epsilon == math.inf:
         return "not protected."
     if statement.kind != "profile" and not statement.composed.typed_rows:
-        return "protected; a noisy count is among the answers."
+        return "protected; a noisy count is among the results."
     return statement.composed.n_rows
 
 
@@ -97,7 +98,7 @@ def adjacency(unit: Unit) -> str:
     return (
         f"two {tables} of the same columns, one of which has all rows of one {unit.column!r} more"
         f"{where}, however many. Rows without one count as one {unit.column!r}"
-        f"{each or ' together'}. None may add more to an answer than {unit.rows} row(s) may{each}."
+        f"{each or ' together'}. None may add more to a result than {unit.rows} row(s) may{each}."
     )
 
 
@@ -127,8 +128,8 @@ def _guarantee(statement: Statement) -> list[str]:
             "only."
         ]
     lines = [
-        f"Guarantee: adding or removing any one {_one(statement.run.unit)} makes no outcome more "
-        f"than {factor(composed.epsilon)} times as likely, up to a remainder of "
+        f"Privacy guarantee: adding or removing any one {_one(statement.run.unit)} makes no "
+        f"outcome more than {factor(composed.epsilon)} times as likely, up to a remainder of "
         f"delta: epsilon = {rounded_up(composed.epsilon)}, delta = {rounded_up(composed.delta)} "
         f"(accounted as {rounded_up(statement.mu)}-Gaussian DP). {composed.strength}"
     ]
@@ -172,13 +173,13 @@ def _recorded(statement: Statement) -> str:
 def _line(release: ReleaseLine, unit: Unit) -> str:
     one = unit.quoted
     slot, query = (repr(name)[1:-1] for name in (release.slot, release.query))
-    asked = f"  {slot}: {query}, {release.coordinates} number(s)"
+    measured = f"  {slot}: {query}, {release.coordinates} number(s)"
     if release.one_row_in > 1:
-        asked += f", of one {one} in {release.one_row_in} at random"
+        measured += f", of one {one} in {release.one_row_in} at random"
     if release.sigma == 0:
-        return f"{asked}, no noise"
+        return f"{measured}, no noise"
     return (
-        f"{asked}, {release.mechanism} noise of standard deviation "
+        f"{measured}, {release.mechanism} noise of standard deviation "
         f"{rounded_down(release.sigma)} where one {one} adds at most "
         f"{rounded_up(release.sensitivity)}, {percent_up(release.share)} of this run"
     )
@@ -188,7 +189,7 @@ def _sampled(statement: Statement) -> list[str]:
     if all(release.one_row_in == 1 for release in statement.releases):
         return []
     return [
-        "Those asked at random are a secret sample, for speed; no credit is taken for it: all are "
+        "Those chosen at random are a secret sample, for speed; no credit is taken for it: all are "
         "protected alike."
     ]
 
@@ -208,13 +209,13 @@ def _federated(participation: Participation) -> list[str]:
     taking_part = []
     if participation.invited:
         taking_part.append(
-            f"{participation.responded} of {participation.invited} clients or more answered each "
-            "question"
+            f"{participation.responded} of {participation.invited} clients or more responded to "
+            "each query"
         )
     if participation.earlier:
-        # Answers that a ledger had stored: who gave them is not stored.
+        # Results that a ledger had stored: who took part in them is not stored.
         taking_part.append(
-            f"not counting {participation.earlier} answered before the fit was resumed"
+            f"not counting {participation.earlier} measured before the fit was resumed"
         )
     return [
         "what the server of the federation sees, which are exact sums of each client",

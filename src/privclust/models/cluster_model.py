@@ -50,7 +50,7 @@ class ClusterModel:
         Root mean square distances of rows to their centre, in radii of the domain.
     coreset : Coreset, optional
         Weighted points, in the user's units, that stand for all rows.
-    participation : tuple of Attendance, optional
+    participation : tuple of QueryParticipation, optional
         With a federation, how many clients took part in each query.
     """
 

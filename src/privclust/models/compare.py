@@ -61,9 +61,9 @@ class Comparison:
     new: tuple[int, ...]
 
     def __str__(self) -> str:
-        telling = np.argsort(-np.abs(self.shifts).max(axis=0, initial=0.0), kind="stable")
-        shown = np.sort(telling[:SHOWN_COLUMNS])
-        rows = [["clusters", "size", *(self.names[place] for place in shown), ""]]
+        ranked = np.argsort(-np.abs(self.shifts).max(axis=0, initial=0.0), kind="stable")
+        columns = np.sort(ranked[:SHOWN_COLUMNS])
+        rows = [["clusters", "size", *(self.names[column] for column in columns), ""]]
         for place, (before, after) in enumerate(self.pairs):
             rows.append(
                 [
@@ -71,7 +71,7 @@ class Comparison:
                     with_error(self.size_shifts[place], self.size_stderr[place]),
                     *(
                         with_error(self.shifts[place, column], self.shift_stderr[place, column])
-                        for column in shown
+                        for column in columns
                     ),
                     "moved" if self.moved[place] else "",
                 ]
@@ -161,12 +161,6 @@ def moved(
     statistic = (shifts**2 / np.where(variance > 0, variance, 1e-300)).sum(axis=1)
     certain = reported(before)[one] & reported(after)[other]
     return np.asarray((statistic > chi2.isf(chance, d)) & certain)
-
-
-def _unit_lengths(model: ClusterModel, chosen: IntArray) -> FloatArray:
-    """Return what a radius of the domain is worth at each centre, in the user's units."""
-    slopes = model.domain.slopes(model.cluster_centers[chosen])
-    return np.asarray(slopes * model.domain.scales)
 
 
 def _center_errors(model: ClusterModel) -> FloatArray:

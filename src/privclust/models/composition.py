@@ -125,13 +125,13 @@ class Composition:
         """How the numbers of rows were treated, in words."""
         if not self.typed_rows:
             return "protected."
-        said = (
+        text = (
             f"{' and '.join(map(str, self.typed_rows))}, typed by the user and used as a constant. "
             f"If it is exact, the guarantee is for replacing one {self.unit.quoted} instead"
         )
         if self.replacing_epsilon is None:
-            return f"{said}."
-        return f"{said}, at epsilon = {rounded_up(self.replacing_epsilon)} and the same delta."
+            return f"{text}."
+        return f"{text}, at epsilon = {rounded_up(self.replacing_epsilon)} and the same delta."
 
     @property
     def not_covered(self) -> tuple[str, ...]:

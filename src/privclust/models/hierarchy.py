@@ -80,7 +80,7 @@ def hierarchy(model: ClusterModel) -> Hierarchy:
     """Merge the centres of a model two by two, each time those that cost least."""
     points, k = model.domain.to_ball(model.cluster_centers), len(model.cluster_centers)
     sizes = np.maximum(model.cluster_sizes, 1.0)
-    # An empty cluster would merge with any other for nothing; one of a row goes to the nearest.
+    # An empty cluster would merge with any other at no cost; one of a row goes to the nearest.
     whole = float(sizes.sum())
     points = np.vstack([points, np.zeros((k - 1, points.shape[1]))])
     sizes = np.concatenate([sizes, np.zeros(k - 1)])
@@ -100,9 +100,9 @@ def hierarchy(model: ClusterModel) -> Hierarchy:
 
 def _cheapest(points: FloatArray, sizes: FloatArray, there: list[int]) -> tuple[int, int, float]:
     """Return the two that raise the summed squares least when merged, and by how much."""
-    some, held = points[there], sizes[there]
+    some, weights = points[there], sizes[there]
     squares = squared_gaps(some, some)
-    costs = squares * held[:, None] * held / (held[:, None] + held)
+    costs = squares * weights[:, None] * weights / (weights[:, None] + weights)
     costs[np.tril_indices(len(there))] = np.inf
     one, other = np.unravel_index(int(costs.argmin()), costs.shape)
     return there[one], there[other], float(costs[one, other])

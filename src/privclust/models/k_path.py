@@ -131,18 +131,18 @@ def _choice(
     cluster = nearest(to_grid(points), to_grid(centers))
     squares = ((points[:, None] - centers) ** 2).sum(axis=2)
     apart = squares[np.arange(len(points)), cluster]
-    spread = apart + known.radii**2
+    mean_squares = apart + known.radii**2
     whole = max(float(weights.sum()), 1.0)
-    loss = float(weights @ spread) / whole
+    loss = float(weights @ mean_squares) / whole
     # Centres move along with noise, but at a minimum that changes the loss only in second order.
-    through_weights = (known.size_stderr * (spread - loss)) ** 2
+    through_weights = (known.size_stderr * (mean_squares - loss)) ** 2
     through_points = 4 * (weights * known.center_stderr) ** 2 * apart
     stderr = float(np.sqrt((through_weights + through_points).sum())) / whole
     squares[np.arange(len(points)), cluster] = np.inf
     to_next = squares.min(axis=1) + known.radii**2
-    shares = 1 - np.sqrt(spread / np.where(to_next > 0, to_next, 1.0))
+    shares = 1 - np.sqrt(mean_squares / np.where(to_next > 0, to_next, 1.0))
     silhouette = float(weights @ shares) / whole if n_clusters > 1 else 0.0
-    distinct = n_clusters == 1 or _distinct(coreset, weights, centers, cluster, spread)
+    distinct = n_clusters == 1 or _distinct(coreset, weights, centers, cluster, mean_squares)
     return Choice(n_clusters, loss, stderr, silhouette, distinct)
 
 
@@ -151,7 +151,7 @@ def _distinct(
     weights: FloatArray,
     centers: FloatArray,
     cluster: IntArray,
-    spread: FloatArray,
+    mean_squares: FloatArray,
 ) -> bool:
     """Tell whether all clusters are apart from each other and larger than noise."""
     k, d = centers.shape
@@ -159,7 +159,7 @@ def _distinct(
     errors = np.sqrt(np.bincount(cluster, coreset.precision.size_stderr**2, k))
     if (sizes <= CERTAIN * errors).any():
         return False
-    variance = np.bincount(cluster, weights * spread, k) / sizes / d
+    variance = np.bincount(cluster, weights * mean_squares, k) / sizes / d
     moved = np.bincount(cluster, (weights * coreset.precision.center_stderr) ** 2, k) / sizes**2
     between = ((centers[:, None] - centers) ** 2).sum(axis=2)
     np.fill_diagonal(between, np.inf)

@@ -60,11 +60,11 @@ def mixture(model: ClusterModel) -> Mixture:
         found = _moments(cells, np.exp(logs - together[:, None]), found)
         if likelihood - before < SETTLED:
             break
-    spread = model.domain.scales
+    scales = model.domain.scales
     return Mixture(
         found.weights,
         model.domain.ball_to_scales(found.means),
-        found.covariances * spread[:, None] * spread,
+        found.covariances * scales[:, None] * scales,
     )
 
 
@@ -94,11 +94,11 @@ def _log_densities(cells: Cells, known: Mixture) -> FloatArray:
 def _moments(cells: Cells, shares: FloatArray, before: Mixture) -> Mixture:
     """Return weights, means and covariances when cells belong to Gaussians by shares."""
     d = cells.points.shape[1]
-    held = cells.weights[:, None] * shares
-    rows = held.sum(axis=0)
+    assigned = cells.weights[:, None] * shares
+    rows = assigned.sum(axis=0)
     means, covariances = before.means.copy(), before.covariances.copy()
     for number in np.flatnonzero(rows > 1):  # the others keep what they have
-        part = held[:, number] / rows[number]
+        part = assigned[:, number] / rows[number]
         means[number] = part @ cells.points
         apart = cells.points - means[number]
         covariance = (part * apart.T) @ apart + part @ cells.variance / d * np.eye(d)

@@ -118,12 +118,12 @@ class Profile:
 def summary(column: ColumnProfile, cluster: int) -> str:
     """Return a column's mean in a cluster, or its most frequent level, with its interval."""
     if column.means is not None:
-        return said(column, cluster)
+        return format_interval(column, cluster)
     place = int(column.shares.values[cluster].argmax())
-    return f"{column.labels[place]} {said(column, cluster, place)}"
+    return f"{column.labels[place]} {format_interval(column, cluster, place)}"
 
 
-def said(column: ColumnProfile, cluster: int, place: int | None = None) -> str:
+def format_interval(column: ColumnProfile, cluster: int, place: int | None = None) -> str:
     """Return the share of a place in a cluster, or the column's mean there, with its interval."""
     if place is not None:
         shares = column.shares

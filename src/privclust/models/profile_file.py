@@ -83,9 +83,9 @@ def _profile_from(content: Mapping[str, Any]) -> Profile:
         k > POINTS_MAX
         or [len(release.result) for release in releases] != sizes[: 1 + (numbers > 0)]
     ):
-        raise ValueError("its answers are not those of its columns and clusters")
+        raise ValueError("its results are not those of its columns and clusters")
     if any(not release.scale > 0 for release in releases):
-        raise ValueError("its answers have no noise")
+        raise ValueError("its results have no noise")
     return Profile.of(content["clusters"], columns, k, releases, statement)
 
 

@@ -22,10 +22,10 @@ Role = Literal["start", "clusters"]
 
 @dataclass(frozen=True)
 class ReleaseLine:
-    """One answer: what was asked, the most one unit adds, the noise, and its part of the budget.
+    """One result: what was measured, the most one unit adds, the noise, and its part of the budget.
 
-    `one_row_in` is 1 if all units were asked, 2^h if a secret sample was; sensitivity and noise are
-    those of the sample's own sum.
+    `one_row_in` is 1 if all units were measured, 2^h if a secret sample was; sensitivity and noise
+    are those of the sample's own sum.
     """
 
     slot: str
@@ -64,14 +64,14 @@ class PublicPoints:
 
 @dataclass(frozen=True)
 class Participation:
-    """Who answered in a federation.
+    """Who responded in a federation.
 
     Attributes
     ----------
     responded, invited : int
-        Clients, in the query that fewest answered.
+        Clients, in the query to which fewest responded.
     earlier : int
-        Queries that were answered before the run was resumed, for which nobody knows.
+        Queries that were measured before the run was resumed, for which nobody knows.
     """
 
     responded: int
@@ -210,7 +210,7 @@ class Statement:
     def from_dict(cls, content: Mapping[str, Any], releases: tuple[ReleaseLine, ...]) -> Statement:
         """Return the statement that `to_dict` described; refuse one that is not true of itself.
 
-        `content` is what `to_dict` gave, `releases` what is listed of the answers beside it.
+        `content` is what `to_dict` gave, `releases` what is listed of the results beside it.
         """
         kept = {name: content[name] for name in ("kind", "estimator", "n_clusters", "version")}
         check_printable(kept["version"])
@@ -230,9 +230,9 @@ class Statement:
             public_points=tuple(PublicPoints(**points) for points in content["public_points"]),
             participation=None if participation is None else Participation(**participation),
         )
-        said, true = (content["private"], content["delta"]), (statement.private, statement.delta)
+        given, true = (content["private"], content["delta"]), (statement.private, statement.delta)
         epsilon = math.inf if content["epsilon"] is None else content["epsilon"]
-        if said != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):
+        if given != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):
             raise ValueError("its statement says of its runs what they do not come to")
         return statement
 

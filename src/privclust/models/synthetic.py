@@ -12,7 +12,7 @@ from privclust.models.cluster_model import ClusterModel
 
 
 def sample(model: ClusterModel, n_rows: int, rng: np.random.Generator) -> FloatArray | pa.Table:
-    """Draw rows from a model's coreset: a cell by its weight, a place around it by its spread.
+    """Draw rows from a model's coreset: a cell by its weight, a place around it by its variance.
 
     They lie within the bounds. Tables with declared columns come back as Arrow tables, with levels
     drawn by a cell's shares and whole days.

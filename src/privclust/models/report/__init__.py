@@ -66,7 +66,7 @@ def to_html(
     )
     table = ClusterTable.of(model, SHOWN_COLUMNS, min_size)
     path = None if model.coreset is None else _affordable_path(model)
-    shown = {
+    drawn = {
         "sizes": pictures.draw_sizes(table, statement.unit),
         "heat": pictures.draw_heat_map(table),
         "map": draw_map(model, table.hidden),
@@ -102,7 +102,7 @@ def to_html(
         n_rows=f"{model.n_rows:,}",
         too_large=composed.delta * model.n_rows > 1,
         bounds=model.domain.describe(model.feature_names_in),
-        pictures={name: _embedded(png) for name, png in shown.items() if png is not None},
+        pictures={name: _embedded(png) for name, png in drawn.items() if png is not None},
     )
     return page
 

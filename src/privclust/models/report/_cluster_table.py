@@ -53,10 +53,7 @@ class ClusterTable:
         """Return the table of a model, with `most` columns at most."""
         least = min_sizes(model, min_size)
         hidden = model.cluster_sizes < least
-        names, centers = (
-            model.coordinate_names,
-            model.cluster_centers,
-        )
+        names, centers = model.coordinate_names, model.cluster_centers
         errors, size_errors = model.center_stderr, model.size_stderr
         if errors is None:
             errors = np.full(centers.shape, np.nan)
@@ -64,8 +61,8 @@ class ClusterTable:
             size_errors = np.full(len(centers), np.nan)
         domain, uses = model.domain, model.domain.coordinate_uses
         seen = centers if hidden.all() else centers[~hidden]
-        telling = np.ptp(domain.to_ball(seen), axis=0) * domain.scales / domain.half_widths
-        chosen = np.sort(np.argsort(-telling, kind="stable")[:most])
+        ranges = np.ptp(domain.to_ball(seen), axis=0) * domain.scales / domain.half_widths
+        chosen = np.sort(np.argsort(-ranges, kind="stable")[:most])
         some = np.where(hidden[:, None], np.nan, centers[:, chosen])
         is_share = np.array([uses[place] == "category" for place in chosen])
         low = np.where(is_share, 0.0, seen[:, chosen].min(axis=0))

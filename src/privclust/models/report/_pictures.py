@@ -79,11 +79,11 @@ def draw_k_path(path: KPath, chosen: int) -> bytes:
 
 
 def draw_shares(statement: Statement) -> bytes:
-    """Draw which questions the budget of the fit was spent on."""
+    """Draw which queries the budget of the fit was spent on."""
     parts: dict[str, float] = {}
     for release in statement.releases:
-        question = release.slot.split(" ")[0]
-        parts[question] = parts.get(question, 0.0) + release.share
+        query = release.slot.split(" ")[0]
+        parts[query] = parts.get(query, 0.0) + release.share
     figure, axes = new_axes(7, 1.0 + 0.3 * len(parts))
     axes.barh(list(parts), list(parts.values()), color=BLUE)
     axes.invert_yaxis()

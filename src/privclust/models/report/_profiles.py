@@ -14,7 +14,7 @@ from privclust.errors import ModelFileError
 from privclust.kernels.grid import IntArray
 from privclust.models._canvas import BLUE, ORANGE
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.profile import ColumnProfile, Profile, clusters_of, said
+from privclust.models.profile import ColumnProfile, Profile, clusters_of, format_interval
 from privclust.models.report._pictures import draw_panels, short
 from privclust.models.statement import Statement
 
@@ -33,7 +33,7 @@ class ShownColumn:
     name : str
         Of the column.
     header : list of str
-        What is said of each cluster: the mean, or the shares of levels.
+        What each cluster's row has: the mean, or the shares of levels.
     rows : list of list of str
         The same for each cluster, with intervals.
     left_out : int
@@ -90,13 +90,14 @@ def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
     if column.means is None:
         header = labels
         rows = [
-            [said(column, cluster, place) for place in places] for cluster in range(len(shares))
+            [format_interval(column, cluster, place) for place in places]
+            for cluster in range(len(shares))
         ]
     else:
         declared = column.column
         on_logs = isinstance(declared, NumberColumn) and declared.transform != "none"
         header = ["mean of logarithms, as a number" if on_logs else "mean"]
-        rows = [[said(column, cluster)] for cluster in range(len(shares))]
+        rows = [[format_interval(column, cluster)] for cluster in range(len(shares))]
     for cluster in np.flatnonzero(hidden):
         rows[cluster] = ["not reported"] * len(header)
     drawn = np.flatnonzero(~hidden)[:DRAWN_CLUSTERS]
