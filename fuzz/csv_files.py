@@ -53,5 +53,5 @@ def attempt(data: bytes, folder: Path) -> None:
             other = results(written(folder, "table.csv", without), COLUMNS, unit)
         except DECLARED:
             continue
-        # One row less of a person leaves one that may point elsewhere: twice the bound.
+        # One row less of a person leaves one that may point in another direction: twice the bound.
         assert close(found, other, ROW if unit == ROW else Unit(PERSON, 2), len(COLUMNS))

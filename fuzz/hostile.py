@@ -1,4 +1,4 @@
-"""Requests that a hostile server may ask, and what must hold of a client's responses to them.
+"""Requests that a hostile server may send, and what must hold of a client's responses to them.
 
 Either a client refuses a request whatever rows it has, or one row moves its response within the
 declared bounds, by as much as it would alone. It never fails with rows where it does not without.
@@ -56,18 +56,18 @@ WORDS = (0.0, -0.0, 0.5, 1.0, -3.0, 2.0**24, 2.0**25, 2.0**25 + 1, -(2.0**26), 1
 def requests() -> tuple[bytes, ...]:
     """Return a request of every kind, as a server would send it."""
     box, ball = Box([0.0] * 3, [1.0, 2.0, 3.0]), Ball([0.0, 1.0, 2.0], 4.0)
-    asked = [_request(query, box) for query in QUERIES]
-    asked += [_request(query, PROFILED) for query in (Count(), *PROFILE_QUERIES)]
-    asked.append(_request(NearestVotes(np.full((2, 4), [[0.25], [-0.25]])), MIXED))
-    asked += [_request(VOTES, domain) for domain in (ball, Sphere(3))]
-    asked.append(_request(VOTES, Sphere(3, "v"), columns=("v",)))
-    asked.append(_request(SUMS, box, columns=3))
-    asked += [
+    found = [_request(query, box) for query in QUERIES]
+    found += [_request(query, PROFILED) for query in (Count(), *PROFILE_QUERIES)]
+    found.append(_request(NearestVotes(np.full((2, 4), [[0.25], [-0.25]])), MIXED))
+    found += [_request(VOTES, domain) for domain in (ball, Sphere(3))]
+    found.append(_request(VOTES, Sphere(3, "v"), columns=("v",)))
+    found.append(_request(SUMS, box, columns=3))
+    found += [
         _request(SUMS, box, unit=Unit(PERSON, 3)),
         _request(VOTES, box, sampling_exponent=1),
     ]
-    asked.append(_request(SUMS, ball, unit=Unit("client", 2, whole=True)))
-    return tuple(encode(request) for request in asked)
+    found.append(_request(SUMS, ball, unit=Unit("client", 2, whole=True)))
+    return tuple(encode(request) for request in found)
 
 
 def _request(query: Query, domain: Domain, **changed: Any) -> QueryRequest:
@@ -135,7 +135,7 @@ def _get(holder: Any, key: Any) -> Any:
 
 
 def check(message: bytes) -> bool:
-    """Ask clients with and without a row; tell whether the request was understood."""
+    """Send a request to clients with and without a row; tell whether the request was understood."""
     request = read_request(message)
     if request is None:
         assert Client(_table(COLUMNS, None, 5)).respond(message) == b""
@@ -144,7 +144,7 @@ def check(message: bytes) -> bool:
     every = _table(request.columns, request.domain, 9)
     some = [every, every[1:], every[:1], every[:0]]
     if not isinstance(every, np.ndarray):
-        some += [lambda part=part: part for part in tuple(some)]  # read as from elsewhere
+        some += [lambda part=part: part for part in tuple(some)]  # read as a stream
     responses = [Client(table).respond(message) for table in some]
     assert len({len(response) for response in responses}) == 1, "a length follows from rows"
     if responses[0][NONCE_BYTES:] == FAILED or request.sampling_exponent:

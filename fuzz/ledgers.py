@@ -27,7 +27,7 @@ def original() -> bytes:
         ledger.add("pure", 1.0, 0.0, unit="who", source="a table")
         for finished in (True, False, None):
             run = ledger.reserve("visits", COST + COST, {"seed": "7"})
-            ledger.claim(run, "count", COST, b"how many?")
+            ledger.claim(run, "count", COST, b"Count")
             ledger.record(run, "count", StoredResult((1, -2), 2.0**20, "OpenDP"))
             if finished is not None:
                 ledger.close(run, finished)
@@ -63,7 +63,7 @@ def use(place: str) -> None:
         for run in runs:
             with suppress(*ALLOWED):
                 ledger.resume(run.name, label, run.facts)
-                ledger.claim(run.name, "count", COST, b"how many?")
+                ledger.claim(run.name, "count", COST, b"Count")
                 ledger.close(run.name)
         with suppress(*ALLOWED):
             ledger.reserve(label, COST, {})

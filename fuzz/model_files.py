@@ -85,13 +85,13 @@ def attempt(data: bytes, folder: Path) -> None:
     try:
         model = load(file)
     except ALLOWED as refused:
-        said = str(refused)
+        message = str(refused)
     else:
         use(model, folder / "again.json")
         if page:
             to_html(model)
         return
-    assert len(said) < 500
+    assert len(message) < 500
 
 
 def _rows(model: Any) -> Any:

@@ -27,12 +27,12 @@ PERSON = "who"
 # So that small tables meet all that large ones meet, and many can be tried.
 csv_lines.BLOCK_BYTES = 2**10
 spilled.PARTITIONS = 2
-for room in (streaming, spilled):
-    room.on_all_cores = lambda work, items, threads: map(work, items)  # type: ignore[attr-defined]
+for module in (streaming, spilled):
+    module.on_all_cores = lambda work, items, threads: map(work, items)  # type: ignore[attr-defined]
 
 
 def engine_of(table: Any, columns: Sequence[str], unit: Unit) -> ArrowEngine | SpilledEngine:
-    """Return an engine over some columns of a table elsewhere, on one thread."""
+    """Return an engine over some columns of a table, on one thread."""
     source = source_of(table)
     assert source is not None
     source.schema.features(unit.column, columns)
@@ -60,7 +60,7 @@ def results(table: Any, columns: Sequence[str], unit: Unit) -> list[list[int]]:
 
 
 def close(one: list[list[int]], other: list[list[int]], unit: Unit, n_columns: int) -> bool:
-    """Tell whether answers differ by no more than one unit may contribute."""
+    """Tell whether results differ by no more than one unit may contribute."""
     for query, first, second in zip(queries(n_columns), one, other, strict=True):
         bounds = unit.sensitivity(query)
         moved = [abs(a - b) for a, b in zip(first, second, strict=True)]

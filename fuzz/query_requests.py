@@ -16,7 +16,7 @@ def seeds() -> list[bytes]:
 
 
 def attempt(data: bytes, folder: Path) -> None:
-    """Ask what the bytes say, or one of the known requests with something else in it."""
+    """Send what the bytes say, or one of the known requests with something else in it."""
     if data[:1] == b"\xff":
         check(data[1:])
         return

@@ -75,15 +75,15 @@ READERS: dict[str, tuple[Callable[[Path], Any], tuple[type[Exception], ...]]] = 
 @pytest.mark.attack
 @pytest.mark.parametrize("strange", STRANGE)
 @pytest.mark.parametrize("reader", READERS)
-def test_path_that_is_no_regular_file_is_refused_at_once(
+def test_path_that_is_not_a_regular_file_is_refused_at_once(
     reader: str, strange: str, tmp_path: Path
 ) -> None:
     read, errors = READERS[reader]
     path = STRANGE[strange](tmp_path)
-    said = at_once(lambda: read(path), *errors)
-    assert reader == "table" or "not a regular file" in said
+    refusal = at_once(lambda: read(path), *errors)
+    assert reader == "table" or "not a regular file" in refusal
     if reader in ("model", "profile"):
-        assert said.startswith(f"{str(path)!r} cannot be read as a {reader}: ")
+        assert refusal.startswith(f"{str(path)!r} cannot be read as a {reader}: ")
 
 
 @pytest.mark.parametrize("strange", STRANGE)
@@ -141,8 +141,10 @@ def test_paid_result_is_saved_in_regular_files_only(
 ) -> None:
     path = STRANGE[strange](tmp_path)
     for overwrite in (False, True):
-        told = at_once(partial(writers[kind], path, overwrite=overwrite), OSError)
-        assert told == f"{path.name!r} could not be written: it is not a regular file. Name a file."
+        refusal = at_once(partial(writers[kind], path, overwrite=overwrite), OSError)
+        assert (
+            refusal == f"{path.name!r} could not be written: it is not a regular file. Name a file."
+        )
 
 
 @pytest.mark.attack

@@ -1,7 +1,7 @@
 """The version, written once: the build, models, ledgers and messages between clients read it here.
 
-It is a module of its own because engines may not import the package's front, which leads to every
-room.
+It is a module of its own because engines may not import the package itself, which leads to every
+other package.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def test_numbers_larger_than_float64_become_the_bound() -> None:
     assert np.array_equal(mapped(BOX, huge), mapped(BOX, np.array([[120.0, -10.0, 5.25]])))
 
 
-def test_whole_numbers_at_the_end_of_their_type_become_the_bound() -> None:
+def test_integers_at_the_end_of_their_type_become_the_bound() -> None:
     ends = np.array([[np.iinfo(np.int64).max, np.iinfo(np.int64).min, 5]])
     assert np.array_equal(mapped(BOX, ends), mapped(BOX, np.array([[120.0, -10.0, 5.0]])))
 
@@ -137,7 +137,7 @@ def test_a_constant_table_without_memory_of_its_own_is_mapped() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e151])
-def test_bounds_that_are_no_public_numbers_are_refused_by_name(bad: float) -> None:
+def test_bounds_that_are_not_public_numbers_are_refused_by_name(bad: float) -> None:
     allowed = r"must be one finite number per column, at most 1e\+150"
     with pytest.raises(ValueError, match="upper bounds " + allowed):
         Box([0.0, 0.0], [1.0, bad])
@@ -236,10 +236,10 @@ def test_two_domains_of_one_kind_are_refused() -> None:
         type("Other", (Domain,), {}, kind="box")
 
 
-def test_nobody_but_domains_asks_which_domain_it_is() -> None:
+def test_no_code_outside_domains_checks_the_type_of_a_domain() -> None:
     kinds = {kind.__name__ for kind in base.DOMAINS.values()} | {"Domain"}
     package = Path(privclust.__file__).parent
-    asked = [
+    checks = [
         f"{file.relative_to(package)}:{call.lineno}"
         for file in package.rglob("*.py")
         if file.parent.name != "domains"
@@ -249,4 +249,4 @@ def test_nobody_but_domains_asks_which_domain_it_is() -> None:
         and call.func.id == "isinstance"
         and kinds & {item.id for item in ast.walk(call) if isinstance(item, ast.Name)}
     ]
-    assert asked == []
+    assert checks == []

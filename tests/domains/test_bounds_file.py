@@ -38,7 +38,7 @@ def test_levels_are_texts_whatever_is_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [
         ({}, "has type None. Declare one of 'number', 'category', 'date'"),
         ({"type": "colour"}, "has type 'colour'"),
@@ -53,14 +53,14 @@ def test_levels_are_texts_whatever_is_typed() -> None:
         ({"type": "category"}, "needs levels, from 2 to 1,000"),
         ({**CATEGORY, "levels": ["A"]}, "needs levels"),
         ({**CATEGORY, "levels": list(range(LEVELS_MAX + 1))}, "needs levels"),
-        ({**CATEGORY, "levels": ["A", 1.5]}, "must be texts or whole numbers"),
+        ({**CATEGORY, "levels": ["A", 1.5]}, "must be texts or integers"),
         ({**CATEGORY, "levels": ["1", 1]}, "must differ"),
         ({**DAY, "lower": "2020-01-01"}, "must be a day such as 2024-12-31, without quotes"),
         ({**DAY, "upper": datetime(2024, 1, 1)}, "without quotes and time"),
         ({**DAY, "upper": date(2019, 1, 1)}, "column 'x'"),
     ],
 )
-def test_what_is_wrong_is_said(content: dict[str, Any], said: str) -> None:
+def test_wrong_declaration_is_refused_with_the_reason(content: dict[str, Any], reason: str) -> None:
     with pytest.raises(BoundsError, match="column 'x'") as refused:
         declared_column("x", content)
-    assert said in str(refused.value)
+    assert reason in str(refused.value)

@@ -79,7 +79,7 @@ def test_any_floats_are_read_as_they_are(dtype: Any) -> None:
     assert np.array_equal(directions(rows), directions(rows.astype(np.float64)))
 
 
-def question() -> ClusterSums:
+def sums() -> ClusterSums:
     points = np.random.default_rng(0).uniform(-0.3, 0.3, (3, D))
     return ClusterSums(points, points, 2.0, 1.0)
 
@@ -99,21 +99,21 @@ def test_columns_of_vectors_give_the_integers_of_an_array(by_unit: bool, tmp_pat
     assert source is not None
     domain, unit = Sphere(D, "words"), Unit("who", 2)
     if by_unit:
-        expected = NumpyEngine(frame, Sphere(D), unit=unit).aggregate(question())
+        expected = NumpyEngine(frame, Sphere(D), unit=unit).aggregate(sums())
         engines: list[Engine] = [
             NumpyEngine(table, domain, unit=unit),
             NumpyEngine(pl.from_arrow(table), domain, unit=unit),
             SpilledEngine(source, ["words"], domain, unit),
         ]
     else:
-        expected = NumpyEngine(rows, Sphere(D)).aggregate(question())
+        expected = NumpyEngine(rows, Sphere(D)).aggregate(sums())
         engines = [
             NumpyEngine(table, domain),
             NumpyEngine(table.slice(0, 40).combine_chunks(), domain),
             NumpyEngine(pl.from_arrow(table), domain),
             ArrowEngine(source, ["words"], domain),
         ]
-    assert [engine.aggregate(question()) for engine in engines] == [expected] * len(engines)
+    assert [engine.aggregate(sums()) for engine in engines] == [expected] * len(engines)
 
 
 def fitted(table: Any, **given: Any) -> Any:

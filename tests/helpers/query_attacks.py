@@ -66,7 +66,7 @@ def knife_edge_rows(n_columns: int, n_rows: int) -> FloatArray:
     return rows
 
 
-def telling_rows(n_columns: int) -> FloatArray:
+def edge_case_rows(n_columns: int) -> FloatArray:
     """Rows on bisectors, on knife edges, strange ones and ordinary ones: about 300."""
     rng = np.random.default_rng(6)
     ordinary = rng.normal(size=(150, n_columns)) / np.sqrt(n_columns)
@@ -94,10 +94,10 @@ def totals(example: Example, rows: FloatArray, threads: int = 1) -> list[int]:
     return NumpyEngine(rows, example.domain, threads).aggregate(example.query)
 
 
-def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def set_batch_rows(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let rows be read and summed so many at a time."""
-    monkeypatch.setattr(numpy_engine, "PARCEL_ROWS", n_rows)
-    monkeypatch.setattr(units, "PARCEL_ROWS", n_rows)
+    monkeypatch.setattr(numpy_engine, "GRID_BATCH_ROWS", n_rows)
+    monkeypatch.setattr(units, "GRID_BATCH_ROWS", n_rows)
 
 
 def every_second_row(rows: FloatArray) -> FloatArray:

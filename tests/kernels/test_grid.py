@@ -1,4 +1,4 @@
-"""The grid: whole numbers, never longer than the ball, the same bits in any memory order."""
+"""The grid: integers, never longer than the ball, the same bits in any memory order."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def knife_edge_rows(n_rows: int, n_columns: int, seed: int) -> FloatArray:
 @pytest.mark.attack
 @REPEATABLE
 @given(tables, st.sampled_from([1, 100, GRID, UNIT]))
-def test_whole_number_norm_never_exceeds_the_units(points: FloatArray, units: int) -> None:
+def test_integer_norm_never_exceeds_the_units(points: FloatArray, units: int) -> None:
     whole = clipped(points, units)
     assert np.array_equal(whole, np.trunc(whole))
     assert all(exact_square(row) <= units**2 for row in whole)
@@ -110,11 +110,11 @@ def test_a_row_too_long_for_its_norm_becomes_zero() -> None:
 
 
 def row_longer_than_its_norm(units: int, square: float, tiny: float) -> FloatArray:
-    """A row of 2^16 columns that would be clipped to a whole-number norm above `units`.
+    """A row of 2^16 columns that would be clipped to an integer norm above `units`.
 
     Its squared norm is about `square`, between 1 and 2, where float64 counts in steps of 2^-52.
     Each of its tiny squares, of `tiny` such steps, is rounded down as it is added, and together
-    they outweigh the margin of 2^-40. The large coordinates hit whole numbers: nothing is
+    they outweigh the margin of 2^-40. The large coordinates hit integers: nothing is
     truncated there that could make up for it.
     """
     n_tiny = 2**16
@@ -160,7 +160,7 @@ def test_knife_edge_rows_do_stand_on_an_edge() -> None:
 
 @REPEATABLE
 @given(hnp.arrays(np.float64, (2, 5), elements=st.integers(-(2**25), 2**25).map(float)))
-def test_squared_norms_of_whole_numbers_are_exact(whole: FloatArray) -> None:
+def test_squared_norms_of_integers_are_exact(whole: FloatArray) -> None:
     assert norms_squared(whole).tolist() == [exact_square(row) for row in whole]
 
 

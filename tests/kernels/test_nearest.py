@@ -1,4 +1,4 @@
-"""The nearest candidate, compared with whole-number brute force."""
+"""The nearest candidate, compared with integer brute force."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from privclust.kernels.nearest import nearest, squared_distances
 
 
 def exact_squares(rows: FloatArray, candidates: FloatArray) -> list[list[int]]:
-    """All squared distances in Python's unlimited whole numbers."""
+    """All squared distances in Python's unlimited integers."""
     whole_rows = rows.astype(np.int64).astype(object)
     whole_candidates = candidates.astype(np.int64).astype(object)
     return [((whole_candidates - row) ** 2).sum(axis=1).tolist() for row in whole_rows]
@@ -34,14 +34,14 @@ def test_nearest_equals_brute_force(n_candidates: int, n_columns: int) -> None:
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 255, 256, 257, 600])
-def test_every_row_of_every_tile_is_answered(n_rows: int) -> None:
+def test_every_row_of_every_tile_gets_its_nearest_point(n_rows: int) -> None:
     rows, candidates = grid_points(n_rows, 2, seed=2), grid_points(7, 2, seed=3)
     assert nearest(rows, candidates).tolist() == brute_force(rows, candidates)
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("n_columns", [1, 16, 65])
-def test_candidates_one_unit_apart_at_the_rim_are_told_apart(n_columns: int) -> None:
+def test_candidates_one_unit_apart_at_the_rim_are_distinguished(n_columns: int) -> None:
     rng = np.random.default_rng(4)
     rim = rng.normal(size=(20, n_columns))
     rows = np.trunc(rim / np.linalg.norm(rim, axis=1, keepdims=True) * (GRID - 64))

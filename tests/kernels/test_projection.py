@@ -24,7 +24,7 @@ def as_python_ints(points: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[n
 
 
 def on_a_knife_edge() -> tuple[Projection, FloatArray]:
-    """A projection, and rows that it sends within a hair of a whole number of grid units.
+    """A projection, and rows that it sends within a hair of an integer number of grid units.
 
     There a product that is off by its last bit is truncated to another number. The last column
     weighs one unit, so that a row's last coordinate sets its product to the unit.

@@ -68,10 +68,10 @@ LEDGER = (
         "::test_entry_that_cannot_be_read_is_named_and_others_are_checked",
     ),
     Mutation(
-        "answers that nobody can read again",
+        "results that nobody can read again",
         "privacy/ledger/server.sql",
         " OR abs(value::numeric) >= 2::numeric ^ 63 END)",
         " END)",
-        "tests/privacy/ledger/test_roles.py::test_answer_needs_a_charge_and_is_given_once",
+        "tests/privacy/ledger/test_roles.py::test_result_needs_a_charge_and_is_stored_once",
     ),
 )

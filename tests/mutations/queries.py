@@ -29,9 +29,9 @@ QUERIES = (
     Mutation(
         "radius from the rows",
         "queries/clusters.py",
-        "reach = (self.radii * GRID)[cluster]",
+        "radius = (self.radii * GRID)[cluster]",
         "longest = np.sqrt(norms_squared(residuals).max(initial=1.0))\n"
-        "        reach = np.full(len(rows), longest)",
+        "        radius = np.full(len(rows), longest)",
         "tests/queries/test_clusters.py::test_a_row_contributes_alone_what_it_does_among_others",
     ),
     Mutation(
@@ -39,7 +39,7 @@ QUERIES = (
         "queries/nearby.py",
         "return self.sums.sensitivity",
         'return __import__("dataclasses").replace(self.sums.sensitivity, l2_squared=2**52)',
-        "tests/queries/test_nearby.py::test_a_row_just_within_reach_is_counted_and_nearly_reaches_the_bound",
+        "tests/queries/test_nearby.py::test_row_just_within_the_radius_is_counted_and_nearly_attains_the_bound",
     ),
     Mutation(
         "rows counted in other cubes",

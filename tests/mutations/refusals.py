@@ -54,7 +54,7 @@ REFUSALS = (
         "_files.py",
         "if not stat.S_ISREG(os.fstat(handle).st_mode):",
         "if False:",
-        "tests/test_files.py::test_path_that_is_no_regular_file_is_refused_at_once",
+        "tests/test_files.py::test_path_that_is_not_a_regular_file_is_refused_at_once",
     ),
     Mutation(
         "labels that all may read",

@@ -135,8 +135,8 @@ def hockey_stick(sigma: float, shift: tuple[int, ...], epsilon: float) -> float:
     All terms are positive, so float64 keeps twelve digits; what lies beyond 16 sigma is added
     whole, by the tail bound that `test_a_discrete_gaussian_rarely_exceeds_twelve_sigma` tries.
     """
-    reach = math.ceil(16 * sigma)
-    x = np.arange(-reach, reach + 1)
+    width = math.ceil(16 * sigma)
+    x = np.arange(-width, width + 1)
     weights = np.exp(-(x**2) / (2 * sigma**2))
     mass, loss = np.ones(1), np.zeros(1)
     for moved in shift:
@@ -165,10 +165,10 @@ def test_lemma_bounds_the_exact_divergence_of_discrete_gaussians(
         slack = lemma_slack(sigma, mu, changed)
         tail = 2 * changed * math.exp(-72)
         for epsilon in (0.01, 0.1, 0.3, 0.7, 1.0, 2.0, 4.0, 8.0):
-            promised = math.exp(slack) * delta_of(mu, epsilon) + tail
+            guaranteed = math.exp(slack) * delta_of(mu, epsilon) + tail
             # The proof needs one slack where the statement grants two; both are tried.
-            assert hockey_stick(sigma, shift, epsilon + slack) <= promised
-            assert hockey_stick(sigma, shift, epsilon + 2 * slack) <= promised
+            assert hockey_stick(sigma, shift, epsilon + slack) <= guaranteed
+            assert hockey_stick(sigma, shift, epsilon + 2 * slack) <= guaranteed
 
 
 def test_lemma_needs_its_slack() -> None:
@@ -262,7 +262,7 @@ def test_budget_admits_the_largest_mu_and_no_more() -> None:
         assert not Budget(epsilon, delta).admits(gaussian_spend(quanta, 1))
 
 
-def test_capacity_keeps_the_promise_whatever_part_of_it_is_spent() -> None:
+def test_capacity_keeps_the_guarantee_whatever_part_of_it_is_spent() -> None:
     for epsilon, delta in GRID:
         most = Budget(epsilon, delta).capacity
         slack, tail = mp.mpf(most.slack), mp.mpf(most.tail)
@@ -388,8 +388,8 @@ def test_any_plan_fits_its_budget_and_wastes_none_of_it(case: tuple[Budget, list
     assert prices.within(plan.reserve)
     richer = replace(plan, quanta=int(plan.quanta * 1.001))
     # Plans without Gaussian noise go by pure epsilon alone, though a large delta may allow more.
-    promise = budget if prices.pure is None else Budget(budget.epsilon, 0.0)
-    assert not promise.admits(sum((richer.price(slot) for slot in slots), Spend()))
+    guarantee = budget if prices.pure is None else Budget(budget.epsilon, 0.0)
+    assert not guarantee.admits(sum((richer.price(slot) for slot in slots), Spend()))
 
 
 @pytest.mark.attack

@@ -1,4 +1,4 @@
-"""The door: what is asked is charged, what leaves is noisy, and nothing else passes."""
+"""The Curator: what is measured is charged, what is released is noisy, and nothing else is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def open_curator(ledger: Ledger | None = None) -> Curator:
     return Curator.open(engine, make_plan(BUDGET, SLOTS), ledger, "table")
 
 
-def ask_everything(curator: Curator) -> tuple[Release, ...]:
+def measure_everything(curator: Curator) -> tuple[Release, ...]:
     curator.measure("count", Count())
     curator.measure("votes", NearestVotes(CANDIDATES))
     curator.measure("sums", SUMS)
@@ -65,7 +65,7 @@ def own_ledger() -> Ledger:
 def test_the_noise_that_was_added_pays_for_every_release() -> None:
     """Sum what the noise scales really cost, not what the charges say."""
     with noise_from(NoNoise()):
-        releases = ask_everything(open_curator())
+        releases = measure_everything(open_curator())
     sensitivity = {"count": 1.0, "votes": 1.0, "sums": math.sqrt(2)}
     shares = {slot.name: slot.share for slot in SLOTS}
     whole = make_plan(BUDGET, SLOTS).quanta / 2**50
@@ -118,7 +118,7 @@ def test_no_row_makes_a_choice_likelier_than_it_was_charged_for(
 @pytest.mark.attack
 def test_every_release_is_charged_and_stored_before_it_is_seen() -> None:
     ledger = own_ledger()
-    releases = ask_everything(open_curator(ledger))
+    releases = measure_everything(open_curator(ledger))
     (run,) = ledger.runs("table")
     assert run.spent == sum((release.charge for release in releases), Spend())
     assert run.spent.within(run.reserved)
@@ -133,8 +133,8 @@ def test_every_release_is_charged_and_stored_before_it_is_seen() -> None:
 def test_no_coordinate_leaves_without_noise() -> None:
     """False alarm: one of 4 + 12 + 1 coordinates draws exactly 0 at sigma > 2^26, below 2e-7."""
     with noise_from(NoNoise()):
-        exact = ask_everything(open_curator())
-    noisy = ask_everything(open_curator())
+        exact = measure_everything(open_curator())
+    noisy = measure_everything(open_curator())
     for bare, release in zip(exact[:3], noisy[:3], strict=True):
         assert (bare.result != release.result).all(), release.slot
 
@@ -143,17 +143,17 @@ def test_no_coordinate_leaves_without_noise() -> None:
 def test_two_releases_never_share_their_noise() -> None:
     """False alarm: two equal draws at sigma > 2^26, below 1e-8 for each of 16 pairs."""
     with noise_from(NoNoise()):
-        exact = ask_everything(open_curator())
-    first, second = ask_everything(open_curator()), ask_everything(open_curator())
+        exact = measure_everything(open_curator())
+    first, second = measure_everything(open_curator()), measure_everything(open_curator())
     for bare, a, b in zip(exact[:3], first[:3], second[:3], strict=True):
         assert (a.result - bare.result != b.result - bare.result).all()
 
 
 @pytest.mark.attack
-def test_an_empty_table_is_answered_like_any_other() -> None:
+def test_empty_table_is_measured_like_any_other() -> None:
     engine = NumpyEngine(np.empty((0, 2)), Ball([0.0, 0.0], 1.0))
     curator = Curator.open(engine, make_plan(BUDGET, SLOTS))
-    for release in ask_everything(curator)[:3]:
+    for release in measure_everything(curator)[:3]:
         assert (release.result != 0).all(), "false alarm below 2e-7, as above"
 
 
@@ -165,10 +165,10 @@ def test_nothing_is_read_when_the_ledger_refuses() -> None:
 
 
 @pytest.mark.attack
-def test_a_slot_is_asked_once_and_as_planned() -> None:
+def test_slot_is_measured_once_and_as_planned() -> None:
     curator = open_curator()
     curator.measure("count", Count())
-    with pytest.raises(ValueError, match="asked already"):
+    with pytest.raises(ValueError, match="measured already"):
         curator.measure("count", Count())
     with pytest.raises(ValueError, match="planned as 'select'"):
         curator.measure("choice", Count())
@@ -178,7 +178,7 @@ def test_a_slot_is_asked_once_and_as_planned() -> None:
         curator.measure("more", Count())
 
 
-def test_refining_keeps_what_was_asked_and_stays_within_the_reserve() -> None:
+def test_refining_keeps_what_was_measured_and_stays_within_the_reserve() -> None:
     curator = open_curator()
     curator.measure("count", Count())
     with pytest.raises(ValueError, match="more than the plan reserved"):
@@ -191,7 +191,7 @@ def test_refining_keeps_what_was_asked_and_stays_within_the_reserve() -> None:
 
 
 class Unreadable:
-    """An engine that must not be asked."""
+    """An engine that must not be queried."""
 
     n_columns = 2
     unit = ROW
@@ -207,7 +207,7 @@ class Unreadable:
 
 
 @pytest.mark.attack
-def test_stored_answers_are_replayed_with_the_noise_they_were_drawn_with() -> None:
+def test_stored_results_are_replayed_with_the_noise_they_were_drawn_with() -> None:
     ledger = own_ledger()
     with noise_from(NoNoise()):
         first = open_curator(ledger)
@@ -220,14 +220,14 @@ def test_stored_answers_are_replayed_with_the_noise_they_were_drawn_with() -> No
 
 
 @pytest.mark.attack
-def test_nothing_is_read_for_a_closed_run_or_another_question() -> None:
+def test_nothing_is_read_for_a_closed_run_or_another_query() -> None:
     ledger = own_ledger()
     first = open_curator(ledger)
     (run,) = ledger.runs("table")
     first.measure("votes", NearestVotes(CANDIDATES))
     ledger.close(run.name)
     other = Curator(Unreadable(), first.plan, ledger, run.name, SeededNoise(0))
-    with pytest.raises(LedgerError, match="another question"):
+    with pytest.raises(LedgerError, match="another query"):
         other.measure("votes", NearestVotes(-CANDIDATES))
     with pytest.raises(LedgerError, match="closed"):
         other.measure("count", Count())
@@ -297,15 +297,15 @@ def test_releases_cannot_be_changed() -> None:
 
 def test_sigma_of_a_release_is_in_votes() -> None:
     with noise_from(SeededNoise(0)):
-        releases = ask_everything(open_curator())
+        releases = measure_everything(open_curator())
     assert releases[0].sigma == releases[0].scale / UNIT
     assert releases[3].sigma == pytest.approx(math.sqrt(2) * releases[3].scale / UNIT)
     assert releases[0].noise == "testing: seeded"
 
 
 @pytest.mark.attack
-def test_an_answer_that_cannot_be_stored_stays_in_no_frame() -> None:
-    """Asked again, its slot would give another answer for the same charge: two for one."""
+def test_result_that_cannot_be_stored_stays_in_no_frame() -> None:
+    """Measured again, its slot would give another result for the same charge: two for one."""
 
     class Full(MemoryJournal):
         def append(self, entry: Entry) -> None:
@@ -322,9 +322,9 @@ def test_an_answer_that_cannot_be_stored_stays_in_no_frame() -> None:
     while error is not None:
         trace = error.__traceback__
         while trace is not None:
-            held = trace.tb_frame.f_locals
-            assert not any(isinstance(value, StoredResult) for value in held.values())
-            assert not {"exact", "noisy"} & set(held)
+            names = trace.tb_frame.f_locals
+            assert not any(isinstance(value, StoredResult) for value in names.values())
+            assert not {"exact", "noisy"} & set(names)
             trace = trace.tb_next
         error = error.__context__
     assert curator.releases == ()

@@ -1,4 +1,4 @@
-"""The door to a sample: the same plan, ledger and price as for all rows, and a key nobody sees."""
+"""The Curator of a sample: plan, ledger and price are those of all rows; nobody sees the key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOMENTS = ClusterMoments(POINTS, np.full(4, 0.5), weight=0.6, square_weight=0.4)
 ENGINE = NumpyEngine(np.random.default_rng(0).normal(0.0, 0.2, (500, 2)), Ball([0.0, 0.0], 1.0))
 
 
-def ask_everything(curator: Curator) -> tuple[Release, ...]:
+def measure_everything(curator: Curator) -> tuple[Release, ...]:
     curator.measure("count", Count())
     curator.measure("votes", NearestVotes(POINTS))
     curator.measure("moments", MOMENTS)
@@ -75,7 +75,7 @@ class Listening:
         return ENGINE.aggregate(query)
 
     def expect_sample(self, key: bytes) -> None:
-        assert self.spent_when_read == [], "rows were read before the key was told"
+        assert self.spent_when_read == [], "rows were read before the key was known"
         self.expected.append(key)
 
     def sample(self, sampling_exponent: int, key: bytes) -> Listening:
@@ -87,15 +87,15 @@ class Listening:
 
 
 @pytest.mark.attack
-def test_a_slot_is_asked_once_of_a_table_and_its_samples_together() -> None:
+def test_slot_is_measured_once_of_a_table_and_its_samples_together() -> None:
     curator = Curator.open(ENGINE, PLAN)
     sample, another = curator.sample(1), curator.sample(2)
     sample.measure("count", Count())
     curator.measure("votes", NearestVotes(POINTS))
     for one in (curator, sample, another):
-        for asked in ("count", "votes"):
-            with pytest.raises(ValueError, match="asked already"):
-                one.measure(asked, Count())
+        for slot in ("count", "votes"):
+            with pytest.raises(ValueError, match="measured already"):
+                one.measure(slot, Count())
 
 
 def test_a_sample_shares_releases_and_what_is_left() -> None:
@@ -126,21 +126,21 @@ def test_a_plan_refined_by_one_is_refined_for_the_other() -> None:
             one.measure("votes", NearestVotes(POINTS))
 
 
-def test_no_halvings_are_all_rows_and_draw_no_sample() -> None:
+def test_sampling_exponent_0_means_all_rows_and_draws_no_sample() -> None:
     listening = Listening(own_ledger())
     curator = Curator.open(listening, PLAN)
     assert curator.sample(0) is curator
     assert listening.keys == []
 
 
-def test_halvings_below_zero_are_refused_and_those_beyond_the_coins_bits_do_not_count() -> None:
+def test_negative_sampling_exponent_is_refused_and_a_large_one_is_capped() -> None:
     curator = Curator.open(ENGINE, PLAN)
     with pytest.raises(ValueError, match=r"0 or more.*got -1"):
         curator.sample(-1)
     assert curator.sample(SAMPLING_EXPONENT_MAX + 1).sampling_exponent == SAMPLING_EXPONENT_MAX
 
 
-def test_a_fit_without_noise_asks_all_rows() -> None:
+def test_fit_without_noise_measures_all_rows() -> None:
     listening = Listening(own_ledger())
     curator = Curator.open(listening, PLAN, noiseless=True)
     assert curator.sample(3) is curator
@@ -150,7 +150,7 @@ def test_a_fit_without_noise_asks_all_rows() -> None:
 @pytest.mark.parametrize("sampling_exponent", [0, 1])
 def test_a_sample_of_a_sample_is_refused(sampling_exponent: int) -> None:
     sample = Curator.open(ENGINE, PLAN).sample(3)
-    with pytest.raises(ValueError, match="halved 3 times"):
+    with pytest.raises(ValueError, match="a sample at 3"):
         sample.sample(sampling_exponent)
 
 
@@ -160,11 +160,11 @@ def test_a_sample_of_a_sample_is_refused(sampling_exponent: int) -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize("sampling_exponent", [1, 5, SAMPLING_EXPONENT_MAX])
 def test_a_sample_is_charged_and_noised_like_all_rows(sampling_exponent: int) -> None:
-    """No amplification: the noise of each answer and the ledger's charge are the same."""
+    """No amplification: the noise of each result and the ledger's charge are the same."""
     ledger = own_ledger()
     with noise_from(NoNoise()):
-        whole = ask_everything(Curator.open(ENGINE, PLAN))
-        sampled = ask_everything(
+        whole = measure_everything(Curator.open(ENGINE, PLAN))
+        sampled = measure_everything(
             Curator.open(ENGINE, PLAN, ledger, "table").sample(sampling_exponent)
         )
     for one, other in zip(whole, sampled, strict=True):
@@ -179,8 +179,8 @@ def test_a_sample_is_charged_and_noised_like_all_rows(sampling_exponent: int) ->
 def test_no_coordinate_of_a_sample_leaves_without_noise(sampling_exponent: int) -> None:
     """False alarm: one of 1 + 4 + 16 coordinates draws exactly 0 at sigma > 2^26, twice: 3e-7."""
     with noise_from(NoNoise()):
-        bare = ask_everything(Curator.open(NoneDrawn(), PLAN).sample(sampling_exponent))
-    noisy = ask_everything(Curator.open(NoneDrawn(), PLAN).sample(sampling_exponent))
+        bare = measure_everything(Curator.open(NoneDrawn(), PLAN).sample(sampling_exponent))
+    noisy = measure_everything(Curator.open(NoneDrawn(), PLAN).sample(sampling_exponent))
     for exact, release in zip(bare[:3], noisy[:3], strict=True):
         assert (exact.result == 0).all()
         assert (release.result != 0).all(), release.slot
@@ -205,8 +205,8 @@ class NoneDrawn:
 @pytest.mark.parametrize("sampling_exponent", [1, 3])
 def test_values_and_sigma_are_those_of_all_rows(sampling_exponent: int) -> None:
     with noise_from(NoNoise()):
-        whole = ask_everything(Curator.open(ENGINE, PLAN))
-        sampled = ask_everything(Curator.open(ENGINE, PLAN).sample(sampling_exponent))
+        whole = measure_everything(Curator.open(ENGINE, PLAN))
+        sampled = measure_everything(Curator.open(ENGINE, PLAN).sample(sampling_exponent))
         key = NoNoise().key()
     exact = ENGINE.sample(sampling_exponent, key)
     queries: tuple[Query, ...] = (Count(), NearestVotes(POINTS), MOMENTS)
@@ -216,7 +216,7 @@ def test_values_and_sigma_are_those_of_all_rows(sampling_exponent: int) -> None:
     for one, other in zip(whole[:4], sampled[:4], strict=True):
         assert other.sigma == 2**sampling_exponent * one.sigma
     assert sampled[3].sigma == math.sqrt(2) * sampled[3].scale / UNIT * 2**sampling_exponent
-    # 500 coins at 1/2 or 1/8, scaled: within five standard deviations, and the key is constant.
+    # 500 inclusion bits at 1/2 or 1/8: within five standard deviations, and the key is constant.
     assert sampled[0].values[0] == pytest.approx(
         500, abs=5 * math.sqrt(500 * (2**sampling_exponent - 1))
     )
@@ -232,7 +232,7 @@ def test_rows_are_not_read_by_sampling_and_afterwards_not_before_the_charge() ->
     sample = Curator.open(listening, PLAN, ledger, "table").sample(2)
     assert listening.spent_when_read == []
     assert ledger.runs("table")[0].spent == Spend()
-    ask_everything(sample)
+    measure_everything(sample)
     prices = [PLAN.price(slot) for slot in PLAN.slots]
     charged = [sum(prices[: number + 1], Spend()) for number in range(len(prices))]
     assert listening.spent_when_read == charged
@@ -275,7 +275,7 @@ def test_each_fit_has_a_fresh_key_of_256_bits() -> None:
     assert {len(key) for key in keys} == {32}
 
 
-def test_all_samples_of_a_fit_have_the_key_that_the_engine_was_told_before_rows_were_read() -> None:
+def test_all_samples_of_a_fit_have_the_key_that_the_engine_got_before_rows_were_read() -> None:
     ledger = own_ledger()
     listening = Listening(ledger)
     curator = Curator.open(listening, PLAN, ledger, "table")
@@ -319,11 +319,11 @@ def test_test_noise_repeats_its_keys() -> None:
 def test_a_key_is_in_no_release_and_not_in_the_ledger(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    measurements: list[bytes] = []
+    fingerprints: list[bytes] = []
     claim = Ledger.claim
 
     def overheard(ledger: Ledger, run: str, slot: str, charge: Spend, fingerprint: bytes) -> Any:
-        measurements.append(fingerprint)
+        fingerprints.append(fingerprint)
         return claim(ledger, run, slot, charge, fingerprint)
 
     monkeypatch.setattr(Ledger, "claim", overheard)
@@ -331,27 +331,27 @@ def test_a_key_is_in_no_release_and_not_in_the_ledger(
     listening = Listening(ledger)
     curator = Curator.open(listening, PLAN, ledger, "table")
     sample = curator.sample(1)
-    releases = ask_everything(sample)
+    releases = measure_everything(sample)
     (key,) = listening.keys
     assert listening.expected == [key]
     for release in releases:
-        held = [getattr(release, item.name) for item in fields(release)]
-        assert not any(isinstance(value, bytes) for value in held)
+        values = [getattr(release, item.name) for item in fields(release)]
+        assert not any(isinstance(value, bytes) for value in values)
         assert key not in pickle.dumps(release)
-    told = repr(releases) + repr(vars(ledger)) + repr(curator.plan) + repr((curator, sample))
-    assert not any(form in told for form in (repr(key)[2:-1], key.hex(), str(list(key))))
-    assert len(measurements) == len(releases)
+    public = repr(releases) + repr(vars(ledger)) + repr(curator.plan) + repr((curator, sample))
+    assert not any(form in public for form in (repr(key)[2:-1], key.hex(), str(list(key))))
+    assert len(fingerprints) == len(releases)
     assert not any(
-        form in question for question in measurements for form in (key, key.hex().encode())
+        form in claimed for claimed in fingerprints for form in (key, key.hex().encode())
     )
 
 
-def test_a_stored_answer_of_a_sample_is_not_taken_for_one_of_all_rows() -> None:
+def test_stored_result_of_a_sample_is_not_taken_for_one_of_all_rows() -> None:
     ledger = own_ledger()
     with noise_from(NoNoise()):
         first = Curator.open(ENGINE, PLAN, ledger, "table")
         first.sample(3).measure("count", Count())
         (run,) = ledger.runs("table")
         resumed = Curator(ENGINE, PLAN, ledger, run.name, NoNoise())
-        with pytest.raises(LedgerError, match="another question"):
+        with pytest.raises(LedgerError, match="another query"):
             resumed.measure("count", Count())

@@ -1,4 +1,4 @@
-"""The door with units of many rows: noise for all that one unit can do, and no way around it."""
+"""The Curator with units of many rows: noise for all that one unit can do, and no way around it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def open_curator(engine: Engine) -> Curator:
     return Curator.open(engine, PLAN)
 
 
-def ask_everything(curator: Curator) -> tuple[Release, ...]:
+def measure_everything(curator: Curator) -> tuple[Release, ...]:
     curator.measure("count", Count())
     curator.measure("sums", SUMS)
     curator.measure("laplace", VOTES)
@@ -77,7 +77,7 @@ def ask_everything(curator: Curator) -> tuple[Release, ...]:
 def test_the_noise_pays_for_as_many_rows_as_a_unit_counts(rows: int) -> None:
     """Exact fractions: the noise is wide enough, and wider by no more than it was rounded."""
     with noise_from(NoNoise()):
-        count, sums, laplace, choice = ask_everything(open_curator(over(people(60), rows)))
+        count, sums, laplace, choice = measure_everything(open_curator(over(people(60), rows)))
     for release, query in ((count, Count()), (sums, SUMS)):
         needed = Fraction(query.sensitivity.l2_squared * rows**2 * QUANTA, release.charge.quanta)
         assert needed <= Fraction(release.scale) ** 2 <= needed * (1 + Fraction(1, 2**46))
@@ -88,12 +88,12 @@ def test_the_noise_pays_for_as_many_rows_as_a_unit_counts(rows: int) -> None:
 
 
 @pytest.mark.attack
-def test_the_widest_answer_is_within_what_one_unit_may_do() -> None:
+def test_widest_result_is_within_what_one_unit_may_do() -> None:
     """One unit with all rows, against the sensitivity that a release claims."""
     frame = people(900).assign(who=1)
     for rows in (1, 5):
         with noise_from(NoNoise()):
-            releases = ask_everything(open_curator(over(frame, rows)))
+            releases = measure_everything(open_curator(over(frame, rows)))
         for release in releases[:2]:
             length = np.linalg.norm(release.result.astype(np.float64))
             assert length <= release.scale * release.charge.mu
@@ -118,7 +118,7 @@ def test_charges_have_the_slack_of_all_coordinates_and_cost_no_accuracy() -> Non
             open_curator(engine)
             for engine in (over(people(60)), NumpyEngine(people(60)[["x", "y"]], BALL))
         )
-        for user, row in zip(ask_everything(by_user), ask_everything(by_row), strict=True):
+        for user, row in zip(measure_everything(by_user), measure_everything(by_row), strict=True):
             assert user.charge.quanta == row.charge.quanta
             if user.mechanism == "gaussian":
                 assert user.charge == gaussian_spend(user.charge.quanta, COORDINATES_MAX)
@@ -208,7 +208,7 @@ def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     ("n_rows", "rows", "who"),
     [(1, 1, -1), pytest.param(10, 3, pd.NA, marks=pytest.mark.attack), (10_000, 8, 2**62)],
 )
-def test_one_user_more_changes_no_question_and_no_answer_by_more_than_declared(
+def test_one_user_more_changes_no_query_and_no_result_by_more_than_declared(
     algorithm: Callable[[Engine], None], n_rows: int, rows: int, who: object
 ) -> None:
     without = people(300).astype({"who": "Int64"})

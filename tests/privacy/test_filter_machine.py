@@ -25,7 +25,7 @@ def cost(quanta: int, pure: bool) -> Spend:
 
 
 class Adversary(RuleBasedStateMachine):
-    """Reserves, asks, repeats, gives up and comes back, in any order and with any prices.
+    """Reserves, claims, repeats, gives up and comes back, in any order and with any prices.
 
     What was charged is written down here a second time, as fractions of mu², and is never refunded.
     """
@@ -48,8 +48,8 @@ class Adversary(RuleBasedStateMachine):
             return multiple()
 
     @rule(run=runs, slot=st.sampled_from("abc"), quanta=PARTS, pure=st.booleans())
-    def ask(self, run: str, slot: str, quanta: int, pure: bool) -> None:
-        """Ask a slot at any price; a price that differs from the first is refused."""
+    def claim(self, run: str, slot: str, quanta: int, pure: bool) -> None:
+        """Claim a slot at any price; a price that differs from the first is refused."""
         price = cost(quanta, pure)
         try:
             self.ledger.claim(run, slot, price, b"fingerprint")
@@ -60,7 +60,7 @@ class Adversary(RuleBasedStateMachine):
 
     @rule(run=runs, slot=st.sampled_from("abc"), value=st.integers(-5, 5))
     def result(self, run: str, slot: str, value: int) -> None:
-        """Store an answer; only a slot that was charged has one, and the first stays."""
+        """Store a result; only a slot that was charged has one, and the first stays."""
         try:
             self.ledger.record(run, slot, StoredResult((value,), 1.0, "OpenDP"))
         except RuntimeError:
@@ -75,7 +75,7 @@ class Adversary(RuleBasedStateMachine):
         self.closed.add(run)
 
     @invariant()
-    def what_was_charged_keeps_the_promise(self) -> None:
+    def what_was_charged_keeps_the_guarantee(self) -> None:
         """Added up here, charge by charge; the ledger finds nothing wrong with itself either."""
         spent = sum(self.charged.values(), Spend())
         assert TOTAL.admits(spent)

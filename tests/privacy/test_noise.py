@@ -74,23 +74,23 @@ def fits(counts: NDArray[np.int64], probabilities: FloatArray) -> bool:
     return statistic < float(chi2.isf(1e-7, len(counts) - 1))
 
 
-def folded(values: IntArray, weights: FloatArray, reach: int) -> FloatArray:
-    """Add up weights per value, all values beyond `reach` counting as `reach`."""
-    cells = np.clip(values, -reach, reach) + reach
-    return np.asarray(np.bincount(cells, weights, 2 * reach + 1), dtype=np.float64)
+def folded(values: IntArray, weights: FloatArray, limit: int) -> FloatArray:
+    """Add up weights per value, all values beyond `limit` counting as `limit`."""
+    cells = np.clip(values, -limit, limit) + limit
+    return np.asarray(np.bincount(cells, weights, 2 * limit + 1), dtype=np.float64)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "scale", "radius"), [("gaussian", 3.0, 9), ("laplace", 2.0, 11)]
+    ("mechanism", "scale", "limit"), [("gaussian", 3.0, 9), ("laplace", 2.0, 11)]
 )
-def test_noise_has_the_exact_mass_function(mechanism: str, scale: float, reach: int) -> None:
+def test_noise_has_the_exact_mass_function(mechanism: str, scale: float, limit: int) -> None:
     x = np.arange(-400, 401)
     power = (x / scale) ** 2 / 2 if mechanism == "gaussian" else np.abs(x) / scale
-    mass = folded(x, np.exp(-power) / np.exp(-power).sum(), reach)
+    mass = folded(x, np.exp(-power) / np.exp(-power).sum(), limit)
     # Two alarms, one for each centre: 4e-7 in all.
     for centre in (0, 5):
         noise = draws(mechanism, zeros(40_000) + centre, scale) - centre
-        counts = folded(noise, np.ones(noise.size), reach).astype(np.int64)
+        counts = folded(noise, np.ones(noise.size), limit).astype(np.int64)
         assert fits(counts, mass)
 
 
@@ -170,7 +170,7 @@ def test_every_coordinate_gets_noise_whatever_its_exact_value(mechanism: str) ->
 @pytest.mark.attack
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_low_bits_of_the_noise_vary(mechanism: str) -> None:
-    # Each of the 26 low bits is a coin fair to 3 %: 60 alike have probability 2·0.53^60 = 6e-17.
+    # Each of the 26 low bits is fair to 3 %: 60 alike have probability 2·0.53^60 = 6e-17.
     noise = draws(mechanism, zeros(60), UNIT)
     for bit in range(26):
         assert 0 < np.count_nonzero(noise >> bit & 1) < 60
@@ -185,7 +185,7 @@ def test_selection_is_random() -> None:
 
 @pytest.mark.attack
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
-def test_noise_has_the_asked_size(mechanism: str) -> None:
+def test_noise_has_the_requested_size(mechanism: str) -> None:
     # Of 400 draws, those beyond one scale are Binomial(400, p) with p = 0.3173 or 0.3679. By
     # Hoeffding the share is off by 0.14 with probability below 2·exp(-2·400·0.14²) = 3.1e-7.
     share = {"gaussian": math.erfc(math.sqrt(0.5)), "laplace": math.exp(-1)}[mechanism]
@@ -195,7 +195,7 @@ def test_noise_has_the_asked_size(mechanism: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_totals_at_the_clamp_do_not_wrap(mechanism: str) -> None:
-    # The reach of 50 scales is exceeded with probability 100·exp(-50) = 2e-20.
+    # The range of 50 scales is exceeded with probability 100·exp(-50) = 2e-20.
     exact = np.repeat(np.array([2**62, -(2**62)]), 50)
     pairs = zip(draws(mechanism, exact, UNIT), exact, strict=True)
     moved = [int(noisy) - int(old) for noisy, old in pairs]
@@ -203,7 +203,7 @@ def test_totals_at_the_clamp_do_not_wrap(mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
-def test_answers_beyond_64_bits_saturate_instead_of_wrapping(mechanism: str) -> None:
+def test_results_beyond_64_bits_saturate_instead_of_wrapping(mechanism: str) -> None:
     largest, smallest = np.iinfo(np.int64).max, np.iinfo(np.int64).min
     exact = np.repeat(np.array([largest, smallest]), 40)
     noisy = draws(mechanism, exact, UNIT)

@@ -68,12 +68,12 @@ class FencedRows(np.ndarray[Any, Any]):
 
 @pytest.fixture
 def fence(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let `aggregate` through the fence, and list what it was asked."""
-    asked: list[str] = []
+    """Let `aggregate` through the fence, and list the queries it got."""
+    queries: list[str] = []
     aggregate = numpy_engine.NumpyEngine.aggregate
 
     def through_the_fence(engine: numpy_engine.NumpyEngine, query: Query) -> list[int]:
-        asked.append(type(query).__name__)
+        queries.append(type(query).__name__)
         Fence.is_open = True
         try:
             return aggregate(engine, query)
@@ -81,7 +81,7 @@ def fence(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             Fence.is_open = False
 
     monkeypatch.setattr(numpy_engine.NumpyEngine, "aggregate", through_the_fence)
-    return asked
+    return queries
 
 
 def test_the_fence_works() -> None:

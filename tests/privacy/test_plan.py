@@ -1,4 +1,4 @@
-"""Plans: what a fit may ask, fixed beforehand, and refined only downwards."""
+"""Plans: what a fit may measure, fixed beforehand, and refined only downwards."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_slots_are_found_by_name_and_unknown_names_list_the_known() -> None:
         plan.refined(["total"], [])
 
 
-def test_refined_keeps_asked_slots_and_their_price() -> None:
+def test_refined_keeps_measured_slots_and_their_price() -> None:
     plan = three_slots()
     finer = plan.refined(["count"], [Slot(f"votes {n}", 0.09) for n in range(10)])
     assert finer.slots[0] is plan.slots[0]
@@ -162,8 +162,8 @@ def test_refined_never_lets_a_gaussian_into_a_pure_reserve() -> None:
 @pytest.mark.parametrize(
     "slots", [[Slot("a", 1.0)], [Slot("a", 0.5, 1, "laplace"), Slot("b", 0.5)]]
 )
-def test_pure_promise_refuses_gaussian_slots_and_says_what_to_do(slots: list[Slot]) -> None:
-    with pytest.raises(ValueError, match=r"delta=0 promises pure epsilon.* Give a delta above 0"):
+def test_pure_guarantee_refuses_gaussian_slots_and_says_what_to_do(slots: list[Slot]) -> None:
+    with pytest.raises(ValueError, match=r"delta=0 means pure epsilon.* Give a delta above 0"):
         make_plan(PURE, slots)
 
 

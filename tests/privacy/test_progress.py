@@ -1,4 +1,4 @@
-"""Whoever waits for a fit is told of questions, in order, and of nothing else."""
+"""Progress reports the queries of a fit, in order, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from helpers.kinds import EVERY_KIND
 
 from privclust import PEMeans, PrivateKMeans
-from privclust.privacy.progress import Step, tell, watching
+from privclust.privacy.progress import Step, report, watching
 from privclust.testing import SeededNoise, noise_from
 
 
 def watched(kind: Any, **given: Any) -> tuple[Any, list[Step]]:
-    """Fit, and return the model and what was told meanwhile."""
+    """Fit, and return the model and the steps that were reported meanwhile."""
     rows = np.random.default_rng(0).normal(0.0, 0.3, (1000, 2))
     steps: list[Step] = []
     with noise_from(SeededNoise(0)), watching(steps.append):
@@ -26,7 +26,7 @@ def watched(kind: Any, **given: Any) -> tuple[Any, list[Step]]:
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-def test_each_question_is_told_when_asked_and_when_answered(kind: Any) -> None:
+def test_each_query_is_reported_before_and_after_it_is_measured(kind: Any) -> None:
     model, steps = watched(kind)
     slots = [release.slot for release in model.releases_]
     assert [step.slot for step in steps] == [slot for slot in slots for _ in (1, 2)]
@@ -44,25 +44,25 @@ def test_a_plan_that_is_fixed_is_counted_down() -> None:
     assert [step.measured + 1 + step.left for step in steps] == [total] * (2 * total)
 
 
-def test_questions_to_a_sample_are_told_apart() -> None:
+def test_queries_of_a_sample_are_marked() -> None:
     model, steps = watched(PrivateKMeans, n_rows=200_000)
-    halved = {release.slot: release.sampling_exponent > 0 for release in model.releases_}
-    assert set(halved.values()) == {False, True}
-    assert all(step.whole is not halved[step.slot] for step in steps)
+    sampled = {release.slot: release.sampling_exponent > 0 for release in model.releases_}
+    assert set(sampled.values()) == {False, True}
+    assert all(step.whole is not sampled[step.slot] for step in steps)
 
 
 def test_a_step_holds_the_list_and_nothing_else() -> None:
     fields = {field.name: field.type for field in dataclasses.fields(Step)}
     assert fields == {
         "slot": "str",
-        "answered": "bool",
-        "asked": "int",
+        "finished": "bool",
+        "measured": "int",
         "left": "int",
         "whole": "bool",
     }
 
 
-def test_what_is_told_does_not_depend_on_whether_somebody_watches() -> None:
+def test_released_centres_do_not_depend_on_whether_somebody_watches() -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (1000, 2))
     watched_model, _ = watched(PEMeans)
     with noise_from(SeededNoise(0)):
@@ -73,30 +73,30 @@ def test_what_is_told_does_not_depend_on_whether_somebody_watches() -> None:
 STEP = Step("count", finished=False, measured=0, left=0, whole=True)
 
 
-def test_nobody_is_told_outside_of_the_block() -> None:
+def test_nothing_is_reported_outside_of_the_block() -> None:
     steps: list[Step] = []
-    tell(STEP)
+    report(STEP)
     with watching(steps.append):
-        tell(STEP)
-    tell(STEP)
+        report(STEP)
+    report(STEP)
     assert steps == [STEP]
 
 
-def test_the_innermost_watcher_is_told_and_the_outer_one_comes_back() -> None:
+def test_steps_are_reported_to_the_innermost_watcher_and_then_to_the_outer_one() -> None:
     outer: list[Step] = []
     inner: list[Step] = []
     with watching(outer.append):
         with suppress(OSError), watching(inner.append):
-            tell(STEP)
+            report(STEP)
             raise OSError
-        tell(STEP)
+        report(STEP)
     assert (outer, inner) == ([STEP], [STEP])
 
 
-def test_fits_in_other_threads_are_not_told() -> None:
+def test_fits_in_other_threads_are_not_reported() -> None:
     steps: list[Step] = []
     with watching(steps.append):
-        thread = threading.Thread(target=tell, args=(STEP,))
+        thread = threading.Thread(target=report, args=(STEP,))
         thread.start()
         thread.join()
     assert steps == []

@@ -34,13 +34,13 @@ def ball(rows: FloatArray) -> Ball:
 
 
 def result(query: Query, rows: FloatArray) -> FloatArray:
-    """The exact answer in votes."""
+    """The exact result in votes."""
     engine = NumpyEngine(rows, ball(rows), threads=1)
     return np.array(engine.aggregate(query)) / UNIT
 
 
 def exact_cells(rows: FloatArray, normals: FloatArray, names: tuple[str, ...]) -> list[int]:
-    """Index of each row's cell by whole numbers of any size, one letter of its name at a time."""
+    """Index of each row's cell by integers of any size, one letter of its name at a time."""
     whole = normals.astype(np.int64).astype(object)
     products = [(whole @ row).tolist() for row in rows.astype(int).astype(object)]
     addresses = ["".join("1" if product < 0 else "0" for product in row) for row in products]
@@ -138,7 +138,7 @@ def test_a_row_adds_to_one_cell_and_within_bounds(row: list[float], depth: int) 
         assert sum(value != 0 for value in values) <= query.sensitivity.l0
 
 
-# Refused, and told apart -------------------------------------------------------------------------
+# Refused, and distinguished ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_bad_weight_is_refused_with_what_is_allowed(weight: float) -> None:
         CellSums(SignCells(np.eye(2), ("0",)), 2, weight)
 
 
-def test_questions_about_other_cells_have_other_digests() -> None:
+def test_queries_about_other_cells_have_other_digests() -> None:
     cells = [
         SignCells(np.eye(2), ("0", "1")),
         SignCells(np.eye(2), ("1", "0")),
@@ -176,5 +176,5 @@ def test_questions_about_other_cells_have_other_digests() -> None:
     queries = [query for one in cells for query in (CellCounts(one), CellSums(one, 2, 0.25))]
     queries.append(CellSums(cells[0], 2, 0.5))
     assert len({digest(query) for query in queries}) == len(queries)
-    queries[0].contribute(to_grid(np.eye(2)))  # what is worked out on the way is no part of it
+    queries[0].contribute(to_grid(np.eye(2)))  # what is worked out on the way is not part of it
     assert digest(queries[0]) == digest(CellCounts(SignCells(np.eye(2), ("0", "1"))))

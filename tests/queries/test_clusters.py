@@ -19,10 +19,10 @@ from helpers.query_attacks import (
     assert_one_row_moves_no_more_than_declared,
     contributions,
     each_row_alone,
-    in_parcels_of,
+    edge_case_rows,
     mirrored_points,
+    set_batch_rows,
     strange_rows,
-    telling_rows,
     totals,
 )
 from hypothesis import example as with_example
@@ -82,7 +82,7 @@ every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example:
 @pytest.mark.attack
 @every_example
 def test_a_row_contributes_alone_what_it_does_among_others(example: Example) -> None:
-    rows = telling_rows(example.n_columns)
+    rows = edge_case_rows(example.n_columns)
     alone = each_row_alone(example, rows)
     for arrange in (np.ascontiguousarray, np.asfortranarray):
         assert contributions(example, arrange(rows)) == alone
@@ -93,7 +93,7 @@ def test_a_row_contributes_alone_what_it_does_among_others(example: Example) -> 
 def test_memory_order_and_row_order_change_no_contribution(
     example: Example, arrange: Callable[[FloatArray], FloatArray]
 ) -> None:
-    rows = telling_rows(example.n_columns)
+    rows = edge_case_rows(example.n_columns)
     expected = contributions(example, rows)
     order = np.random.default_rng(7).permutation(len(rows))
     assert contributions(example, arrange(rows)) == expected
@@ -103,7 +103,7 @@ def test_memory_order_and_row_order_change_no_contribution(
 @every_example
 @pytest.mark.parametrize("size", [2, 7, 256])
 def test_chunks_change_no_contribution(example: Example, size: int) -> None:
-    rows = telling_rows(example.n_columns)
+    rows = edge_case_rows(example.n_columns)
     chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
     found = [one for chunk in chunks for one in contributions(example, chunk)]
     assert found == contributions(example, rows)
@@ -111,7 +111,7 @@ def test_chunks_change_no_contribution(example: Example, size: int) -> None:
 
 @every_example
 def test_other_rows_change_no_contribution(example: Example) -> None:
-    rows = telling_rows(example.n_columns)
+    rows = edge_case_rows(example.n_columns)
     expected = contributions(example, rows)
     rng = np.random.default_rng(8)
     for _ in range(5):
@@ -136,8 +136,8 @@ def test_a_row_on_a_bisector_always_takes_the_same_side(example: Example) -> Non
 def test_the_engine_adds_what_each_row_contributes_alone(
     example: Example, threads: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_parcels_of(chunk, monkeypatch)
-    rows = telling_rows(example.n_columns)
+    set_batch_rows(chunk, monkeypatch)
+    rows = edge_case_rows(example.n_columns)
     expected = [0] * example.query.size
     for row in rows:
         with np.errstate(all="ignore"):
@@ -153,8 +153,8 @@ def test_the_engine_adds_what_each_row_contributes_alone(
 
 @pytest.mark.attack
 @every_example
-def test_one_row_more_moves_the_answer_no_more_than_declared(example: Example) -> None:
-    rows = telling_rows(example.n_columns)
+def test_one_row_more_moves_the_result_no_more_than_declared(example: Example) -> None:
+    rows = edge_case_rows(example.n_columns)
     for table in (rows[:0], strange_rows(example.n_columns)):
         assert_no_row_added_moves_too_much(example, table, rows[::61])
 
@@ -165,7 +165,7 @@ def test_one_row_more_moves_the_answer_no_more_than_declared(example: Example) -
 def test_a_row_added_to_few_many_or_equal_rows_moves_no_more_than_declared(
     example: Example, n_rows: int, copies: int
 ) -> None:
-    rows = telling_rows(example.n_columns)
+    rows = edge_case_rows(example.n_columns)
     table = np.repeat(rows[:n_rows], copies, axis=0)
     assert_no_row_added_moves_too_much(example, table, rows[5::67])
 
@@ -175,8 +175,8 @@ def test_any_row_can_leave_and_moves_no_more_than_declared(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small batches, so that a row that leaves shifts all later rows into other batches.
-    in_parcels_of(50, monkeypatch)
-    rows = telling_rows(example.n_columns)
+    set_batch_rows(50, monkeypatch)
+    rows = edge_case_rows(example.n_columns)
     with_row = totals(example, rows)
     for leaving in range(0, len(rows), 13):
         without = totals(example, np.delete(rows, leaving, axis=0))
@@ -184,9 +184,9 @@ def test_any_row_can_leave_and_moves_no_more_than_declared(
 
 
 @every_example
-def test_a_row_at_its_loudest_nearly_reaches_the_declared_bound(example: Example) -> None:
+def test_largest_contribution_nearly_attains_the_declared_bound(example: Example) -> None:
     with np.errstate(all="ignore"):
-        rows = example.domain.to_grid(telling_rows(example.n_columns))
+        rows = example.domain.to_grid(edge_case_rows(example.n_columns))
     values = example.query.contribute(rows).values
     squares = [sum(cell * cell for cell in row) for row in values.reshape(len(rows), -1).tolist()]
     bound = example.query.sensitivity.l2_squared
@@ -227,7 +227,7 @@ def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: flo
     bounds = ClusterSums(point, point, radius=1.0, weight=weight).sensitivity
     count = int(weight * UNIT)
     assert bounds.l2_squared == UNIT**2 + count**2
-    # The smallest whole number not below sqrt(d) units, up to one; squares avoid the root.
+    # The smallest integer not below sqrt(d) units, up to one; squares avoid the root.
     assert n_columns * UNIT**2 <= (bounds.l1 - count) ** 2
     assert (bounds.l1 - count - 2) ** 2 < n_columns * UNIT**2
     assert (bounds.linf, bounds.l0, bounds.monotone) == (
@@ -237,7 +237,9 @@ def test_declared_bounds_of_sums_are_the_proved_ones(n_columns: int, weight: flo
     )
 
 
-@pytest.mark.parametrize(("weight", "width"), [(2**-10, 16.0), (0.37, 0.15), (1.0, 1.0), (16, 3)])
+@pytest.mark.parametrize(
+    ("weight", "square_weight"), [(2**-10, 16.0), (0.37, 0.15), (1.0, 1.0), (16, 3)]
+)
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 65, 1000])
 def test_declared_bounds_of_moments_are_the_proved_ones(
     n_columns: int, weight: float, square_weight: float

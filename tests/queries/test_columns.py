@@ -1,4 +1,4 @@
-"""Histograms of columns: every row votes once in each, and moves the answer by no more."""
+"""Histograms of columns: every row votes once in each, and moves the result by no more."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_row_votes_in_every_column_and_its_bounds_say_so(n_columns: int) -> No
     assert np.count_nonzero(values) == query.sensitivity.l0
 
 
-@pytest.mark.parametrize(("radius", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])
-def test_what_is_no_range_is_refused(reach: list[float], bins: int) -> None:
+@pytest.mark.parametrize(("half_widths", "bins"), [([0.0], 8), ([1.1], 8), ([], 8), ([0.5], 1)])
+def test_impossible_range_is_refused(half_widths: list[float], bins: int) -> None:
     with pytest.raises(ValueError, match="column histograms need"):
-        ColumnHistograms(np.array(reach), bins)
+        ColumnHistograms(np.array(half_widths), bins)

@@ -1,4 +1,4 @@
-"""Second moments: what they mean, what bounds them, and wide answers added up in pieces."""
+"""Second moments: what they mean, what bounds them, and wide results added up in pieces."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_declared_bounds_are_the_proved_ones() -> None:
 
 @pytest.mark.parametrize("query", [SecondMoment(3), NearestVotes(np.eye(3) / 2)])
 @pytest.mark.parametrize("cells", [1, 40, 10**6])
-def test_wide_questions_are_added_up_in_pieces(
+def test_wide_queries_are_added_up_in_pieces(
     query: Query, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = to_grid(RNG.uniform(-1, 1, (97, 3)))

@@ -1,4 +1,4 @@
-"""The questions of cube partitions and local search, attacked as those of test_clusters.py are."""
+"""The queries of cube partitions and local search, attacked as those of test_clusters.py are."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from helpers.query_attacks import (
     assert_one_row_moves_no_more_than_declared,
     contributions,
     each_row_alone,
-    in_parcels_of,
+    edge_case_rows,
     mirrored_points,
+    set_batch_rows,
     strange_rows,
-    telling_rows,
     totals,
 )
 from hypothesis import given, settings
@@ -74,7 +74,7 @@ every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example:
 @pytest.mark.attack
 @every_example
 def test_a_row_contributes_alone_what_it_does_among_others(example: Example) -> None:
-    rows = telling_rows(example.n_columns)
+    rows = edge_case_rows(example.n_columns)
     alone = each_row_alone(example, rows)
     order = np.random.default_rng(7).permutation(len(rows))
     for arrange in (np.ascontiguousarray, np.asfortranarray):
@@ -84,8 +84,8 @@ def test_a_row_contributes_alone_what_it_does_among_others(example: Example) -> 
 
 @pytest.mark.attack
 @every_example
-def test_one_row_more_moves_the_answer_no_more_than_declared(example: Example) -> None:
-    rows = telling_rows(example.n_columns)
+def test_one_row_more_moves_the_result_no_more_than_declared(example: Example) -> None:
+    rows = edge_case_rows(example.n_columns)
     for table in (rows[:0], strange_rows(example.n_columns)):
         assert_no_row_added_moves_too_much(example, table, rows[::61])
 
@@ -94,8 +94,8 @@ def test_one_row_more_moves_the_answer_no_more_than_declared(example: Example) -
 def test_any_row_can_leave_and_moves_no_more_than_declared(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_parcels_of(50, monkeypatch)
-    rows = telling_rows(example.n_columns)
+    set_batch_rows(50, monkeypatch)
+    rows = edge_case_rows(example.n_columns)
     with_row = totals(example, rows)
     for leaving in range(0, len(rows), 13):
         without = totals(example, np.delete(rows, leaving, axis=0))
@@ -122,9 +122,9 @@ def test_no_row_that_hypothesis_finds_moves_more_than_declared(
 
 
 @every_example
-def test_a_row_at_its_loudest_reaches_the_declared_bound(example: Example) -> None:
+def test_largest_contribution_attains_the_declared_bound(example: Example) -> None:
     with np.errstate(all="ignore"):
-        rows = example.domain.to_grid(telling_rows(example.n_columns))
+        rows = example.domain.to_grid(edge_case_rows(example.n_columns))
     assert example.query.contribute(rows).values.max() == example.query.sensitivity.linf == UNIT
 
 
@@ -143,7 +143,7 @@ def test_as_many_choices_as_allowed_are_all_added_up() -> None:
     assert engine.aggregate(query) == [3 * UNIT] * CHOICES_MAX
 
 
-# What the answers mean ---------------------------------------------------------------------------
+# What the results mean ---------------------------------------------------------------------------
 
 
 def ordinary_rows(n_rows: int, n_columns: int) -> FloatArray:
@@ -152,7 +152,7 @@ def ordinary_rows(n_rows: int, n_columns: int) -> FloatArray:
 
 @pytest.mark.attack
 def test_each_row_is_in_one_subcube_of_a_level_and_it_holds_the_row() -> None:
-    """Level after level, whichever cubes are asked for."""
+    """Level after level, whichever cubes are counted."""
     rows, corner = ordinary_rows(500, 3), np.array([MIDDLE, MIDDLE + 5, MIDDLE - 9_999_999])
     cubes = orthants(3)
     for level in range(1, 8):
@@ -165,8 +165,8 @@ def test_each_row_is_in_one_subcube_of_a_level_and_it_holds_the_row() -> None:
         holds = ((rows >= lowest) & (rows < lowest + side)).all(axis=1)
         assert holds[voted].all()
         parent = (rows - corner) // (2 * side)
-        asked = (parent[:, None, :] == cubes).all(axis=2).any(axis=1)
-        assert (voted == asked).all()
+        counted = (parent[:, None, :] == cubes).all(axis=2).any(axis=1)
+        assert (voted == counted).all()
         cubes = np.unique(query.subcubes[found.blocks[voted, 0]], axis=0)[::2]
 
 

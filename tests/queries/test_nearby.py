@@ -15,8 +15,8 @@ from helpers.query_attacks import (
     assert_one_row_moves_no_more_than_declared,
     contributions,
     each_row_alone,
+    edge_case_rows,
     mirrored_points,
-    telling_rows,
     totals,
 )
 from hypothesis import given, settings
@@ -56,7 +56,7 @@ def rows_at_the_rim(n_columns: int, radius: float) -> FloatArray:
 @pytest.mark.attack
 @every_example
 def test_a_row_contributes_alone_what_it_does_among_others(example: Example) -> None:
-    rows = telling_rows(example.n_columns)
+    rows = edge_case_rows(example.n_columns)
     alone = each_row_alone(example, rows)
     for arrange in ARRANGEMENTS:
         assert contributions(example, arrange(rows)) == alone
@@ -76,15 +76,15 @@ def test_a_row_at_the_rim_is_near_or_far_whoever_stands_beside_it(n_columns: int
 
 @pytest.mark.attack
 @every_example
-def test_one_row_more_moves_the_answer_no_more_than_declared(example: Example) -> None:
-    rows = telling_rows(example.n_columns)
+def test_one_row_more_moves_the_result_no_more_than_declared(example: Example) -> None:
+    rows = edge_case_rows(example.n_columns)
     for table in (rows[:0], rows[:1], rows):
         assert_no_row_added_moves_too_much(example, table, rows[::41])
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("n_columns", COLUMNS)
-def test_a_row_just_within_reach_is_counted_and_nearly_reaches_the_bound(n_columns: int) -> None:
+def test_row_just_within_the_radius_is_counted_and_nearly_attains_the_bound(n_columns: int) -> None:
     query = nearby(np.zeros((1, n_columns)))
     example = Example("rim", n_columns, query)
     row = np.zeros((1, n_columns))
@@ -116,7 +116,7 @@ def test_no_row_that_hypothesis_finds_moves_more_than_declared(
 def test_near_rows_add_what_cluster_sums_add_and_far_ones_nothing(example: Example) -> None:
     assert isinstance(example.query, NearbySums)
     sums = example.query.sums
-    rows = np.vstack([telling_rows(example.n_columns), 0.9 * sums.centers / GRID])
+    rows = np.vstack([edge_case_rows(example.n_columns), 0.9 * sums.centers / GRID])
     rows = example.domain.to_grid(rows)
     found, all_of_them = example.query.contribute(rows), sums.contribute(rows)
     assert (found.blocks == all_of_them.blocks).all()

@@ -1,4 +1,4 @@
-"""Questions of profiles, attacked: a row speaks for itself, and never louder than declared."""
+"""Queries of profiles, attacked: a row contributes alone, and never more than declared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from helpers.profile_table import CENTERS, COLUMNS, DOMAIN, NUMBERS, table
 from helpers.query_attacks import (
     assert_one_row_moves_no_more_than_declared,
-    telling_rows,
+    edge_case_rows,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,7 +56,7 @@ def totals(query: Query, cells: Any) -> list[int]:
 @pytest.mark.attack
 @every_query
 def test_a_row_contributes_alone_what_it_does_among_others(query: Query) -> None:
-    cells = table(telling_rows(3))
+    cells = table(edge_case_rows(3))
     alone = [contributions(query, rows_of(cells.slice(i, 1)))[0] for i in range(cells.num_rows)]
     rows = rows_of(cells)
     for arranged in (rows, np.asfortranarray(rows), np.repeat(rows, 2, axis=1)[:, ::2]):
@@ -67,8 +67,8 @@ def test_a_row_contributes_alone_what_it_does_among_others(query: Query) -> None
 
 @pytest.mark.attack
 @every_query
-def test_one_row_more_moves_the_answer_no_more_than_declared(query: Query) -> None:
-    cells = table(telling_rows(3))
+def test_one_row_more_moves_the_result_no_more_than_declared(query: Query) -> None:
+    cells = table(edge_case_rows(3))
     for before in (cells.slice(0, 0), cells.slice(0, 1), cells):
         without = totals(query, before)
         for i in range(0, cells.num_rows, 23):

@@ -159,10 +159,10 @@ class NoQuery:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "reason"),
     [(Unfrozen, "no frozen dataclass"), (NoQuery, "no query: it needs size, sensitivity")],
 )
-def test_what_is_no_query_is_not_registered(kind: type, said: str) -> None:
-    with pytest.raises(TypeError, match=said):
+def test_class_that_is_not_a_query_is_not_registered(kind: type, reason: str) -> None:
+    with pytest.raises(TypeError, match=reason):
         register("tests.No")(kind)
     assert "tests.No" not in registered_queries()

@@ -1,4 +1,4 @@
-"""What answers mean: votes, sums and bins against plain arithmetic; digests; refused questions."""
+"""What results mean: votes, sums and bins against plain arithmetic; digests; refused queries."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def points(n_points: int, n_columns: int, seed: int, size: float = 1.0) -> Float
 
 
 def result(query: Query, rows: FloatArray) -> FloatArray:
-    """The exact answer in votes."""
+    """The exact result in votes."""
     engine = NumpyEngine(rows, Ball(np.zeros(rows.shape[1]), 1.0), threads=1)
     return np.array(engine.aggregate(query)) / UNIT
 
 
 def exact_nearest(rows: FloatArray, candidates: FloatArray) -> list[int]:
-    """Index of the nearest candidate in whole numbers of any size; the first of equals."""
+    """Index of the nearest candidate in integers of any size; the first of equals."""
     whole = candidates.astype(np.int64).astype(object)
     squares = [((whole - row) ** 2).sum(axis=1).tolist() for row in rows.astype(int).astype(object)]
     return [row.index(min(row)) for row in squares]
@@ -74,12 +74,12 @@ def test_sums_are_clipped_residuals_and_counts(
     assert (np.abs(sums - expected) <= sizes[:, None] * radius * (1 / UNIT + 2.0**-39)).all()
 
 
-def test_the_count_is_exact_when_its_weight_is_no_whole_number_of_units() -> None:
+def test_count_is_exact_when_its_weight_is_not_an_integer_of_units() -> None:
     query = ClusterSums(np.zeros((1, 1)), np.zeros((1, 1)), radius=1.0, weight=1 / 3)
     assert query.split(result(query, np.zeros((1000, 1))))[1] == pytest.approx([1000], rel=1e-14)
 
 
-@pytest.mark.parametrize(("weight", "width"), [(0.6, 0.4), (1 / 3, 4.0)])
+@pytest.mark.parametrize(("weight", "square_weight"), [(0.6, 0.4), (1 / 3, 4.0)])
 @pytest.mark.parametrize("projection", [None, gaussian_projection(4, 2, np.random.default_rng(2))])
 def test_moments_are_clipped_residuals_counts_and_squared_lengths(
     weight: float, square_weight: float, projection: Projection | None
@@ -230,7 +230,7 @@ def test_a_bad_radius_or_weight_is_refused_with_what_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("radii", "weight", "width"),
+    ("radii", "weight", "square_weight"),
     [
         ([0.1, 0.2, 0.3, 0.0], 1.0, 1.0),
         ([0.1, 0.2, 0.3, -0.4], 1.0, 1.0),
@@ -245,7 +245,7 @@ def test_a_bad_radius_or_weight_is_refused_with_what_is_allowed(
         (RADII, 1.0, -1.0),
     ],
 )
-def test_bad_radii_weight_or_spread_are_refused_with_what_is_allowed(
+def test_bad_radii_weight_or_square_weight_are_refused_with_what_is_allowed(
     radii: FloatArray, weight: float, square_weight: float
 ) -> None:
     with pytest.raises(

@@ -34,7 +34,7 @@ class CategoryColumn:
 
     use: ClassVar[Use] = "category"
     number: ClassVar[None] = None
-    """A level is no number."""
+    """A level is not a number."""
     name: str
     levels: tuple[str, ...]
     weight: float = 1.0

@@ -1,4 +1,4 @@
-"""Domains: what the user promises about values, and the map to the unit ball and back.
+"""Domains: what the user declares about values, and the map to the unit ball and back.
 
 The rule for strange values is public and looks at one cell alone: a missing or masked value
 becomes the centre of its column, anything out of range the nearest bound. Columns are clipped
@@ -25,15 +25,15 @@ LARGEST, SMALLEST = 1e150, 1e-150
 
 
 class Domain(ABC):
-    """Where values lie: columns within `center` ± `reach`, and `spread` is one unit of the ball.
+    """Where values lie: columns within `center` ± `half_widths`; a unit of the ball is `scales`.
 
     A new domain is a frozen dataclass in a module of its own, which `privclust.domains` imports. It
-    names its kind, ``class Disc(Domain, kind="disc")``, and gives `center`, `reach`, `spread`,
-    `describe`, and, if model files should hold it, `content` and `from_content`. Its fields are
-    numbers, texts, arrays and declared columns, so that it can be sent to clients. Where its rows
-    are not one number a column, it also gives `uses`, `coordinate_names`, `encode` or `read`, and
-    where its units are not those of the ball up to a factor, `to_scales`, `from_scales` and
-    `slopes`.
+    names its kind, ``class Disc(Domain, kind="disc")``, and gives `center`, `half_widths`,
+    `scales`, `describe`, and, if model files should hold it, `content` and `from_content`. Its
+    fields are numbers, texts, arrays and declared columns, so that it can be sent to clients. Where
+    its rows are not one number a column, it also gives `uses`, `coordinate_names`, `encode` or
+    `read`, and where its units are not those of the ball up to a factor, `to_scales`, `from_scales`
+    and `slopes`.
     """
 
     kind: ClassVar[str]
@@ -120,12 +120,12 @@ class Domain(ABC):
         >>> (Ball([10.0, 0.0], 5.0).to_grid(rows) / GRID).round(6).tolist()
         [[0.0, 0.0], [1.0, 0.0]]
         """
-        center, reach = self.center, self.half_widths
+        center, half_widths = self.center, self.half_widths
         if rows.ndim != 2 or rows.shape[1] != center.size:
             raise ValueError(f"rows must have {center.size} columns, as the domain has.")
         values = np.ma.filled(rows.astype(np.float64), np.nan)
         values = np.where(np.isnan(values), center, values)
-        values = np.clip(values, center - reach, center + reach)
+        values = np.clip(values, center - half_widths, center + half_widths)
         return clip_to_ball((values - center) / self.scales, GRID)
 
     def read_to_grid(self, cells: CellReader, columns: Sequence[str] | None) -> FloatArray:

@@ -27,7 +27,7 @@ Declarations: TypeAlias = (
 
 Bounds: TypeAlias = Declarations | tuple[ArrayLike, ArrayLike]
 
-NAMES_SHOWN = 20
+NAMES_LISTED = 20
 UNSTATED = "typed at the call; where they come from was not stated"
 SERVER_DATA = "public data of the server"
 NOT_NEEDED = "none are needed: rows count by their direction alone"
@@ -138,8 +138,8 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
 
 
 def _quoted(names: Iterable[object]) -> str:
-    some = list(islice(names, NAMES_SHOWN + 1))
-    texts = [safe_repr(name) for name in some[:NAMES_SHOWN]] + ["…"] * (len(some) > NAMES_SHOWN)
+    some = list(islice(names, NAMES_LISTED + 1))
+    texts = [safe_repr(name) for name in some[:NAMES_LISTED]] + ["…"] * (len(some) > NAMES_LISTED)
     return ", ".join(texts) or "none"
 
 

@@ -130,7 +130,7 @@ def _category_column(name: str, content: Mapping[str, Any]) -> CategoryColumn:
             "levels = ['A', 'B', 'other']; got " + safe_repr(levels) + "."
         )
     if not all(isinstance(level, str | int) for level in levels):
-        raise BoundsError(f"the levels of column {name!r} must be texts or whole numbers.")
+        raise BoundsError(f"the levels of column {name!r} must be texts or integers.")
     texts = tuple(str(level).lower() if isinstance(level, bool) else str(level) for level in levels)
     if len(set(texts)) < len(texts):
         raise BoundsError(f"the levels of column {name!r} must differ. Leave out what is repeated.")

@@ -25,7 +25,7 @@ class ProfileDomain(Domain, kind="profile"):
     """A domain whose rows carry notes on other columns behind their clustered coordinates.
 
     A row has the coordinates of `base` on its grid, one place for each of `columns`, and one
-    value for each of them that is a number or a date: whole numbers all of them.
+    value for each of them that is a number or a date: integers all of them.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The integer grid on which every private comparison is exact.
 
-Points of the unit ball become whole numbers of at most 2^25 in norm, held in float64. By
+Points of the unit ball become integers of at most 2^25 in norm, stored as float64. By
 Cauchy–Schwarz every partial sum of a scalar product of two such points stays below 2^50, so
 products are exact whatever the BLAS, the blocking or the number of threads. Norms are added
 column by column: an elementwise order that no memory layout can change.
@@ -40,9 +40,9 @@ def norms(points: FloatArray) -> FloatArray:
 
 
 def clip_to_ball(points: FloatArray, units: int) -> FloatArray:
-    """Clip rows to the unit ball, scale by `units` and truncate toward zero to whole numbers.
+    """Clip rows to the unit ball, scale by `units` and truncate toward zero to integers.
 
-    A row whose whole-number norm would still exceed `units` becomes zero. The coordinates must
+    A row whose integer norm would still exceed `units` becomes zero. The coordinates must
     be finite; that is the caller's rule to make (`privclust.domains.base`).
 
     Examples
@@ -58,13 +58,13 @@ def clip_to_ball(points: FloatArray, units: int) -> FloatArray:
 
 
 def norms_squared(whole: FloatArray) -> FloatArray:
-    """Return squared norms of whole-number rows: exact below 2^53, never too small above."""
+    """Return squared norms of integer rows: exact below 2^53, never too small above."""
     squared: FloatArray = np.einsum("ij,ij->i", whole, whole)
     return squared
 
 
 def is_on_grid(points: FloatArray) -> bool:
-    """Tell whether points are what `to_grid` returns: whole numbers, at most 2^25 in norm.
+    """Tell whether points are what `to_grid` returns: integers, at most 2^25 in norm.
 
     Examples
     --------

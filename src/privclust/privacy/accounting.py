@@ -17,7 +17,7 @@ from privclust.errors import Message, Parameter
 from privclust.kernels.grid import UNIT
 
 QUANTA = 2**50
-"""One unit of mu², or of pure epsilon, in quanta: sums of whole numbers are exact in any order."""
+"""One unit of mu², or of pure epsilon, in quanta: sums of integers are exact in any order."""
 
 MU_MAX = 64
 """Largest mu a budget can be worth; keeps every sigma at or above 2^20 grid units."""
@@ -107,7 +107,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class Budget:
-    """An (epsilon, delta) promise; ``delta=0`` promises pure epsilon.
+    """An (epsilon, delta) guarantee; ``delta=0`` means pure epsilon.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Budget:
                 Message(
                     Parameter("delta"),
                     f" must be at least {DELTA_MIN} and below 1 (or 0, where an algorithm can "
-                    f"promise pure epsilon), got {self.delta!r}. "
+                    f"guarantee pure epsilon), got {self.delta!r}. "
                     "Type a value well below one over the number of rows, such as 1e-6.",
                 )
             )
@@ -168,7 +168,7 @@ class Budget:
         return Spend(low, slack, tail, None)
 
     def admits(self, spend: Spend) -> bool:
-        """Tell whether a transcript that cost `spend` keeps this promise."""
+        """Tell whether a transcript that cost `spend` keeps this guarantee."""
         return spend.within(self.pure) or spend.within(self.capacity)
 
 
@@ -195,7 +195,7 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def mu_of(epsilon: float, delta: float) -> float:
-    """Return the largest mu whose promise at `epsilon` is no weaker than `delta`, rounded down.
+    """Return the largest mu whose guarantee at `epsilon` is no weaker than `delta`, rounded down.
 
     Examples
     --------
@@ -252,11 +252,11 @@ def gaussian_spend(quanta: int, l0: int) -> Spend:
     quanta : int
         (sensitivity / sigma)² in units of 2^-50.
     l0 : int
-        Coordinates of the answer that one unit can change.
+        Coordinates of the result that one unit can change.
 
     Notes
     -----
-    The slack uses the release's own mu, not the transcript's: one unit moves this answer by no
+    The slack uses the release's own mu, not the transcript's: one unit moves this result by no
     more than that many sigmas, and a charge stays a function of its slot alone. The sensitivity
     is taken as `UNIT`, the least the Curator accepts, where the slack is largest.
     """

@@ -1,7 +1,7 @@
-"""The door: the only place where an engine and noise meet.
+"""The Curator: the only place where an engine and noise meet.
 
-`Curator.measure` and `Curator.select` charge a reserved slot, ask the engine, add noise, store the
-answer and return a `Release`. Whatever an algorithm does with Releases is post-processing.
+`Curator.measure` and `Curator.select` charge a reserved slot, query the engine, add noise, store
+the result and return a `Release`. Whatever an algorithm does with Releases is post-processing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import StoredResult
 from privclust.privacy.noise import NoiseSource, NoNoise, OpenDPNoise, noise_source
 from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
-from privclust.privacy.progress import Step, tell
+from privclust.privacy.progress import Step, report
 from privclust.privacy.release import Release
 from privclust.queries.base import Query, Sensitivity
 from privclust.sources.guard import guarded
@@ -35,24 +35,24 @@ _ROUND_UP = 1 + 2.0**-50
 
 @dataclass
 class _Progress:
-    """What a Curator and those of its samples share: the plan as it stands, and all answers."""
+    """What a Curator and those of its samples share: the plan as it stands, and all releases."""
 
     plan: Plan
     releases: list[Release] = field(default_factory=list)
 
 
 class Curator:
-    """Answers the slots of one plan, once each, and never more than was reserved.
+    """Measures the slots of one plan, once each, and never spends more than was reserved.
 
     Attributes
     ----------
     sampling_exponent : int
-        0, or how often the rows it asks were halved by `sample`.
+        0, or h if `sample` drew the rows it measures at the rate 2^-h.
 
     Notes
     -----
     Use `Curator.open`. A slot may depend on earlier Releases (the budget is a privacy filter);
-    `refine` replaces the slots not asked yet, within the reserve.
+    `refine` replaces the slots not measured yet, within the reserve.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Curator:
         engine : Engine
             Where the rows are.
         plan : Plan
-            What will be asked.
+            What will be measured.
         ledger : Ledger, optional
             Where the budget is kept; by default one for this fit alone.
         label : str
@@ -103,7 +103,7 @@ class Curator:
         noiseless : bool
             Add no noise: NOT PRIVATE, for teaching on public data. Never with a ledger.
         resume : str, optional
-            Go on with this run of the ledger instead of reserving anew: its stored answers are
+            Go on with this run of the ledger instead of reserving anew: its stored results are
             given again and cost nothing. It must have been started with equal `facts`.
         """
         if noiseless and ledger is not None:
@@ -144,14 +144,14 @@ class Curator:
         return self._run
 
     def close(self) -> str:
-        """End the run and return the hash of the ledger's last entry: nothing more is asked."""
+        """End the run and return the hash of the ledger's last entry: nothing more is measured."""
         self._ledger.close(self._run, finished=True)
         return self._ledger.head()
 
     def refine(self, slots: Iterable[Slot]) -> None:
-        """Replace all slots not asked yet by `slots`, within what was reserved."""
-        asked = (release.slot for release in self.releases)
-        self._progress.plan = self.plan.refined(asked, _widened(slots, self._engine))
+        """Replace all slots not measured yet by `slots`, within what was reserved."""
+        measured = (release.slot for release in self.releases)
+        self._progress.plan = self.plan.refined(measured, _widened(slots, self._engine))
 
     def sample(self, sampling_exponent: int) -> Curator:
         """Return a Curator of the same fit over some rows only, drawn once and secretly.
@@ -173,7 +173,7 @@ class Curator:
         return some
 
     def over(self, engine: Engine) -> Curator:
-        """Return a Curator of the same fit that asks the same rows on another scale.
+        """Return a Curator of the same fit that measures the same rows on another scale.
 
         `engine` reads the same table for the same units, in a domain that follows from Releases.
         """
@@ -215,7 +215,7 @@ class Curator:
     def _planned(self, name: str, query: Query, mechanisms: tuple[Mechanism, ...]) -> Slot:
         slot = self.plan.slot(name)
         if any(release.slot == name for release in self.releases):
-            raise ValueError(f"slot {name!r} was asked already; each slot is answered once.")
+            raise ValueError(f"slot {name!r} was measured already; each slot is measured once.")
         if slot.mechanism not in mechanisms:
             raise ValueError(f"slot {name!r} is planned as {slot.mechanism!r}, not {mechanisms}.")
         bounds = self._bounds(query)
@@ -230,7 +230,7 @@ class Curator:
         return slot
 
     def _bounds(self, query: Query) -> Sensitivity:
-        """Return the most that one unit can add to the answer, which the engine sees to."""
+        """Return the most that one unit can add to the result, which the engine sees to."""
         return self._engine.unit.sensitivity(query)
 
     def _store(self, slot: str, scale: float, noisy: IntArray) -> StoredResult:
@@ -245,7 +245,7 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
-        self._tell(slot, finished=False)
+        self._report(slot, finished=False)
         fingerprint = serialize(query)
         if self.sampling_exponent:
             fingerprint += f" of one row in {2**self.sampling_exponent}".encode()
@@ -270,14 +270,14 @@ class Curator:
             result.noise,
             self.sampling_exponent,
         )
-        self._tell(slot, finished=True)
+        self._report(slot, finished=True)
         self._progress.releases.append(release)
         return release
 
-    def _tell(self, slot: Slot, finished: bool) -> None:
+    def _report(self, slot: Slot, finished: bool) -> None:
         measured = len(self._progress.releases)
         left = len(self.plan.slots) - measured - 1
-        tell(Step(slot.name, finished, measured, left, whole=self.sampling_exponent == 0))
+        report(Step(slot.name, finished, measured, left, whole=self.sampling_exponent == 0))
 
 
 @guarded
@@ -289,7 +289,7 @@ def _stored_result(
 ) -> StoredResult | str:
     """Sum, add noise and store; return what is stored, or why it could not be."""
     # Guarded as a whole: no frame that holds the exact sum outlives this call, whatever fails.
-    # Nor one with an answer that was not stored: asked again, its slot would give another.
+    # Nor one with a result that was not stored: measured again, its slot would give another.
     exact = _clamped(engine.aggregate(query))
     noisy = draw(exact)
     try:

@@ -18,7 +18,7 @@ def serialize(value: Query | Domain) -> bytes:
     Examples
     --------
     >>> from privclust.queries.base import Count
-    >>> written_out(Count())
+    >>> serialize(Count())
     b'Count'
     """
     return b"".join(_parts(value))

@@ -1,6 +1,6 @@
 """Where noise comes from: OpenDP, seeded by the operating system.
 
-Only the Curator imports this room. `privclust.testing` can put another source in place for
+Only the Curator imports this module. `privclust.testing` can put another source in place for
 experiments; releases then carry its name, so that nobody mistakes them for private ones.
 """
 
@@ -16,7 +16,7 @@ from privclust.kernels.grid import IntArray
 
 
 class NoiseSource(Protocol):
-    """Draws all randomness that a promise rests on."""
+    """Draws all randomness that a guarantee rests on."""
 
     @property
     def name(self) -> str:
@@ -36,7 +36,7 @@ class NoiseSource(Protocol):
 
 
 class OpenDPNoise:
-    """Exact samplers of the OpenDP library, on 64-bit whole numbers.
+    """Exact samplers of the OpenDP library, on 64-bit integers.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class OpenDPNoise:
 
 
 class NoNoise:
-    """Exact answers: for teaching, and for tests. NOT PRIVATE.
+    """Exact results: for teaching, and for tests. NOT PRIVATE.
 
     Examples
     --------

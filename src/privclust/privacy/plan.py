@@ -1,4 +1,4 @@
-"""What a fit will ask, and how its budget is shared, fixed before any row is read."""
+"""What a fit will measure, and how its budget is shared, fixed before any row is read."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Mechanism = Literal["gaussian", "laplace", "select"]
 
 @dataclass(frozen=True)
 class Slot:
-    """One question of a fit.
+    """One query of a fit.
 
     Attributes
     ----------
     name : str
-        Unique within the plan; ledgers file the answer under it.
+        Unique within the plan; ledgers store the result under it.
     share : float
-        Part of the fit's mu² (of its epsilon, when the promise is pure) spent here.
+        Part of the fit's mu² (of its epsilon, when the guarantee is pure) spent here.
     l0 : int
-        Upper bound on the coordinates of the answer that one unit can change.
+        Upper bound on the coordinates of the result that one unit can change.
     mechanism : {"gaussian", "laplace", "select"}
         Discrete Gaussian, discrete Laplace, or permute-and-flip selection.
     """
@@ -59,11 +59,11 @@ class Plan:
     Attributes
     ----------
     budget : Budget
-        The promise the fit was asked to keep.
+        The guarantee that the fit must keep.
     slots : tuple of Slot
-        In the order an algorithm intends to ask them.
+        In the order in which an algorithm intends to measure them.
     quanta : int
-        What shares are parts of: mu², or epsilon when the promise is pure, in quanta.
+        What shares are parts of: mu², or epsilon when the guarantee is pure, in quanta.
     reserve : Spend
         Upper total; a refined plan stays within the first plan's.
 
@@ -90,15 +90,15 @@ class Plan:
         """Return what `slot` is charged."""
         return _price(slot, self.budget, self.quanta)
 
-    def refined(self, asked: Iterable[str], slots: Iterable[Slot]) -> Plan:
-        """Keep the slots named in `asked`, replace the rest by `slots`, within the reserve.
+    def refined(self, measured: Iterable[str], slots: Iterable[Slot]) -> Plan:
+        """Keep the slots named in `measured`, replace the rest by `slots`, within the reserve.
 
         Raises
         ------
         ValueError
             If the new slots would cost more than was reserved.
         """
-        kept = tuple(self.slot(name) for name in asked)
+        kept = tuple(self.slot(name) for name in measured)
         plan = replace(self, slots=_distinct((*kept, *slots)))
         if not _total(plan.slots, self.budget, self.quanta).within(self.reserve):
             raise ValueError(
@@ -124,7 +124,7 @@ def make_plan(budget: Budget, slots: Iterable[Slot]) -> Plan:
         raise ValueError(
             Message(
                 Parameter("delta", 0),
-                " promises pure epsilon, which Gaussian noise cannot keep. Give a delta above 0, "
+                " means pure epsilon, which Gaussian noise cannot guarantee. Give a delta above 0, "
                 "such as 1e-6.",
             )
         )
@@ -144,7 +144,7 @@ def make_plan(budget: Budget, slots: Iterable[Slot]) -> Plan:
 
 
 def numbered(name: str, count: int) -> list[str]:
-    """Return names for slots that ask the same again and again.
+    """Return names for slots that measure the same again and again.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _total(slots: tuple[Slot, ...], budget: Budget, quanta: int) -> Spend:
 
 
 def _reserve(slots: tuple[Slot, ...], budget: Budget, quanta: int) -> Spend:
-    """Return the slots' cost, with room for any refinement no wider than they are.
+    """Return the slots' cost, and enough for any refinement no wider than they are.
 
     Truncating shares loses less than one quantum a slot, which another cut may need.
     """

@@ -1,4 +1,4 @@
-"""How far a fit has come, for whoever waits for it: questions, never rows."""
+"""How far a fit has come, for whoever waits for it: queries, never rows."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """A question that is about to be asked, or was answered.
+    """A query that is about to be measured, or was.
 
     Attributes
     ----------
     slot : str
         Its name.
-    answered : bool
-        Whether it was.
-    asked : int
-        How many were answered before it.
+    finished : bool
+        Whether it was measured.
+    measured : int
+        How many were measured before it.
     left : int
         How many are planned after it, as far as is known.
     whole : bool
-        Whether all rows are asked, not a sample.
+        Whether all rows are measured, not a sample.
     """
 
     slot: str
@@ -39,7 +39,7 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """Tell `watcher` of every step of the fits inside the ``with`` block.
+    """Report every step of the fits inside the ``with`` block to `watcher`.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
     >>> with watching(lambda step: slots.append(step.slot)):
     ...     model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
     >>> slots[0], slots[-1]
-    ('look 1', 'sizes')
+    ('locate 1', 'sizes')
     """
     token = _watcher.set(watcher)
     try:
@@ -58,8 +58,8 @@ def watching(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def tell(step: Step) -> None:
-    """Tell whoever watches."""
+def report(step: Step) -> None:
+    """Report a step to whoever watches."""
     watcher = _watcher.get()
     if watcher is not None:
         watcher(step)

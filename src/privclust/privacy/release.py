@@ -12,18 +12,18 @@ from privclust.privacy.plan import Mechanism
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A noisy answer, and everything public about it.
+    """A noisy result, and everything public about it.
 
     Attributes
     ----------
     slot : str
-        The plan's name for the question.
+        The plan's name for the query.
     query : str
-        What kind of question it was.
+        What kind of query it was.
     mechanism : str
         "gaussian", "laplace" or "select".
     result : int array
-        Noisy whole numbers in grid units; for a selection the chosen index.
+        Noisy integers in grid units; for a selection the chosen index.
     scale : float
         Parameter of the noise in grid units: sigma, or the Laplace or selection scale.
     charge : Spend
@@ -45,7 +45,7 @@ class Release:
 
     @property
     def values(self) -> FloatArray:
-        """The noisy answer for all rows in votes (one vote, or one radius, is 1)."""
+        """The noisy result for all rows in votes (one vote, or one radius, is 1)."""
         return self.result / (UNIT / 2.0**self.sampling_exponent)
 
     @property

@@ -1,6 +1,6 @@
 """What one row contributes to a result, and how much at most.
 
-A query is public. It turns grid rows (`privclust.domains.base.Domain.to_grid`) into whole-number
+A query is public. It turns grid rows (`privclust.domains.base.Domain.to_grid`) into integer
 contributions, each a function of its row alone, and declares their bounds; the engine sums them
 and leaves out any row that breaks the bounds. Proofs: docs/proofs/sensitivity.md.
 """

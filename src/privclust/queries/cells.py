@@ -23,7 +23,7 @@ NOWHERE = -1
 """The cell of a row that lies in none of the listed ones."""
 
 DEPTH_MAX = 62
-"""Bits of a cell's name, read as a whole number of 64 bits."""
+"""Bits of a cell's name, read as an integer of 64 bits."""
 
 
 class Partition(Protocol):

@@ -175,7 +175,7 @@ class ClusterMoments:
         Residuals are clipped to their cluster's radius and measured in it.
     weight, square_weight : float
         What one row counts, and what a squared length of one radius counts, relative to one radius
-        of residual: sensitivity is sqrt(1 + weight² + spread²).
+        of residual: sensitivity is sqrt(1 + weight² + square_weight²).
     projection : Projection, optional
         Applied to rows first; residuals are then those of the projected rows.
 
@@ -233,10 +233,10 @@ class ClusterMoments:
         rows = projected(rows, self.projection)
         cluster = nearest(rows, self.centers)
         residuals = rows - self.centers[cluster]
-        reach = (self.radii * GRID)[cluster]
-        squares = np.minimum(norms_squared(residuals) / reach**2, 1.0)
+        radius = (self.radii * GRID)[cluster]
+        squares = np.minimum(norms_squared(residuals) / radius**2, 1.0)
         values = np.empty((len(rows), 1, rows.shape[1] + 2), dtype=np.int64)
-        values[:, 0, :-2] = clip_to_ball(residuals / reach[:, None], UNIT)
+        values[:, 0, :-2] = clip_to_ball(residuals / radius[:, None], UNIT)
         values[:, 0, -2] = int(self.weight * UNIT)
         values[:, 0, -1] = squares * int(self.square_weight * UNIT)
         return Contribution(cluster[:, None], values)

@@ -1,6 +1,6 @@
 """The query of cube partitions: how many rows lie in each part of some cubes.
 
-Rows may be projected first; what follows is whole-number arithmetic on the grid, exact for each
+Rows may be projected first; what follows is integer arithmetic on the grid, exact for each
 row alone. Proofs: docs/proofs/sensitivity.md.
 """
 
@@ -16,7 +16,7 @@ from privclust.queries.base import ONE_HOT, Contribution, frozen, projected
 from privclust.queries.registry import register
 
 CUBE_BITS = 27
-"""A first cube has sides of 2^27 grid units, two diameters of the ball: room to shift it."""
+"""A first cube has sides of 2^27 grid units, two diameters of the ball: enough to shift it."""
 _KEY_BITS = 60
 
 
@@ -33,7 +33,7 @@ class SubcubeCounts:
     cubes : int array of shape (A, p)
         Different cubes, by their position along each axis: from 0 to 2^level − 1.
     level : int
-        How often the first cube was halved to get these.
+        How often the sides of the first cube were divided by two to get these.
     corner : int array of shape (p,)
         Lowest corner of the first cube, in grid units.
     projection : Projection, optional

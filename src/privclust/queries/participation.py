@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class QueryParticipation:
-    """How many clients responded to one query, of how many that were asked."""
+    """How many clients responded to one query, of how many that were invited."""
 
     responded: int
     invited: int

@@ -96,13 +96,13 @@ def _check_kind(kind: type) -> None:
     parameters = getattr(kind, "__dataclass_params__", None)
     if "__dataclass_fields__" not in vars(kind) or not getattr(parameters, "frozen", False):
         raise TypeError(
-            f"{kind.__name__} is no frozen dataclass. Put @dataclass(frozen=True, eq=False) below "
-            "@register(...)."
+            f"{kind.__name__} is not a frozen dataclass. Put @dataclass(frozen=True, eq=False) "
+            "below @register(...)."
         )
     has = {*dir(kind), *kind.__dataclass_fields__}  # type: ignore[attr-defined]
     if not (has.issuperset(_QUERY) or has.issuperset(_PARTITION)):
         raise TypeError(
-            f"{kind.__name__} is no query: it needs {', '.join(_QUERY)}. Cells to count in need "
+            f"{kind.__name__} is not a query: it needs {', '.join(_QUERY)}. Cells to count in need "
             f"{' and '.join(_PARTITION)}."
         )
 

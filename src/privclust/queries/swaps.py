@@ -1,6 +1,6 @@
 """The queries of local search: what swaps of centres, or whole sets of them, would save.
 
-Rows may be projected first; what follows is whole-number arithmetic on the grid, exact for each
+Rows may be projected first; what follows is integer arithmetic on the grid, exact for each
 row alone. Proofs: docs/proofs/sensitivity.md.
 """
 
@@ -157,7 +157,7 @@ def _savings(
     values = np.empty((len(points), 1, size), dtype=np.int64)
     for start in range(0, len(points), _TILE_ROWS):
         tile = slice(start, start + _TILE_ROWS)
-        # Whole numbers up to 2^50 over 2^24: exact, and then truncated.
+        # Integers up to 2^50 over 2^24: exact, and then truncated.
         values[tile, 0] = np.maximum(GRID**2 - losses(points[tile]), 0.0) * (UNIT / GRID**2)
     return Contribution(np.zeros((len(points), 1), dtype=np.int64), values)
 

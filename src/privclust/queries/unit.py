@@ -22,7 +22,7 @@ class Unit:
     column : str or None
         The column of ids; None if every row is a unit of its own.
     rows : int
-        A unit counts as so many rows at most, in each silo.
+        A unit counts as so many rows at most, at each client.
     clients : int
         At so many clients of a federation a unit may have rows; 0 where there is no federation.
     whole : bool

@@ -42,7 +42,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def twin() -> list[list[int]]:
-    """The answers of a fit that nothing happened to."""
+    """The results of a fit that nothing happened to."""
     with noise_from(RepeatableNoise(0)):
         return small_fit(None)
 
@@ -72,7 +72,7 @@ with noise_from(Interrupted(2, die)):
 """
 
 
-def test_a_fit_killed_between_charge_and_answer_goes_on(place: str, twin: list[list[int]]) -> None:
+def test_fit_killed_between_charge_and_result_goes_on(place: str, twin: list[list[int]]) -> None:
     with other_process(KILLED, place) as process:
         printed, _ = process.communicate(timeout=SECONDS)
     assert (printed, process.returncode) == ("drawing\n", -signal.SIGKILL)
@@ -120,14 +120,14 @@ import json, os, resource, sys
 from pathlib import Path
 from privclust.privacy.accounting import Spend, gaussian_spend
 from privclust.privacy.ledger.journal import LedgerError
-from privclust.privacy.ledger.records import Answer
+from privclust.privacy.ledger.records import StoredResult
 from privclust.privacy.ledger.ledger import Ledger
 folder, how = Path(sys.argv[1]), sys.argv[2]
 place, ballast = str(folder / "ledger.db"), folder / "ballast"
 ledger = Ledger.create(place, "table", epsilon=1.0, delta=1e-6)
 charge = gaussian_spend(ledger.remaining("table").quanta // 1000, 1)
 run = ledger.reserve("table", sum([charge] * 999, Spend()), {})
-answer = Answer(tuple(range(500)), 1.0, "OpenDP")
+result = StoredResult(tuple(range(500)), 1.0, "OpenDP")
 if how == "limit":
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
@@ -139,11 +139,11 @@ try:
         slot = f"votes {number}"
         ledger.claim(run, slot, charge, os.urandom(500))
         done.append(("claim", slot))
-        ledger.record(run, slot, answer)
-        done.append(("answer", slot))
+        ledger.record(run, slot, result)
+        done.append(("result", slot))
 except LedgerError as refused:
     error = str(refused)
-kept = [[e["kind"], e["slot"]] for e in ledger.export() if e["kind"] in ("claim", "answer")]
+kept = [[e["kind"], e["slot"]] for e in ledger.export() if e["kind"] in ("claim", "result")]
 if how == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 else:
@@ -151,7 +151,7 @@ else:
 slots = [f"again {number}" for number in range(5)]
 for slot in slots:
     ledger.claim(run, slot, charge, b"fingerprint")
-    ledger.record(run, slot, answer)
+    ledger.record(run, slot, result)
 again = [slot for slot in slots if Ledger.open(place).claim(run, slot, charge, b"fingerprint")]
 print(json.dumps([error, done, kept, len(again), ledger.verify()]))
 """
@@ -179,7 +179,7 @@ def test_a_full_disk_loses_nothing_and_says_what_to_do(tmp_path: Path, how: str)
         printed = output_of(FILL, str(tmp_path), "limit")
     error, done, kept, again, problems = json.loads(printed)
     assert "disk is full" in error if how == "tmpfs" else "disk I/O error" in error
-    assert "that its disk has room" in error
+    assert "that its disk has space" in error
     assert 4 <= len(done) < 1000
     assert kept == done
     assert again == 5

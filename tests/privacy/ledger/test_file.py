@@ -57,12 +57,12 @@ def test_link_made_while_a_ledger_is_open_stops_every_write(place: Path, verb: s
     ledger = created(place)
     charge = most(ledger)
     run = ledger.reserve("table", charge, {})
-    ledger.claim(run, "count", charge, b"how many?")
+    ledger.claim(run, "count", charge, b"count")
     before = ledger.export()
     os.link(place, place.with_name("other.db"))
     verbs: dict[str, Callable[[], object]] = {
         "reserve": lambda: ledger.reserve("table", Spend(), {}),
-        "claim": lambda: ledger.claim(run, "votes", Spend(), b"where?"),
+        "claim": lambda: ledger.claim(run, "votes", Spend(), b"votes"),
         "record": lambda: ledger.record(run, "count", StoredResult((1,), 4.0, "OpenDP")),
         "close": lambda: ledger.close(run),
         "add": lambda: ledger.add("chairs", 1.0, 1e-6),
@@ -128,7 +128,9 @@ def test_relative_path_means_the_same_file_in_another_working_folder(
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
-def test_what_is_no_file_is_refused_at_once(place: Path, make: Callable[[Path], None]) -> None:
+def test_path_that_is_not_a_file_is_refused_at_once(
+    place: Path, make: Callable[[Path], None]
+) -> None:
     make(place)
     with pytest.raises(LedgerError, match="it is a folder or a device"):
         created(place)
@@ -162,7 +164,7 @@ except (LedgerError, BudgetExceededError) as refused:
 
 
 def mounted(what: Path, where: Path, ledger: Path) -> str:
-    """Mount a file or folder elsewhere, where only another process sees it, and reserve there."""
+    """Mount a file or folder at `where`, which only another process sees, and reserve there."""
     script = 'mount --bind "$1" "$2" && exec "$3" -c "$4" "$5"'
     command = ["unshare", "--mount", "sh", "-c", script, "sh"]
     arguments = [str(what), str(where), sys.executable, OPEN, str(ledger)]
@@ -178,21 +180,21 @@ def mounted(what: Path, where: Path, ledger: Path) -> str:
 @pytest.mark.skipif(not can_mount(), reason="only root may mount")
 def test_ledger_mounted_as_a_single_file_is_refused(place: Path, tmp_path: Path) -> None:
     created(place)
-    elsewhere = tmp_path / "ledger.db"
-    elsewhere.touch()
-    assert "Mount the folder it is in." in mounted(place, elsewhere, elsewhere)
+    target = tmp_path / "ledger.db"
+    target.touch()
+    assert "Mount the folder it is in." in mounted(place, target, target)
     assert Ledger.open(str(place)).runs("table") == ()
 
 
 @pytest.mark.skipif(not can_mount(), reason="only root may mount")
 def test_ledger_in_a_mounted_folder_shares_its_budget(place: Path, tmp_path: Path) -> None:
     ledger = created(place)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    assert mounted(place.parent, elsewhere, elsewhere / place.name) == "reserved\n"
+    target = tmp_path / "target"
+    target.mkdir()
+    assert mounted(place.parent, target, target / place.name) == "reserved\n"
     with pytest.raises(BudgetExceededError):
         ledger.reserve("table", most(ledger), {})
-    assert "does not cover" in mounted(place.parent, elsewhere, elsewhere / place.name)
+    assert "does not cover" in mounted(place.parent, target, target / place.name)
     assert ledger.verify() == []
 
 
@@ -238,7 +240,7 @@ def test_owner_may_share_a_ledger_with_a_group(place: Path) -> None:
     assert ledger.verify() == []
 
 
-def test_ledger_that_everybody_may_write_is_told_of(place: Path) -> None:
+def test_ledger_that_everybody_may_write_is_reported(place: Path) -> None:
     ledger = created(place)
     place.chmod(0o666)
     assert ledger.verify() == [f"every user of this machine may write {place}: chmod o= {place}"]

@@ -13,18 +13,18 @@ from privclust.privacy.accounting import QUANTA, gaussian_spend
 from privclust.privacy.ledger.journal import Entry, LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 from privclust.privacy.ledger.records import StoredResult
-from privclust.privacy.ledger.sql import REQUEST_MAX, SqlJournal
+from privclust.privacy.ledger.sql import FINGERPRINT_MAX, SqlJournal
 
 COST = gaussian_spend(QUANTA // 100, 1)
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> str:
-    """A ledger with one run that asked once; entries 1 to 5 are one of each kind but the end."""
+    """A ledger with a run of one measured slot; entries 1 to 5 are one of each kind but the end."""
     where = str(tmp_path / "ledger.db")
     ledger = Ledger.create(where, "table", epsilon=1.0, delta=1e-6)
     run = ledger.reserve("table", COST, {})
-    ledger.claim(run, "count", COST, b"how many?")
+    ledger.claim(run, "count", COST, b"count")
     ledger.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
     return where
 
@@ -47,7 +47,7 @@ def refusals(place: str) -> int:
         lambda: ledger.datasets(),
         lambda: ledger.runs("table"),
         lambda: ledger.resume(run, "table", {}),
-        lambda: ledger.claim(run, "count", COST, b"how many?"),
+        lambda: ledger.claim(run, "count", COST, b"count"),
         lambda: ledger.reserve("table", COST, {}),
         lambda: ledger.close(run),
     ):
@@ -100,22 +100,22 @@ def test_names_of_another_type_fail_nothing_else(column: str, value: object, pla
     assert Ledger.open(place).verify() != []
 
 
-def test_a_format_that_is_no_number_is_refused_when_it_is_opened(place: str) -> None:
+def test_format_that_is_not_a_number_is_refused_when_the_ledger_is_opened(place: str) -> None:
     for body in ("{}", '{"format": []}', '{"format": "2"}', '{"format": 1}'):
         change_body = "UPDATE privclust_entries SET body = ? WHERE number = 1"
         with closing(sqlite3.connect(place, isolation_level=None)) as connection:
             connection.execute("DROP TRIGGER IF EXISTS privclust_no_update")
             connection.execute(change_body, (body,))
-        with pytest.raises(LedgerError, match="this version of privclust reads 2"):
+        with pytest.raises(LedgerError, match="this version of privclust reads 3"):
             Ledger.open(place)
 
 
-def test_a_question_is_not_unpacked_beyond_its_limit(
+def test_fingerprint_is_not_unpacked_beyond_its_limit(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A megabyte of zeros takes a kilobyte; one of a terabyte would still fit into a file."""
-    assert REQUEST_MAX == 2**28
-    monkeypatch.setattr("privclust.privacy.ledger.sql.QUESTION_MAX", 1000)
+    assert FINGERPRINT_MAX == 2**28
+    monkeypatch.setattr("privclust.privacy.ledger.sql.FINGERPRINT_MAX", 1000)
     packed = zlib.compress(bytes(2**20))
     change(place, "UPDATE privclust_entries SET fingerprint = ? WHERE number = 4", packed)
     with SqlJournal(place).reading() as pages:
@@ -123,7 +123,7 @@ def test_a_question_is_not_unpacked_beyond_its_limit(
     assert Ledger.open(place).verify() == ["the query of entry 4 was changed"]
 
 
-def test_a_forged_answer_of_a_slot_that_was_never_charged_is_not_given(place: str) -> None:
+def test_forged_result_of_a_slot_that_was_never_charged_is_not_given(place: str) -> None:
     run = str(entries(place)[3]["run"])
     body = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
     with SqlJournal(place).writing() as pages:
@@ -132,7 +132,7 @@ def test_a_forged_answer_of_a_slot_that_was_never_charged_is_not_given(place: st
         Ledger.open(place).record(run, "votes", StoredResult((2,), 1.0, "OpenDP"))
 
 
-def test_names_of_a_damaged_file_that_are_no_text_are_a_ledger_error(place: str) -> None:
+def test_names_of_a_damaged_file_that_are_not_text_are_a_ledger_error(place: str) -> None:
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     content = Path(place).read_bytes()

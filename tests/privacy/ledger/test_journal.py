@@ -155,13 +155,13 @@ def test_work_that_fails_leaves_no_entry_and_no_lock(
 def test_what_is_not_committed_is_seen_by_nobody(journal: Journal) -> None:
     seen: list[int] = []
 
-    def look() -> None:
+    def count_lines() -> None:
         with journal.reading() as pages:
             seen.append(len(pages.lines()))
 
     # Memory makes readers wait, databases show them what was there before.
     waits = isinstance(journal, MemoryJournal)
-    reader = threading.Thread(target=look)
+    reader = threading.Thread(target=count_lines)
     with journal.writing() as pages:
         pages.append(ENTRY)
         reader.start()
@@ -298,12 +298,12 @@ def test_a_server_without_a_ledger_says_so(database: str) -> None:
     assert execute(database, "SELECT * FROM pg_tables WHERE tablename LIKE 'privclust%'") == []
 
 
-def test_a_server_that_does_not_answer_is_named_as_the_cause() -> None:
+def test_server_that_does_not_respond_is_named_as_the_cause() -> None:
     with pytest.raises(LedgerError, match=r"(?s)Connection refused.*server can be reached"):
         Ledger.open("postgresql://nobody@127.0.0.1:1/none")
 
 
-def test_a_password_is_refused_and_not_shown() -> None:
+def test_password_is_refused_and_not_displayed() -> None:
     for use in (Ledger.open, lambda place: Ledger.create(place, "table", epsilon=1.0, delta=1e-6)):
         with pytest.raises(LedgerError, match="must not hold a password") as refused:
             use("postgresql://postgres:pa55w0rd@127.0.0.1:1/none")
@@ -373,7 +373,7 @@ def test_a_charge_is_on_the_servers_disk_whatever_its_settings(database: str) ->
     "place", ["", ":memory:", "postgres://host/x", "postgresql+psycopg://host/x", "sqlite:///x.db"]
 )
 def test_what_is_neither_a_file_nor_a_servers_url_is_refused(place: str) -> None:
-    with pytest.raises(LedgerError, match="is no place for a ledger"):
+    with pytest.raises(LedgerError, match="cannot be at this place"):
         Ledger.create(place, "table", epsilon=1.0, delta=1e-6)
 
 
@@ -383,9 +383,9 @@ def test_a_password_in_a_url_is_refused() -> None:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("said", ["", "first line\nDETAIL: Failing row contains 123456"])
-def test_a_database_that_fails_without_a_word_or_with_too_many_is_told_of(
-    tmp_path: Path, said: str
+@pytest.mark.parametrize("message", ["", "first line\nDETAIL: Failing row contains 123456"])
+def test_database_error_is_reported_by_its_first_line_or_without_text(
+    tmp_path: Path, message: str
 ) -> None:
     """An error without a text ends the work too; what follows its first line stays inside."""
     journal = made(str(tmp_path / "ledger.db"))
@@ -393,7 +393,7 @@ def test_a_database_that_fails_without_a_word_or_with_too_many_is_told_of(
     def fail() -> None:
         with journal.writing() as pages:
             pages.append(ENTRY)
-            raise sqlite3.OperationalError(said)
+            raise sqlite3.OperationalError(message)
 
     with pytest.raises(LedgerError) as failed:
         fail()

@@ -13,7 +13,7 @@ from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 from privclust.privacy.ledger.records import Dataset, StoredResult
 
-ANSWER = StoredResult((1, -2, 2**62), 4.1, "OpenDP")
+RESULT = StoredResult((1, -2, 2**62), 4.1, "OpenDP")
 OTHER = StoredResult((9,), 4.0, "OpenDP")
 LedgerOf = Callable[..., Ledger]
 
@@ -49,9 +49,9 @@ def part(ledger: Ledger, share: float) -> Spend:
 
 def test_an_unknown_data_set_and_an_unknown_run_are_refused(ledger_of: LedgerOf) -> None:
     ledger = ledger_of()
-    for ask in (ledger.remaining, ledger.runs, ledger.dataset):
+    for read in (ledger.remaining, ledger.runs, ledger.dataset):
         with pytest.raises(LedgerError, match="knows no data set 'chairs'"):
-            ask("chairs")
+            read("chairs")
     with pytest.raises(LedgerError, match="knows no data set 'chairs'"):
         ledger.reserve("chairs", Spend(), {})
     with pytest.raises(LedgerError, match="knows no run"):
@@ -141,7 +141,7 @@ def test_gaussian_releases_do_not_fit_into_a_pure_budget(ledger_of: LedgerOf) ->
 # Claiming and recording --------------------------------------------------------------------------
 
 
-def test_a_slot_is_charged_once_before_its_answer_and_the_first_answer_stays(
+def test_slot_is_charged_once_before_its_result_and_the_first_result_stays(
     ledger_of: LedgerOf,
 ) -> None:
     ledger = ledger_of()
@@ -150,24 +150,24 @@ def test_a_slot_is_charged_once_before_its_answer_and_the_first_answer_stays(
     assert ledger.claim(run, "count", charge, b"fingerprint") is None
     assert ledger.run(run).charges == {"count": charge}
     assert ledger.claim(run, "count", charge, b"fingerprint") is None
-    assert ledger.record(run, "count", ANSWER) == ANSWER
-    assert ledger.record(run, "count", OTHER) == ANSWER
-    assert ledger.claim(run, "count", charge, b"fingerprint") == ANSWER
+    assert ledger.record(run, "count", RESULT) == RESULT
+    assert ledger.record(run, "count", OTHER) == RESULT
+    assert ledger.claim(run, "count", charge, b"fingerprint") == RESULT
     assert ledger.run(run).spent == charge
 
 
-def test_a_slot_belongs_to_the_first_question_that_claims_it(ledger_of: LedgerOf) -> None:
+def test_slot_belongs_to_the_first_query_that_claims_it(ledger_of: LedgerOf) -> None:
     ledger = ledger_of()
     charge = part(ledger, 0.5)
     run = ledger.reserve("table", charge, {})
     ledger.claim(run, "count", charge, b"fingerprint")
-    with pytest.raises(LedgerError, match="slot 'count' belongs to another question"):
+    with pytest.raises(LedgerError, match="slot 'count' belongs to another query"):
         ledger.claim(run, "count", charge, b"another")
-    ledger.record(run, "count", ANSWER)
-    with pytest.raises(LedgerError, match="slot 'count' belongs to another question"):
+    ledger.record(run, "count", RESULT)
+    with pytest.raises(LedgerError, match="slot 'count' belongs to another query"):
         ledger.claim(run, "count", charge, b"another")
     with pytest.raises(LedgerError, match="slot 'votes' was never claimed"):
-        ledger.record(run, "votes", ANSWER)
+        ledger.record(run, "votes", RESULT)
 
 
 def test_equal_slots_of_two_runs_are_two(ledger_of: LedgerOf) -> None:
@@ -175,7 +175,7 @@ def test_equal_slots_of_two_runs_are_two(ledger_of: LedgerOf) -> None:
     charge = part(ledger, 0.25)
     first, second = (ledger.reserve("table", charge, {}) for _ in range(2))
     ledger.claim(first, "count", charge, b"fingerprint")
-    ledger.record(first, "count", ANSWER)
+    ledger.record(first, "count", RESULT)
     assert ledger.claim(second, "count", charge, b"fingerprint") is None
     assert ledger.record(second, "count", OTHER) == OTHER
     assert [run.spent for run in ledger.runs("table")] == [charge, charge]
@@ -226,8 +226,8 @@ def test_closing_returns_only_what_was_never_claimed(ledger_of: LedgerOf) -> Non
         ledger.claim(run, "second", charge, b"fingerprint")
     with pytest.raises(LedgerError, match="closed"):
         ledger.claim(run, "first", charge, b"fingerprint")
-    assert ledger.record(run, "first", ANSWER) == ANSWER
-    assert ledger.claim(run, "first", charge, b"fingerprint") == ANSWER
+    assert ledger.record(run, "first", RESULT) == RESULT
+    assert ledger.claim(run, "first", charge, b"fingerprint") == RESULT
 
 
 def test_closing_twice_is_closing_once(ledger_of: LedgerOf) -> None:
@@ -271,7 +271,7 @@ def test_the_head_stands_for_all_before_it(ledger_of: LedgerOf) -> None:
     heads.append(ledger.head())
     ledger.claim(run, "count", charge, b"fingerprint")
     heads.append(ledger.head())
-    ledger.record(run, "count", ANSWER)
+    ledger.record(run, "count", RESULT)
     heads.append(ledger.head())
     ledger.close(run)
     heads.append(ledger.head())
@@ -279,12 +279,12 @@ def test_the_head_stands_for_all_before_it(ledger_of: LedgerOf) -> None:
     assert all(ledger.verify(head) == [] for head in heads)
 
 
-def test_an_export_has_every_entry_and_no_question(ledger_of: LedgerOf) -> None:
+def test_export_has_every_entry_and_no_fingerprint(ledger_of: LedgerOf) -> None:
     ledger = ledger_of()
     charge = part(ledger, 0.25)
     run = ledger.reserve("table", charge, {"seed": "7"})
     ledger.claim(run, "count", charge, b"fingerprint")
-    ledger.record(run, "count", ANSWER)
+    ledger.record(run, "count", RESULT)
     ledger.close(run)
     exported = ledger.export()
     kinds = ["ledger", "dataset", "reserve", "claim", "result", "close"]
@@ -292,8 +292,8 @@ def test_an_export_has_every_entry_and_no_question(ledger_of: LedgerOf) -> None:
     assert [entry["number"] for entry in exported] == [1, 2, 3, 4, 5, 6]
     assert exported[-1]["hash"] == ledger.head()
     assert exported[2]["facts"] == {"seed": "7"}
-    assert tuple(exported[4]["values"]) == ANSWER.values
-    assert "b'question'" not in str(exported)
+    assert tuple(exported[4]["values"]) == RESULT.values
+    assert "b'fingerprint'" not in str(exported)
 
 
 def test_two_ledgers_never_have_a_hash_in_common(ledger_of: LedgerOf) -> None:

@@ -53,7 +53,7 @@ def test_a_period_is_named_where_there_are_periods_and_nowhere_else() -> None:
         ledger_of(52).reserve("visits", some, {})
     with pytest.raises(LedgerError, match="has no periods"):
         ledger_of(1).reserve("visits", some, {"period": "WEEK-0"})
-    with pytest.raises(ValueError, match="periods must be a whole number"):
+    with pytest.raises(ValueError, match="periods must be an integer"):
         ledger_of(0)
 
 

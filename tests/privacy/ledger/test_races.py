@@ -68,7 +68,7 @@ EVENTS = st.lists(
     min_size=8,
     max_size=30,
 )
-ASK = b"fingerprint"
+FINGERPRINT = b"fingerprint"
 
 
 def cost(share: float, whole: Spend) -> Spend:
@@ -110,15 +110,15 @@ class Bookkeeper:
     def claim(self, run: int, slot: str, share: float) -> None:
         claims = self.claims[run]
         charge = claims.get(slot) or cost(share, self.reserved[run])
-        ask = partial(self.ledger.claim, self.names[run], slot, charge, ASK)
+        claim = partial(self.ledger.claim, self.names[run], slot, charge, FINGERPRINT)
         more = sum(claims.values(), charge)
         if slot in self.results[run]:
-            assert ask() == self.results[run][slot]
+            assert claim() == self.results[run][slot]
         elif run in self.closed or not (slot in claims or more.within(self.reserved[run])):
             with pytest.raises((BudgetExceededError, LedgerError)):
-                ask()
+                claim()
         else:
-            assert ask() is None
+            assert claim() is None
             claims[slot] = charge
 
     def record(self, run: int, slot: str, value: float) -> None:
@@ -257,7 +257,7 @@ def test_of_two_processes_one_adds_each_data_set_and_one_gets_its_budget(place: 
 # The same query, twice at once ------------------------------------------------------------------
 
 
-def test_whoever_answers_second_gets_the_first_answer(place: str) -> None:
+def test_second_result_of_a_slot_is_replaced_by_the_first(place: str) -> None:
     first = Ledger.create(place, "table", epsilon=1.0, delta=1e-6)
     second = Ledger.open(place)
     charge = gaussian_spend(WHOLE // 2, 1)
@@ -270,7 +270,7 @@ def test_whoever_answers_second_gets_the_first_answer(place: str) -> None:
 
 
 class Overtaken(SeededNoise):
-    """While this noise is drawn, someone else answers the fingerprint."""
+    """While this noise is drawn, someone else stores a result for the same slot."""
 
     def __init__(self, overtake: Callable[[], Any]) -> None:
         super().__init__(0)

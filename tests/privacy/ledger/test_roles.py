@@ -23,12 +23,12 @@ from privclust.privacy.ledger.records import StoredResult
 
 BUDGET = Budget(1.0, 1e-6)
 QUARTER = gaussian_spend(BUDGET.capacity.quanta // 4, 1)
-QUESTION = b"how many?"
+FINGERPRINT = b"Count"
 
 
 @dataclass(frozen=True)
 class Places:
-    """One ledger, as its roles reach it."""
+    """One ledger, as its roles connect to it."""
 
     owner: str
     analyst: str
@@ -45,7 +45,7 @@ def roles(postgres: Server) -> None:
 
 @pytest.fixture
 def places(postgres: Server, database: str, roles: None) -> Places:
-    """A ledger whose owner is no superuser, with a data set, and two roles that may fit."""
+    """A ledger whose owner is not a superuser, with a data set, and two roles that may fit."""
     name = database.rsplit("/", 1)[1]
     execute(database, "GRANT ALL ON SCHEMA public TO owner")
     found = Places(**{role.name: postgres.url(name, role.name) for role in fields(Places)})
@@ -70,7 +70,7 @@ def call(place: str, verb: str, *values: Any) -> None:
         )
 
 
-def claim_body(spend: Any, fingerprint: bytes = QUESTION) -> dict[str, Any]:
+def claim_body(spend: Any, fingerprint: bytes = FINGERPRINT) -> dict[str, Any]:
     return {"spend": spend, "fingerprint": sha256(fingerprint).hexdigest()}
 
 
@@ -129,7 +129,7 @@ def test_analyst_writes_nothing_but_by_the_verbs(places: Places, statement: str)
     assert Ledger.open(places.owner).export() == before
 
 
-def test_analyst_creates_no_budget_and_is_told_who_does(places: Places) -> None:
+def test_analyst_creates_no_budget_and_the_refusal_names_who_does(places: Places) -> None:
     for create in (
         lambda: Ledger.open(places.analyst).add("chairs", 9.0, 1e-6),
         lambda: Ledger.create(places.analyst, "chairs", epsilon=9.0, delta=1e-6),
@@ -152,7 +152,7 @@ def test_analyst_gets_no_more_than_the_budget_by_calling_the_verbs(places: Place
     quarter = {**whole, "quanta": whole["quanta"] // 4, "slack": 0.0, "tail": 0.0}
     for number in range(4):
         run = reserve(places.analyst, whole if number == 0 else quarter)
-        call(places.analyst, "privclust_claim", run, "a", claim_body(quarter), QUESTION)
+        call(places.analyst, "privclust_claim", run, "a", claim_body(quarter), FINGERPRINT)
         forged = {"finished": True, "spend": asdict(Spend())}
         call(places.analyst, "privclust_close", run, forged)
     left = Ledger.open(places.owner).remaining("table").quanta
@@ -185,22 +185,22 @@ def test_cost_that_makes_no_sense_is_refused(places: Places, spend: Any) -> None
         reserve(places.analyst, spend)
     run = reserve(places.analyst, asdict(QUARTER))
     with pytest.raises(psycopg.Error):
-        call(places.analyst, "privclust_claim", run, "a", claim_body(spend), QUESTION)
+        call(places.analyst, "privclust_claim", run, "a", claim_body(spend), FINGERPRINT)
     assert Ledger.open(places.owner).run(run).charges == {}
 
 
 def test_run_spends_no_more_than_it_reserved_and_nothing_after_its_end(places: Places) -> None:
     half = asdict(gaussian_spend(QUARTER.quanta // 2 + 1, 1))
     run = reserve(places.analyst, asdict(QUARTER))
-    call(places.analyst, "privclust_claim", run, "a", claim_body(half), QUESTION)
+    call(places.analyst, "privclust_claim", run, "a", claim_body(half), FINGERPRINT)
     for slot, match in (("a", "more than it reserved|duplicate"), ("b", "more than it reserved")):
         with pytest.raises(psycopg.Error, match=match):
-            call(places.analyst, "privclust_claim", run, slot, claim_body(half), QUESTION)
+            call(places.analyst, "privclust_claim", run, slot, claim_body(half), FINGERPRINT)
     with pytest.raises(psycopg.Error, match="hash"):
         call(places.analyst, "privclust_claim", run, "c", claim_body(NOTHING), b"another")
     call(places.analyst, "privclust_close", run, {"finished": False})
     with pytest.raises(psycopg.Error, match="closed"):
-        call(places.analyst, "privclust_claim", run, "d", claim_body(NOTHING), QUESTION)
+        call(places.analyst, "privclust_claim", run, "d", claim_body(NOTHING), FINGERPRINT)
     with pytest.raises(psycopg.errors.UniqueViolation):
         call(places.analyst, "privclust_close", run, {"finished": True})
     with pytest.raises(psycopg.Error, match="not a new run"):
@@ -209,12 +209,12 @@ def test_run_spends_no_more_than_it_reserved_and_nothing_after_its_end(places: P
 
 
 @pytest.mark.attack
-def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
+def test_result_needs_a_charge_and_is_stored_once(places: Places) -> None:
     run = reserve(places.analyst, asdict(QUARTER))
     result = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
     with pytest.raises(psycopg.Error, match="never claimed"):
         call(places.analyst, "privclust_result", run, "a", result)
-    call(places.analyst, "privclust_claim", run, "a", claim_body(NOTHING), QUESTION)
+    call(places.analyst, "privclust_claim", run, "a", claim_body(NOTHING), FINGERPRINT)
     for wrong in (
         {"values": [0.5]},
         {"values": 1},
@@ -225,7 +225,7 @@ def test_answer_needs_a_charge_and_is_given_once(places: Places) -> None:
         {"values": [-(2**63)]},
         {"values": [10**18, 9_999_999_999_999_999_999]},
     ):
-        with pytest.raises(psycopg.Error, match="not an answer"):
+        with pytest.raises(psycopg.Error, match="not a result"):
             call(places.analyst, "privclust_result", run, "a", {**result, **wrong})
     call(places.analyst, "privclust_result", run, "a", {**result, "values": [2**63 - 1, -(2**62)]})
     with pytest.raises(psycopg.errors.UniqueViolation):
@@ -251,10 +251,10 @@ def test_run_of_another_role_is_left_alone(places: Places) -> None:
     other = Ledger.open(places.colleague)
     match = f'run {run} belongs to role "analyst", and this is role "colleague"'
     with pytest.raises(LedgerError, match=match):
-        other.claim(run, "count", QUARTER, QUESTION)
+        other.claim(run, "count", QUARTER, FINGERPRINT)
     with pytest.raises(LedgerError, match=match):
         other.close(run)
-    Ledger.open(places.analyst).claim(run, "count", QUARTER, QUESTION)
+    Ledger.open(places.analyst).claim(run, "count", QUARTER, FINGERPRINT)
     with pytest.raises(LedgerError, match=match):
         other.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
     Ledger.open(places.owner).close(run)

@@ -24,22 +24,22 @@ UNCHECKED: str = "ALTER TABLE privclust_entries DROP CONSTRAINT privclust_entrie
     f", ALTER COLUMN {column} DROP EXPRESSION" for column in ("quanta", "slack", "tail", "pure")
 )
 TABLE: str = "privclust_entries"
-FIRST_ANSWER, SECOND_CLAIM, CLOSE, LAST = 5, 6, 7, 8
+FIRST_RESULT, SECOND_CLAIM, CLOSE, LAST = 5, 6, 7, 8
 """Numbers of the entries that `place` has; 1 is the beginning, 2 the data set, 3 and 8 reserve."""
 
 
 @pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.attack), "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A ledger with one run that asked twice, was answered once and ended, and one that is open."""
+    """A ledger with a run that claimed two slots, stored one result and ended, and an open one."""
     where = str(tmp_path / "ledger.db")
     if request.param == "postgresql":
         where = request.getfixturevalue("database")
     ledger = Ledger.create(where, "table", epsilon=1.0, delta=1e-6)
     charge = quarter(ledger)
     run = ledger.reserve("table", charge + charge, {"seed": "7"})
-    ledger.claim(run, "count", charge, b"how many?")
+    ledger.claim(run, "count", charge, b"count")
     ledger.record(run, "count", StoredResult((123, 456), 4.0, "OpenDP"))
-    ledger.claim(run, "votes", charge, b"where?")
+    ledger.claim(run, "votes", charge, b"votes")
     ledger.close(run)
     ledger.reserve("table", charge, {})
     assert ledger.verify(ledger.head()) == []
@@ -97,14 +97,14 @@ def test_a_changed_hash_is_found(place: str, number: int) -> None:
     assert found(place) == [f"entry {number} was changed, or an entry before it was taken out"]
 
 
-def test_a_changed_question_is_found(place: str) -> None:
+def test_changed_query_is_found(place: str) -> None:
     server = place.startswith("postgresql")
     literal = f"'\\x{b'who?'.hex()}'" if server else f"x'{zlib.compress(b'who?').hex()}'"
     tamper(place, f"UPDATE {TABLE} SET fingerprint = {literal} WHERE number = {SECOND_CLAIM}")
     assert found(place) == [f"the query of entry {SECOND_CLAIM} was changed"]
 
 
-@pytest.mark.parametrize("number", [1, FIRST_ANSWER, SECOND_CLAIM, CLOSE])
+@pytest.mark.parametrize("number", [1, FIRST_RESULT, SECOND_CLAIM, CLOSE])
 def test_a_missing_entry_is_found(place: str, number: int) -> None:
     tamper(place, f"DELETE FROM {TABLE} WHERE number = {number}")
     assert f"entry {number} was changed, or an entry before it was taken out" in found(place)
@@ -213,24 +213,32 @@ def test_a_forged_charge_after_the_end_is_found(place: str) -> None:
     assert "entry 9 spends after its run was closed" in found(place)
 
 
-def test_a_forged_answer_that_nobody_paid_for_is_found(place: str) -> None:
+def test_forged_result_that_nobody_paid_for_is_found(place: str) -> None:
     ledger = Ledger.open(place)
     run = ledger.runs("table")[1].name
     body = {"values": [1], "scale": 1.0, "noise": "OpenDP"}
     forge(place, Entry("result", "table", run, "count", body))
-    assert found(place) == ["entry 9 answers a slot that was never charged"]
+    assert found(place) == ["entry 9 is the result of a slot that was never charged"]
 
 
 @pytest.mark.attack
 def test_forged_close_is_found_and_frees_nothing(place: str) -> None:
     ledger = Ledger.open(place)
     run = ledger.runs("table")[1].name
-    ledger.claim(run, "count", quarter(ledger), b"how many?")
+    ledger.claim(run, "count", quarter(ledger), b"count")
     before = ledger.remaining("table")
     forge(place, Entry("close", "table", run, body={"spend": asdict(Spend()), "finished": True}))
     assert ledger.remaining("table") == before
     assert ledger.run(run).spent == quarter(ledger)
     assert found(place) == ["entry 10 claims to know what its run spent"]
+
+
+def test_forged_end_of_a_run_that_never_began_is_found(place: str) -> None:
+    """Such an entry keeps the runs of its data set from being listed."""
+    forge(place, Entry("close", "table", "0" * 16, body={"finished": True}))
+    with pytest.raises(LedgerError, match="has no beginning"):
+        Ledger.open(place).runs("table")
+    assert found(place) == ["entry 9 ends a run that never began"]
 
 
 def test_forged_claim_on_another_data_set_is_found(place: str) -> None:
@@ -258,7 +266,7 @@ def test_a_damaged_file_is_found_wherever_the_damage_is(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
     ledger = Ledger.create(str(place), "table", epsilon=1.0, delta=1e-6)
     run = ledger.reserve("table", quarter(ledger), {})
-    ledger.claim(run, "uncommon", quarter(ledger), b"how many?")
+    ledger.claim(run, "uncommon", quarter(ledger), b"count")
     ledger.record(run, "uncommon", StoredResult((1,), 4.0, "OpenDP"))
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -296,7 +304,7 @@ def test_a_file_cut_short_is_an_error_not_a_clean_ledger(tmp_path: Path) -> None
         "UPDATE privclust_entries SET label = 'x' WHERE number = 3",
     ],
 )
-def test_entries_that_make_no_sense_are_told_of_and_fail_nothing(place: str, change: str) -> None:
+def test_impossible_entries_are_reported_and_fail_nothing(place: str, change: str) -> None:
     tamper(place, change)
     assert Ledger.open(place).verify() != []
 
@@ -307,7 +315,7 @@ def test_a_second_reservation_of_a_run_is_found_and_gives_nothing_back(place: st
     run = ledger.runs("table")[0].name
     body = {"spend": asdict(Spend()), "facts": {}}
     forge(place, Entry("reserve", "table", run, "again", body))
-    assert ledger.verify() == ["entry 9 says again what was said before"]
+    assert ledger.verify() == ["entry 9 repeats an entry before it"]
     assert ledger.remaining("table") == before
 
 
@@ -316,7 +324,7 @@ def test_a_second_budget_of_a_data_set_is_found(place: str) -> None:
     larger: dict[str, Any] = {"epsilon": 60.0, "delta": 1e-6, "unit": "row", "source": ""}
     larger |= {"capacity": asdict(budget.capacity), "pure": asdict(budget.pure)}
     forge(place, Entry("dataset", "table", "", "again", larger))
-    assert Ledger.open(place).verify() == ["entry 9 says again what was said before"]
+    assert Ledger.open(place).verify() == ["entry 9 repeats an entry before it"]
 
 
 @pytest.mark.attack
@@ -332,6 +340,6 @@ def test_entry_that_cannot_be_read_is_named_and_others_are_checked(place: str) -
     ]
 
 
-def test_entry_that_is_no_object_is_named(place: str) -> None:
+def test_entry_that_is_not_an_object_is_named(place: str) -> None:
     tamper(place, "UPDATE privclust_entries SET body = 'nonsense' WHERE number = 5")
     assert any("entry 5" in problem for problem in found(place))

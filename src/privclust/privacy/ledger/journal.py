@@ -48,8 +48,8 @@ class Entry:
         To which data set, run and slot; empty where none is meant.
     body : mapping
         What else is to be known, as JSON knows it.
-    question : bytes
-        Of a claim: all that was asked, kept where there is room. `body` has its hash.
+    fingerprint : bytes
+        Of a claim: all that defines its query, kept where there is space. `body` has its hash.
     """
 
     kind: Kind
@@ -77,7 +77,7 @@ class Pages(Protocol):
     """Access to a journal while nobody else writes."""
 
     def lines(self, *kinds: Kind, after: int = 0, **where: str) -> list[Line]:
-        """Return lines in order, without questions: of some kinds; of a label, run or slot.
+        """Return lines in order, without fingerprints: of some kinds; of a label, run or slot.
 
         Only those of a number above `after`.
         """
@@ -89,7 +89,7 @@ class Pages(Protocol):
         """
 
     def fingerprint(self, number: int) -> bytes | None:
-        """Return the question of one line, if it was kept."""
+        """Return the fingerprint of one line, if it was kept."""
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""
@@ -135,7 +135,7 @@ def hash_of(number: int, previous: str, entry: Entry, text: str) -> str:
 
 
 class MemoryJournal:
-    """Entries that last as long as the process; questions are not kept."""
+    """Entries that last as long as the process; fingerprints are not kept."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -159,7 +159,7 @@ class MemoryJournal:
             yield self
 
     def lines(self, *kinds: Kind, after: int = 0, **where: str) -> list[Line]:
-        """Return lines in order, without questions: of some kinds; of a label, run or slot."""
+        """Return lines in order, without fingerprints: of some kinds; of a label, run or slot."""
         return [
             line
             for line in self._lines[after:]
@@ -177,7 +177,7 @@ class MemoryJournal:
         return [(run, kind, cost) for (run, kind), cost in found.items()]
 
     def fingerprint(self, number: int) -> None:
-        """Questions are not kept."""
+        """Fingerprints are not kept."""
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""

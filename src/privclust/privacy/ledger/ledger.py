@@ -1,7 +1,7 @@
-"""Who has spent what on which data set, and the noisy answers they got for it.
+"""Who has spent what on which data set, and the noisy results they got for it.
 
 The order never varies: reserve, claim the slot (which charges it), read, draw noise, store the
-answer, and only then does anyone see it. A crash leaves what was reserved and claimed standing.
+result, and only then does anyone see it. A crash leaves what was reserved and claimed standing.
 Everything is an entry of an append-only journal; what is left of a budget is worked out from these.
 """
 
@@ -37,7 +37,7 @@ FORMAT = 3
 
 
 class BudgetExceededError(RuntimeError):
-    """A fit asked for more than its data set's budget has left. Nothing was read.
+    """A fit requested more than its data set's budget has left. Nothing was read.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Ledger:
         label : str
             What fits call the data set.
         epsilon, delta : float
-            The most that all fits together may promise.
+            The guarantee that all fits together keep.
         unit : str, default="row"
             Whose data counts as one: a row, the column of ids that fits name as their `unit`, or of
             a federation "patient in 1 client" and the like (docs/federated.md).
@@ -114,7 +114,7 @@ class Ledger:
         periods : int, default=1
             For a table that is released again and again, such as every week: how many periods share
             the total. Fits then name their period, and each period has an equal part of mu². The
-            total is the promise to a person who is in the table in every period.
+            total is the guarantee for a person who is in the table in every period.
         """
         from privclust.privacy.ledger.sql import SqlJournal
 
@@ -163,8 +163,8 @@ class Ledger:
         _check_texts(label, unit, source)
         if type(periods) is not int or periods < 1:
             raise ValueError(
-                f"periods must be a whole number of at least 1, got {safe_repr(periods)}. Type "
-                "one, such as 52, or leave it out."
+                f"periods must be an integer of at least 1, got {safe_repr(periods)}. Type one, "
+                "such as 52, or leave it out."
             )
         budget = Budget(epsilon, delta)
         body: dict[str, Any] = {
@@ -223,26 +223,26 @@ class Ledger:
             )
 
     def claim(self, run: str, slot: str, charge: Spend, fingerprint: bytes) -> StoredResult | None:
-        """Charge the `slot` of a `run` for this `question`, before anything is read.
+        """Charge the `slot` of a `run` for the query of a `fingerprint`, before anything is read.
 
         `charge` is its price, within what was reserved.
-        Returns the stored answer if the question was answered before, at no further charge.
-        A slot belongs to the first question that claims it, answered or not.
+        Returns the stored result if the query was measured before, at no further charge.
+        A slot belongs to the first query that claims it, measured or not.
         """
-        asked = sha256(fingerprint).hexdigest()
+        hashed = sha256(fingerprint).hexdigest()
         with self._journal.writing() as pages:
             found = self._as_it_stands(pages, run)
             claimed = pages.lines("claim", run=run, slot=slot) if slot in found.charges else []
-            body = {"spend": asdict(charge), "fingerprint": asked}
+            body = {"spend": asdict(charge), "fingerprint": hashed}
             if claimed and claimed[0].entry.body != body:
                 raise LedgerError(
-                    f"slot {slot!r} belongs to another question in this run, or was charged "
+                    f"slot {slot!r} belongs to another query in this run, or was charged "
                     "another price. Resume it with the parameters and versions it was started "
                     "with, or start a new run."
                 )
-            answered = pages.lines("result", run=run, slot=slot) if claimed else []
-            if answered:
-                return as_result(answered[0])
+            results = pages.lines("result", run=run, slot=slot) if claimed else []
+            if results:
+                return as_result(results[0])
             if not found.open:
                 raise LedgerError(
                     f"run {run} was closed before it was finished. Start a new one, which spends "
@@ -255,7 +255,7 @@ class Ledger:
         return None
 
     def record(self, run: str, slot: str, result: StoredResult) -> StoredResult:
-        """Store the `result` of a `run` to a claimed `slot`; return it, or what was there first."""
+        """Store the `result` of a claimed `slot` of a `run`; return it, or what was there first."""
         with self._journal.writing() as pages:
             lines = pages.lines("claim", "result", run=run, slot=slot)
             if not lines or lines[0].entry.kind != "claim":
@@ -278,7 +278,7 @@ class Ledger:
                 pages.append(Entry("close", found.label, run, body={"finished": finished}))
 
     def remaining(self, label: str) -> Spend:
-        """Return what data set `label` has left: mu², or epsilon where its promise is pure."""
+        """Return what data set `label` has left: mu², or epsilon where its guarantee is pure."""
         with self._journal.reading() as pages:
             return committed(pages, label).left_of(dataset_of(pages, label).budget.capacity)
 
@@ -315,16 +315,16 @@ class Ledger:
             return pages.head()[1]
 
     def verify(self, head: str | None = None) -> list[str]:
-        """Return what is wrong with this ledger: nothing, if its promise was kept.
+        """Return what is wrong with this ledger: nothing, if its guarantee was kept.
 
         `head` is the hash in a model's statement; a ledger put back from a copy lacks it.
         """
         return problems(self._journal, head)
 
     def export(self) -> list[dict[str, Any]]:
-        """Return all entries as plain values, for JSON; of questions only their hashes.
+        """Return all entries as plain values, for JSON; of fingerprints only their hashes.
 
-        What is in a ledger follows from public parameters and noisy answers.
+        What is in a ledger follows from public parameters and noisy results.
         """
         with self._journal.reading() as pages:
             return [
@@ -341,7 +341,7 @@ class Ledger:
             ]
 
     def _as_it_stands(self, pages: Pages, name: str) -> Run:
-        """Return a run. Of the one asked for last, only what was written since then is read."""
+        """Return a run. Of the one read last, only what was written since then is read."""
         if self._latest is not None and self._latest[1].name == name:
             last, run = self._latest
             since = pages.lines("reserve", "claim", "close", after=last.number - 1, run=name)

@@ -13,9 +13,9 @@ from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import Run
 
-SHOWN = 12
+NEWEST = 12
 """Fits drawn one by one; those before are drawn together."""
-SET_ASIDE = "set aside, not asked"
+SET_ASIDE = "set aside, not measured"
 
 
 @plain_texts()
@@ -77,7 +77,7 @@ def _bars(runs: tuple[Run, ...]) -> dict[str, dict[str, float]]:
     """Return the parts of every bar: queries by their slots' first word, what is set aside."""
     bars: dict[str, dict[str, float]] = {}
     for number, run in enumerate(runs):
-        early = number < len(runs) - SHOWN
+        early = number < len(runs) - NEWEST
         estimator = run.facts.get("estimator", "fit")
         about = f"{estimator}, {run.facts.get('n_clusters', '?')} clusters"
         name = "earlier fits" if early else f"{about}\n{run.name[:8]}, {run.state}"

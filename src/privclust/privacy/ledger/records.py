@@ -1,4 +1,4 @@
-"""What a ledger's entries say: data sets, runs and answers, read from its lines."""
+"""What a ledger's entries say: data sets, runs and results, read from its lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ State = Literal["open", "finished", "given up"]
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A noisy answer as a ledger keeps it: whole numbers, and the noise they carry."""
+    """A noisy result as a ledger keeps it: integers, and the noise they carry."""
 
     values: tuple[int, ...]
     scale: float
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def open(self) -> bool:
-        """Whether it may still ask."""
+        """Whether it may still measure."""
         return self.state == "open"
 
     @property
@@ -107,7 +107,7 @@ def as_dataset(line: Line) -> Dataset:
         periods = body.get("periods", 1)
         if isinstance(periods, int) and not isinstance(periods, bool) and periods >= 1:
             return Dataset(line.entry.label, budget, body["unit"], body["source"], periods)
-        cause = "it has no whole number of periods"
+        cause = "its number of periods is not an integer of at least 1"
     raise EntryError(f"the budget of data set {line.entry.label!r} cannot be: {cause}")
 
 
@@ -144,7 +144,7 @@ def run_of(pages: Pages, name: str) -> Run:
 
 
 def lines_of(pages: Pages, run: str) -> list[Line]:
-    """Return what was written of one run, but its answers."""
+    """Return what was written of one run, but its results."""
     found = pages.lines("reserve", "claim", "close", run=run)
     if not found:
         raise LedgerError(
@@ -198,6 +198,6 @@ def committed(pages: Pages, label: str, period: str | None = None) -> Spend:
 
 
 def as_result(line: Line) -> StoredResult:
-    """Read a stored answer."""
+    """Read a stored result."""
     body = body_of(line.entry)
     return StoredResult(tuple(body["values"]), body["scale"], body["noise"])

@@ -40,12 +40,12 @@ from privclust.privacy.ledger.journal import (
 )
 
 BUSY_SECONDS = 60
-"""How long SQLite is asked again for a lock; a server's verbs wait for 5 seconds (server.sql)."""
-REQUEST_MAX = 2**28
-"""Bytes of a question; no more are unpacked, whatever a file claims to hold."""
+"""How long SQLite is tried again for a lock; a server's verbs wait for 5 seconds (server.sql)."""
+FINGERPRINT_MAX = 2**28
+"""Bytes of a fingerprint; no more are unpacked, whatever a file claims to hold."""
 
 _LOCK_NOT_AVAILABLE, _NOT_PERMITTED, _RAISED = "55P03", "42501", "P0001"
-"""What PostgreSQL calls a lock that others held on to, a missing right, and our own refusals."""
+"""What PostgreSQL calls a lock that others keep, a missing right, and our own refusals."""
 
 _APPEND = {
     "reserve": "SELECT privclust_reserve(:label, :run, CAST(:body AS jsonb))",
@@ -87,8 +87,8 @@ class SqlJournal:
         self._server = place.startswith("postgresql://")
         if place in ("", ":memory:") or ("://" in place and not self._server):
             raise LedgerError(
-                "this is no place for a ledger. Give the path of a file, or a URL that starts with "
-                "postgresql://."
+                "a ledger cannot be at this place. Give the path of a file, or a URL that starts "
+                "with postgresql://."
             )
         if self._server:
             url = address(place)
@@ -252,9 +252,9 @@ class SqlJournal:
                     session.invalidate()
                     raise
         except UnicodeDecodeError:
-            refusal = self._refusal("its names are no text")  # SQLite shows a damaged file's as is
+            refusal = self._refusal("its names are not text")  # SQLite shows a damaged file's as is
         except self._failure as error:
-            # Its first line only: the next may show the entry, an answer not stored among them.
+            # Its first line only: the next may show the entry, a result not stored among them.
             cause = str(error).strip().partition("\n")[0]
             refusal = self._refusal(cause, getattr(error, "sqlstate", None))
         else:
@@ -273,7 +273,7 @@ class SqlJournal:
             "address, role and database of the URL, that the role may CONNECT to the database, and "
             "that the server can be reached"
             if self._server
-            else "that the path is right, that its disk has room and that this user may write there"
+            else "that the path is right, that its disk has space, that this user may write there"
         )
         return (
             f"the ledger {self.place} could not be read or written: {cause}. Check {check}. No "
@@ -288,7 +288,7 @@ class _SqlPages:
         self._session = session
 
     def lines(self, *kinds: Kind, after: int = 0, **where: str) -> list[Line]:
-        """Return lines in order, without questions: of some kinds; of a label, run or slot."""
+        """Return lines in order, without fingerprints: of some kinds; of a label, run or slot."""
         values = {**where, "after": after}
         return [
             Line(number, Entry(kind, label, run, slot, _parsed(number, body)), line_hash, body)
@@ -318,12 +318,12 @@ class _SqlPages:
             ) from None
 
     def fingerprint(self, number: int) -> bytes | None:
-        """Return the question of one line, if it was kept."""
+        """Return the fingerprint of one line, if it was kept."""
         wanted = "SELECT fingerprint FROM privclust_entries WHERE number = :number"
         ((stored,),) = self._session.execute(wanted, {"number": number})
         if self._session.server:  # which packs what is large itself
             return bytes(stored)
-        return zlib.decompressobj().decompress(stored, REQUEST_MAX)
+        return zlib.decompressobj().decompress(stored, FINGERPRINT_MAX)
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""
@@ -356,7 +356,9 @@ def _parsed(number: int, body: str) -> dict[str, Any]:
     with suppress(TypeError, ValueError, RecursionError):
         content = json.loads(body)
     if not isinstance(content, dict):
-        raise EntryError(f"entry {number!r} of the ledger cannot be read: its body is no object.")
+        raise EntryError(
+            f"entry {number!r} of the ledger cannot be read: its body is not an object."
+        )
     return content
 
 

@@ -34,7 +34,7 @@ def problems(journal: Journal, head: str | None = None) -> list[str]:
                 for number in odd
             ]
             found += broken or _changed_queries(pages, read)
-    except EntryError as error:  # a body that is no object: nothing can be said of the others
+    except EntryError as error:  # a body that is not an object: the others cannot be judged
         return [*found, str(error)]
     try:
         found += [] if broken else _ill_formed(read) or _overspent(read)
@@ -68,7 +68,7 @@ def _broken_chain(lines: list[Line]) -> list[str]:
     for number, line in enumerate(lines, start=1):
         try:
             expected = hash_of(number, previous, line.entry, line.text)
-        except TypeError:  # a name that is no text
+        except TypeError:  # a name that is not text
             expected = ""
         if (line.number, line.hash) != (number, expected):
             return [f"entry {number} was changed, or an entry before it was taken out"]
@@ -93,7 +93,7 @@ def _changed_queries(pages: Pages, lines: list[Line]) -> list[str]:
 
 
 def _ill_formed(lines: list[Line]) -> list[str]:
-    """Each data set has one budget, each run one reservation and one end, each slot one answer."""
+    """Each data set has one budget, each run one reservation and one end, each slot one result."""
     found = []
     seen: set[tuple[str, ...]] = set()
     for line in lines:
@@ -101,7 +101,7 @@ def _ill_formed(lines: list[Line]) -> list[str]:
         whole = entry.kind in ("ledger", "dataset", "reserve", "close")
         name = (entry.kind, entry.label if entry.kind == "dataset" else entry.run, entry.slot)
         if name in seen or (whole and entry.slot):
-            found.append(f"entry {line.number} says again what was said before")
+            found.append(f"entry {line.number} repeats an entry before it")
         seen.add(name)
     return found
 
@@ -143,9 +143,11 @@ def _overspent(lines: list[Line]) -> list[str]:
             if not sum(claims[entry.run].values(), Spend()).within(reserved[entry.run]):
                 found.append(f"entry {line.number} spends more than its run reserved")
         elif entry.kind == "result" and entry.slot not in claims[entry.run]:
-            found.append(f"entry {line.number} answers a slot that was never charged")
+            found.append(f"entry {line.number} is the result of a slot that was never charged")
         elif entry.kind == "close":
             closed.add(entry.run)
+            if entry.run not in reserved:
+                found.append(f"entry {line.number} ends a run that never began")
             if "spend" in entry.body:
                 found.append(f"entry {line.number} claims to know what its run spent")
         if entry.label != labels.get(entry.run, entry.label):
@@ -158,7 +160,7 @@ def _too_generous(line: Line, account: Dataset) -> list[str]:
     worth = {"capacity": account.budget.capacity, "pure": account.budget.pure}
     for name, limit in worth.items():
         # Other versions of SciPy differ in the last digits.
-        room = replace(limit, quanta=limit.quanta + (limit.quanta >> 30))
-        if not Spend(**line.entry.body[name]).within(room):
+        allowance = replace(limit, quanta=limit.quanta + (limit.quanta >> 30))
+        if not Spend(**line.entry.body[name]).within(allowance):
             return [f"entry {line.number} lets a server grant more than its epsilon and delta"]
     return []
