@@ -28,6 +28,8 @@ PACKAGES = (
 exact samplers and stored answers, whatever their code looks like."""
 
 PACKAGE = Path(privclust.__file__).parent
+BALL_SIDES = ("center", "half_widths", "scales")
+"""What of a ball its map to the grid uses."""
 Definition = tuple[str, str]
 """A module, and a name defined at its top level, or a class and a method of it."""
 
@@ -45,7 +47,10 @@ def code_digest(
     covered = (*PACKAGES, *(module for module, _ in more))
     waiting = [
         ("privclust.domains.base", "Domain.to_grid"),
-        *(("privclust.domains.ball", f"Ball.{side}") for side in ("center", "half_widths", "scales")),
+        *(
+            ("privclust.domains.ball", f"Ball.{side}")
+            for side in ("center", "half_widths", "scales")
+        ),
         *more,
     ]
     for module, name in waiting:
