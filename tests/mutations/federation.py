@@ -31,7 +31,7 @@ FEDERATION = (
         "engines/federated/engine.py",
         "    if not unit.whole:\n        return True\n",
         "    if unit.whole or not unit.whole:\n        return True\n",
-        "tests/engines/federated/test_federation.py::test_the_server_checks_what_a_whole_client_may_add",
+        "tests/engines/federated/test_engine.py::test_the_server_checks_what_a_whole_client_may_add",
     ),
     Mutation(
         "questions that clients refuse, charged first",
