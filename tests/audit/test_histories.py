@@ -7,8 +7,6 @@ import pytest
 from privclust import estimators
 from privclust.audit.canaries import DELTA
 from privclust.audit.histories import half_of, histories, together, watch
-from privclust.engines.memory import NumpyEngine
-from privclust.estimators import _input
 from privclust.privacy.accounting import mu_of
 
 EVERYTHING = histories()
@@ -32,11 +30,6 @@ def test_what_was_heard_tells_of_the_canary_and_no_more_than_is_promised(name: s
     for present, sign in ((False, -1), (True, 1)):
         ratios = sign * watch(EVERYTHING[name], 64.0, present, range(4))["releases"]
         assert 0 < ratios.mean() <= mu**2 / 2 + 5 * mu / 2
-
-
-def test_tables_are_opened_as_before_after_a_history() -> None:
-    watch(EVERYTHING["DPLloyd"], 1.0, present=False, seeds=range(1))
-    assert vars(_input)["NumpyEngine"] is NumpyEngine
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 8.0])

@@ -49,7 +49,7 @@ def plan(
     Examples
     --------
     >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
-    ['scale', 'look 1', 'rest']
+    ['scale', 'locate 1', 'rest']
     """
     planned = private_kmeans.plan(n_clusters, n_columns, budget, n_rows, max_clusters)
     wide = n_columns + 2

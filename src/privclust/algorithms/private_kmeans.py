@@ -177,7 +177,7 @@ def plan(
     Examples
     --------
     >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
-    ['look 1', 'rest']
+    ['locate 1', 'rest']
     """
     wide = n_columns + 2
     first = Slot(FIRST_SLOT, LOCATE_SHARE, wide)
