@@ -20,7 +20,7 @@ def test_every_estimator_has_a_history_and_so_has_what_goes_with_it() -> None:
 
 
 @pytest.mark.parametrize("name", MORE)
-def test_what_was_heard_tells_of_the_canary_and_no_more_than_is_promised(name: str) -> None:
+def test_releases_reveal_the_canary_and_no_more_than_is_guaranteed(name: str) -> None:
     """By four histories on each side at epsilon 64, where mu is 9.3.
 
     The log ratio has the mean mu²/2 at most and the deviation mu, and no history here uses less

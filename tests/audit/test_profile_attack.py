@@ -49,7 +49,7 @@ class Attacked:
         Epsilon, as the profile's statement has it.
     by_profile, by_releases : float
         No smaller epsilon is true, by what two attackers see: one the profile only, the other every
-        noisy answer of model and profile, which it weighs by their likelihood.
+        noisy result of model and profile, which it weighs by their likelihood.
     """
 
     stated: float
@@ -83,7 +83,7 @@ def one_cluster(profiles: FloatArray) -> FloatArray:
 
 @pytest.mark.attack
 def test_a_profile_alone_refutes_that_its_own_epsilon_is_all_and_not_what_is_stated() -> None:
-    """0.1.0 printed .25 here, and that all else followed from the profile's answers alone.
+    """0.1.0 printed .25 here, and that all else followed from the profile's results alone.
 
     False alarm: 26 of 1,000 models put both halves into one cluster without the canary's help, and
     none of 1,000 kept them apart with it. At twice that rate, more than 17 wrong guesses of the 30

@@ -39,7 +39,7 @@ def test_pieces_cover_every_algorithm_and_epsilon_on_both_sides() -> None:
     assert found == algorithms | counts
 
 
-def test_batches_of_one_promise_are_judged_together(measured: dict[Piece, Seen]) -> None:
+def test_batches_of_one_guarantee_are_judged_together(measured: dict[Piece, Seen]) -> None:
     pieces.save("audit", measured)
     cells = audit.refutations()
     assert [(cell.method, cell.attacker, cell.fits) for cell in cells] == [

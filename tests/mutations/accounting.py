@@ -1,4 +1,4 @@
-"""Bugs of accounting: what is charged, stored, shared and promised."""
+"""Bugs of accounting: what is charged, stored, shared and guaranteed."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ ACCOUNTING = (
     Mutation(
         "read before the charge",
         "privacy/curator.py",
-        "answer: Answer | str | None = self._ledger.claim(",
-        "self._engine.aggregate(query)\n        answer: Answer | str | None = self._ledger.claim(",
+        "result: StoredResult | str | None = self._ledger.claim(",
+        "self._engine.aggregate(query)\n"
+        "        result: StoredResult | str | None = self._ledger.claim(",
         "tests/privacy/test_curator_sample.py::test_rows_are_not_read_by_sampling_and_afterwards_not_before_the_charge",
     ),
     Mutation(
-        "stored answer ignored",
+        "stored result ignored",
         "privacy/ledger/ledger.py",
         "if answered:",
         "if answered and not found.open:",
         "tests/privacy/test_curator.py::test_stored_answers_are_replayed_with_the_noise_they_were_drawn_with",
     ),
     Mutation(
-        "two answers for one charge",
+        "two results for one charge",
         "privacy/ledger/ledger.py",
-        "return as_answer(stored[0])",
-        "return answer",
+        "return as_result(stored[0])",
+        "return result",
         "tests/privacy/ledger/test_races.py::test_a_curator_that_lost_the_race_discards_its_noise",
     ),
     Mutation(
@@ -66,7 +67,7 @@ ACCOUNTING = (
         "tests/privacy/test_curator_sample.py::test_a_sample_is_charged_and_noised_like_all_rows",
     ),
     Mutation(
-        "one label for patients of one silo and of several",
+        "one label for patients of one client and of several",
         "estimators/_recording.py",
         "protected, asked = ledger.dataset(label).unit, unit.ledger_name",
         "protected, asked = ledger.dataset(label).unit, unit.name",
@@ -80,7 +81,7 @@ ACCOUNTING = (
         "tests/estimators/test_profile.py::test_a_profile_is_charged_to_the_account_of_the_fit",
     ),
     Mutation(
-        "a promise built on exact centres",
+        "a guarantee built on exact centres",
         "estimators/_statement.py",
         "if not (statement.private or epsilon == math.inf or not noise_is_real()):",
         "if not (statement.private or epsilon > 0):",
@@ -122,10 +123,10 @@ ACCOUNTING = (
         "tests/estimators/test_recording.py::test_a_fit_without_noise_cannot_be_charged",
     ),
     Mutation(
-        "unit_rows left out of facts",
+        "max_rows_per_unit left out of facts",
         "estimators/_recording.py",
         '"unit", "init", "period")',
-        '"unit", "unit_rows", "init", "period")',
+        '"unit", "max_rows_per_unit", "init", "period")',
         "tests/estimators/test_resume.py::test_a_run_is_not_resumed_with_more_rows_of_a_unit",
     ),
     Mutation(

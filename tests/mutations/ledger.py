@@ -68,7 +68,7 @@ LEDGER = (
         "::test_entry_that_cannot_be_read_is_named_and_others_are_checked",
     ),
     Mutation(
-        "answers that nobody can read again",
+        "results that nobody can read again",
         "privacy/ledger/server.sql",
         " OR abs(value::numeric) >= 2::numeric ^ 63 END)",
         " END)",

@@ -157,7 +157,7 @@ def watch(
 
 
 def model_numbers(model: Any) -> list[float]:
-    """Return what may tell of the canary: numbers of rows, and what lies where it does."""
+    """Return what may reveal the canary: numbers of rows, and what lies where it does."""
     distances = np.linalg.norm(model.cluster_centers_ - CANARY, axis=1)
     nearest = int(np.argmin(distances))
     sizes = model.cluster_sizes_
@@ -172,7 +172,7 @@ def model_numbers(model: Any) -> list[float]:
 
 
 def profile_numbers(profile: Profile) -> list[float]:
-    """Return what a profile alone tells: how large clusters are, and who is where the canary is."""
+    """Return what a profile alone reveals: sizes, and how many rows lie at the canary."""
     sizes = np.sort(profile.sizes.values)
     tallies = profile.releases[0].values.reshape(len(sizes), -1)
     highest = profile.columns[0].shares.values.shape[1] - 2  # the last place is for missing cells

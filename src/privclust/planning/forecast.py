@@ -188,9 +188,7 @@ def check_sizes(**numbers: Any) -> None:
     for name, value in numbers.items():
         if not isinstance(value, Integral) or int(value) < 1:
             raise ParameterError(
-                Message(
-                    Parameter(name), f" must be a whole number of at least 1, got {shown(value)}."
-                )
+                Message(Parameter(name), f" must be an integer of at least 1, got {shown(value)}.")
             )
         if int(value) > WHOLE_MAX:
             raise ParameterError(
