@@ -25,7 +25,7 @@ PACKAGES = (
     "privclust.queries",
 )
 """What decides a figure. Engines, noise and ledgers are left out: tests hold them to exact sums,
-exact samplers and stored answers, whatever their code looks like."""
+exact samplers and stored results, whatever their code looks like."""
 
 PACKAGE = Path(privclust.__file__).parent
 Definition = tuple[str, str]
@@ -45,7 +45,10 @@ def code_digest(
     covered = (*PACKAGES, *(module for module, _ in more))
     waiting = [
         ("privclust.domains.base", "Domain.to_grid"),
-        *(("privclust.domains.ball", f"Ball.{side}") for side in ("center", "radius", "width")),
+        *(
+            ("privclust.domains.ball", f"Ball.{side}")
+            for side in ("center", "half_widths", "scales")
+        ),
         *more,
     ]
     for module, name in waiting:

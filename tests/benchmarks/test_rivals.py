@@ -95,4 +95,4 @@ def test_the_thesis_tables_have_the_clusters_that_are_sought() -> None:
     data = dataset("thesis_8_5_3")
     assert data.rows.shape == (100_000, 5)
     assert data.n_clusters == 3
-    assert np.abs(data.rows).max() <= data.half_widths
+    assert np.abs(data.rows).max() <= data.half_width
