@@ -1,7 +1,7 @@
-"""How wide columns are in truth, so that each can count by its spread and not by its bounds.
+"""How wide columns are in truth, so that each can count by its width and not by its bounds.
 
 One query, before all others: a histogram of every column. Bins that noise could have filled
-count as empty, so that the spread is that of most rows, whatever a few far out do. But a column of
+count as empty, so that the width is that of most rows, whatever a few far out do. But a column of
 which all but one bin are hidden is no point: its other values may be what clusters differ in.
 """
 
@@ -44,7 +44,7 @@ def plan(
     n_rows: int | None = None,
     max_clusters: int | None = None,
 ) -> ScaledPlan:
-    """Plan a fit of PrivateKMeans that measures the spread of columns first.
+    """Plan a fit of PrivateKMeans that measures the width of columns first.
 
     Examples
     --------
