@@ -74,7 +74,7 @@ def exact_total(query: Query, rows: FloatArray) -> list[int]:
     return total
 
 
-def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_batches_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let rows be read and summed so many at a time."""
     monkeypatch.setattr(numpy_engine, "GRID_BATCH_ROWS", n_rows)
     monkeypatch.setattr(units, "GRID_BATCH_ROWS", n_rows)
@@ -109,7 +109,7 @@ def test_a_total_above_2_to_the_63_neither_wraps_nor_saturates(
     # A batch whose sum is nearly 2^62, four times over: more than any 64-bit sum can hold.
     huge = np.array([2**62 - 1, -(2**62) + 1])
     monkeypatch.setattr(units, "bounded_sum", lambda query, contribution: huge)
-    in_parcels_of(10, monkeypatch)
+    in_batches_of(10, monkeypatch)
     query = NearestVotes(np.array([[0.5], [-0.5]]))
     found = NumpyEngine(np.zeros((40, 1)), Ball([0.0], 1.0), 2).aggregate(query)
     assert found == [4 * (2**62 - 1), -4 * (2**62 - 1)]
@@ -129,7 +129,7 @@ def test_the_number_of_threads_and_the_size_of_chunks_change_nothing(
     rows = np.random.default_rng(3).normal(size=(5000, 3)) / 2
     results = []
     for threads, chunk in [(1, 8192), (2, 8192), (1, 17), (2, 17), (2, 4999)]:
-        in_parcels_of(chunk, monkeypatch)
+        in_batches_of(chunk, monkeypatch)
         engine = NumpyEngine(rows, BALL, threads)
         results.append([engine.aggregate(query) for query in QUERIES])
     assert all(result == results[0] for result in results)

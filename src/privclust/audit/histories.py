@@ -27,8 +27,6 @@ from privclust.domains.reader import Use
 from privclust.engines.base import Table
 from privclust.engines.factory import table_of
 from privclust.engines.federated.federation import Federation
-from privclust.engines.memory import NumpyEngine
-from privclust.estimators import _input
 from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import FloatArray
 from privclust.models.profile import Profile
