@@ -1,8 +1,8 @@
-"""Attacks on ourselves: what they refute of our promises, and which tests notice planted bugs.
+"""Attacks on ourselves: what they refute of our guarantees, and which tests notice planted bugs.
 
 Empirical epsilon: every algorithm is fitted with and without a canary, with real noise, and two
 attackers guess which it was: one sees the model, one all releases. What they refute must stay below
-the promise; of a plain count they must refute nearly all, or the attack has no teeth. The same of
+the guarantee; of a plain count they must refute nearly all, or the attack has no teeth. The same of
 calls as people make them (`audit_histories`). Mutations (`audit_mutations`): planted bugs, most of
 them of published implementations, each of which the test meant for it must catch.
 """
@@ -41,10 +41,10 @@ FITS, BATCH = 500, 50
 COUNT_FITS, COUNT_BATCH = 40_000, 2000
 COUNTS = {"count, Gaussian noise": DELTA, "count, Laplace noise": 0.0}
 TEETH = 0.8
-"""The part of its promise that a plain count must be seen to use."""
+"""The part of its guarantee that a plain count must be seen to use."""
 SIDES = ("absent", "present")
 ATTACKERS = ("model", "releases")
-SHOWN = 6
+MODEL_NUMBERS = 6
 """Numbers that an attacker takes from a model."""
 
 
@@ -70,7 +70,7 @@ def main(quick: bool) -> None:
 
 
 def pieces() -> list[Piece]:
-    """Return all batches of fits; the first few of them cover every promise already, if roughly."""
+    """Return all batches of fits; the first few cover every guarantee already, if roughly."""
     counts = [
         Piece(method, side, 1.0, batch)
         for batch in range(COUNT_FITS // COUNT_BATCH)
@@ -122,26 +122,26 @@ def report() -> bool:
     audit_mutations.print_table()
     draw(cells, whole, PICTURE)
     caught = audit_mutations.current().values()
-    below = sum(cell.measured <= cell.promise for cell in cells)
-    held = sum(cell.measured <= cell.promise for cell in whole)
-    sharp = sum(c.measured >= TEETH * c.promise for c in cells if c.method in COUNTS)
+    below = sum(cell.measured <= cell.guarantee for cell in cells)
+    held = sum(cell.measured <= cell.guarantee for cell in whole)
+    sharp = sum(c.measured >= TEETH * c.guarantee for c in cells if c.method in COUNTS)
     wanted, watched = len(pieces()), len(audit_histories.pieces())
-    promises = len(ATTACKERS) * len(exported()) * len(EPSILONS) + len(COUNTS)
+    guarantees = len(ATTACKERS) * len(exported()) * len(EPSILONS) + len(COUNTS)
     kept = sum(seen.code == code_of(piece.method) for piece, seen in load("audit", Seen).items())
-    for name, value, bar in (
+    for name, value, target in (
         ("fits", kept, wanted),
-        ("promises", below, promises),
+        ("guarantees", below, guarantees),
         ("teeth", sharp, len(COUNTS)),
         ("histories", audit_histories.kept(), watched),
-        ("promises of histories", held, audit_histories.promises()),
+        ("guarantees of histories", held, audit_histories.count_guarantees()),
         ("mutations", sum(one.test is not None for one in caught), len(CATALOGUE)),
     ):
-        print(f"audit {name} {value} {bar} {'PASS' if value == bar else 'MISS'}")
+        print(f"audit {name} {value} {target} {'PASS' if value == target else 'NOT MET'}")
     return bool(kept == wanted and audit_histories.kept() == watched)
 
 
 def refutations() -> list[Cell]:
-    """Return what all fits that are kept refute, promise by promise."""
+    """Return what all fits that are kept refute, guarantee by guarantee."""
     sides: dict[tuple[str, float], dict[str, list[Seen]]] = {}
     for piece, seen in load("audit", Seen).items():
         if seen.code == code_of(piece.method):
@@ -178,7 +178,7 @@ def _print_cells(cells: list[Cell]) -> None:
             line = [cell for cell in cells if (cell.method, cell.attacker) == (method, attacker)]
             if not line:
                 continue
-            found = {cell.promise: f"{cell.measured:.2f}" for cell in line}
+            found = {cell.guarantee: f"{cell.measured:.2f}" for cell in line}
             figures = " | ".join(found.get(epsilon, "") for epsilon in EPSILONS)
             fits = min(cell.fits for cell in line)
             print(f"| {method} | {attacker} | {fits:,} | {figures} |")
@@ -207,5 +207,7 @@ def _packed(numbers: FloatArray) -> bytes:
 
 def _unpacked(batches: list[Seen]) -> Sightings:
     releases = np.frombuffer(b"".join(seen.releases for seen in batches), "<f4")
-    models = np.frombuffer(b"".join(seen.models for seen in batches), "<f4").reshape(-1, SHOWN)
+    models = np.frombuffer(b"".join(seen.models for seen in batches), "<f4").reshape(
+        -1, MODEL_NUMBERS
+    )
     return Sightings(releases.astype(np.float64), models.astype(np.float64))

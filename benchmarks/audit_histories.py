@@ -61,11 +61,11 @@ class Watched:
 
 @dataclass(frozen=True)
 class Cell:
-    """What was refuted of one promise by one attacker, after so many fits on either side."""
+    """What was refuted of one guarantee by one attacker, after so many fits on either side."""
 
     method: str
     attacker: str
-    promise: float
+    guarantee: float
     measured: float
     fits: int
 
@@ -121,7 +121,7 @@ def code_of(name: str) -> str:
     return code_digest(*algorithms, more=(KEEP, *around, *own))
 
 
-def promises() -> int:
+def count_guarantees() -> int:
     """Return how many figures there are in all: one for each history, epsilon and attacker."""
     wanted = {(piece.method, piece.epsilon) for piece in pieces()}
     return sum(len(ATTACKERS) - ("profile" not in name) for name, _ in wanted)
@@ -134,7 +134,7 @@ def kept() -> int:
 
 
 def refutations() -> list[Cell]:
-    """Return what all batches that are kept refute, promise by promise."""
+    """Return what all batches that are kept refute, guarantee by guarantee."""
     found = load("histories", Watched)
     sides: dict[tuple[str, float], dict[str, list[Watched]]] = {}
     for piece in pieces():
@@ -153,12 +153,12 @@ def refutations() -> list[Cell]:
 
 
 def print_table(cells: list[Cell]) -> None:
-    """Print what was refuted of each promise, by each attacker."""
+    """Print what was refuted of each guarantee, by each attacker."""
     print("| calls | attacker sees | fits |", *(f" {epsilon:g} |" for epsilon in EPSILONS), sep="")
     print("|---" * (3 + len(EPSILONS)) + "|")
     for method, attacker in dict.fromkeys((cell.method, cell.attacker) for cell in cells):
         line = [cell for cell in cells if (cell.method, cell.attacker) == (method, attacker)]
-        found = {cell.promise: f"{cell.measured:.2f}" for cell in line}
+        found = {cell.guarantee: f"{cell.measured:.2f}" for cell in line}
         figures = " | ".join(found.get(epsilon, "") for epsilon in EPSILONS)
         print(f"| {method} | {attacker} | {min(cell.fits for cell in line):,} | {figures} |")
     print()

@@ -1,4 +1,4 @@
-"""A picture of promises, and of what attacks refute of them."""
+"""A picture of guarantees, and of what attacks refute of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOWEST = 0.02
 
 
 def draw(cells: list[Cell], whole: list[Cell], picture: Path) -> None:
-    """Draw promise against measurement, one panel an attacker, and one for calls of estimators.
+    """Draw guarantee against measurement, one panel an attacker, and one for calls of estimators.
 
     `cells` are those of algorithms, a line each; `whole` those of calls as people make them.
     """
@@ -28,14 +28,14 @@ def draw(cells: list[Cell], whole: list[Cell], picture: Path) -> None:
     FigureCanvasAgg(figure)
     attackers = list(dict.fromkeys(cell.attacker for cell in cells))
     panels = figure.subplots(1, len(attackers) + 1, sharey=True)
-    ticks = sorted({cell.promise for cell in (*cells, *whole)})
+    ticks = sorted({cell.guarantee for cell in (*cells, *whole)})
     for axes, attacker in zip(panels, attackers, strict=False):
         _lines(axes, [cell for cell in cells if cell.attacker == attacker])
         _dressed(axes, ticks, f"algorithms; attacker sees the {attacker}")
     worst: dict[tuple[str, float], Cell] = {}
     alone = {cell.method for cell in cells}  # an estimator by itself is in the panels before
     for cell in (cell for cell in whole if cell.method not in alone):
-        key = (cell.method, cell.promise)
+        key = (cell.method, cell.guarantee)
         if key not in worst or worst[key].measured < cell.measured:
             worst[key] = cell
     _lines(panels[-1], list(worst.values()))
@@ -43,7 +43,7 @@ def draw(cells: list[Cell], whole: list[Cell], picture: Path) -> None:
     panels[0].set_ylabel(f"refuted with 95 % confidence (at most {LOWEST:g}: nothing)")
     fits = [cell.fits for cell in (*cells, *whole)]
     figure.suptitle(
-        f"Refuted of promises, after {min(fits):,} to {max(fits):,} fits of either table",
+        f"Refuted of guarantees, after {min(fits):,} to {max(fits):,} fits of either table",
         fontsize=11,
     )
     handles, labels = panels[-2].get_legend_handles_labels()
@@ -57,7 +57,7 @@ def _lines(axes: Axes, cells: list[Cell]) -> None:
     """Draw a line for each method; a single epsilon is a star."""
     for number, method in enumerate(sorted({cell.method for cell in cells})):
         line = sorted(
-            (cell.promise, max(cell.measured, LOWEST)) for cell in cells if cell.method == method
+            (cell.guarantee, max(cell.measured, LOWEST)) for cell in cells if cell.method == method
         )
         marker, size = ("o", 5) if len(line) > 1 else ("*", 11)
         color = PALETTE[number % len(PALETTE)]
@@ -75,7 +75,7 @@ def _lines(axes: Axes, cells: list[Cell]) -> None:
 def _dressed(axes: Axes, ticks: list[float], title: str) -> None:
     axes.plot([0.2, 10], [0.2, 10], color="black", linewidth=1)
     axes.fill_between([0.2, 10], [0.2, 10], 10, color="#f6dddd", zorder=0)
-    axes.text(0.23, 5, "the promise would be broken", fontsize=9)
+    axes.text(0.23, 5, "the guarantee would be broken", fontsize=9)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(0.2, 10)
@@ -83,6 +83,6 @@ def _dressed(axes: Axes, ticks: list[float], title: str) -> None:
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
     axes.minorticks_off()
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_xlabel("promised epsilon")
+    axes.set_xlabel("stated epsilon")
     axes.set_title(title, loc="left", fontsize=11)
     axes.spines[["top", "right"]].set_visible(False)

@@ -13,12 +13,12 @@ N_CLUSTERS, N_COLUMNS = 10, 100
 VARIANCE = 0.5
 IN_DISTRIBUTION, UNIFORM = 20, 100
 """Points of the server: so many of each component, and so many drawn from the cube."""
-SHAPES = {"clients": (100, 1000), "devices": (2000, 50), "small": (5, 200)}
-"""Clients, and rows of each."""
+SHAPES = {"silos": (100, 1000), "devices": (2000, 50), "small": (5, 200)}
+"""Clients, and rows of each: few silos with many rows, many devices with few."""
 
 
 @dataclass(frozen=True, eq=False)
-class Silos:
+class ClientMixture:
     """The clients' rows, the server's, and the means all were drawn around."""
 
     tables: dict[str, FloatArray]
@@ -32,18 +32,18 @@ class Silos:
 
 
 @cache
-def clients(name: str) -> Silos:
+def client_mixture(name: str) -> ClientMixture:
     """Return the mixture whose means lie in the unit cube of 100 columns, dealt out evenly."""
-    clients, rows = SHAPES[name]
+    n_clients, n_rows = SHAPES[name]
     rng = np.random.default_rng(0)
     means = rng.uniform(0.0, 1.0, (N_CLUSTERS, N_COLUMNS))
     tables = {
-        f"client {number}": _around(means[rng.integers(0, N_CLUSTERS, rows)], rng)
-        for number in range(clients)
+        f"client {number}": _around(means[rng.integers(0, N_CLUSTERS, n_rows)], rng)
+        for number in range(n_clients)
     }
     known = _around(np.repeat(means, IN_DISTRIBUTION, axis=0), rng)
     unlike = rng.uniform(0.0, 1.0, (UNIFORM, N_COLUMNS))
-    return Silos(tables, np.vstack([known, unlike]), means)
+    return ClientMixture(tables, np.vstack([known, unlike]), means)
 
 
 def _around(centers: FloatArray, rng: np.random.Generator) -> FloatArray:

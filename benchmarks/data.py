@@ -41,7 +41,7 @@ class Dataset:
     name: str
     rows: FloatArray
     n_clusters: int
-    half_widths: float
+    half_width: float
 
 
 class MissingDataError(FileNotFoundError):

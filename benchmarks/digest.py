@@ -25,7 +25,7 @@ PACKAGES = (
     "privclust.queries",
 )
 """What decides a figure. Engines, noise and ledgers are left out: tests hold them to exact sums,
-exact samplers and stored answers, whatever their code looks like."""
+exact samplers and stored results, whatever their code looks like."""
 
 PACKAGE = Path(privclust.__file__).parent
 BALL_SIDES = ("center", "half_widths", "scales")

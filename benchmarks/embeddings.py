@@ -67,11 +67,11 @@ def measure(piece: Piece) -> Outcome:
 
 
 def report(results: dict[Piece, Outcome]) -> None:
-    """Print ratios, and whether the bar was met where clusters were to be found."""
+    """Print ratios, and whether the target was met where clusters were to be found."""
     for piece, outcome in results.items():
         verdict = "not forecast to be found"
         if outcome.found:
-            verdict = "PASS" if outcome.ratio <= RATIO else "MISS"
+            verdict = "PASS" if outcome.ratio <= RATIO else "NOT MET"
         print(
             f"{piece.dataset} epsilon {piece.epsilon:g}: ratio {outcome.ratio:.3f}, forecast "
             f"{outcome.forecast:.3f}, {outcome.cpu_seconds:.0f} CPU s: {verdict}"

@@ -14,10 +14,10 @@ def python_with(requirements: Iterable[str], name: str) -> Path:
     """Return the Python of the environment `name`, made anew unless it has the requirements."""
     folder = PLACE / name
     python = folder / "bin" / "python"
-    asked, installed = "\n".join(requirements), folder / "installed"
+    wanted, installed = "\n".join(requirements), folder / "installed"
     # Written last, so that an installation that was stopped is not taken for a whole one.
-    if not installed.exists() or installed.read_text() != asked:
+    if not installed.exists() or installed.read_text() != wanted:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *asked.split("\n")], check=True)
-        installed.write_text(asked)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted.split("\n")], check=True)
+        installed.write_text(wanted)
     return python

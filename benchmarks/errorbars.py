@@ -29,7 +29,7 @@ def main(quick: bool) -> None:
         met &= all(LOWEST <= cover <= HIGHEST for cover in (sizes, centers))
         print(f"d = {n_columns}: sizes {sizes:.3f}, centres {centers:.3f}, {len(found)} fits")
     if not quick:
-        word, verdict = ("all", "PASS") if met else ("some not", "MISS")
+        word, verdict = ("all", "PASS") if met else ("some not", "NOT MET")
         print(f"errorbars {word} {LOWEST}-{HIGHEST} {verdict}")
 
 

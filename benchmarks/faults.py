@@ -4,7 +4,7 @@ Two workers contend for one ledger. Each makes fits, resumes what others left op
 adds data sets, until it is killed; some of them find the disk full, may not write, or come by a
 second name of the file: a hard link that appears and goes, a symbolic link, a mount of the file or
 of its folder. Whatever a worker was given by the Curator it writes down at once. After every kill
-the ledger must be intact, within budget, and hold every answer that was given, charged.
+the ledger must be intact, within budget, and hold every result that was given, charged.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def main(quick: bool) -> None:
     print(", ".join(f"{hindered[name]} {name}" for name in sorted(hindered)))
     for problem in problems[:20]:
         print(problem)
-    print(f"faults {len(problems)} 0 {'PASS' if not problems and resumed else 'MISS'}")
+    print(f"faults {len(problems)} 0 {'PASS' if not problems and resumed else 'NOT MET'}")
 
 
 def _kill_two(place: Path, rng: np.random.Generator, hindrance: str) -> int:
@@ -111,8 +111,8 @@ def _work(place: Path, seed: int, hindrance: str) -> None:
     _write_down_what_is_given(given)
     if hindrance == "disk full":
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        room = os.path.getsize(_ledger(place)) + int(rng.integers(2**17))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        limit = os.path.getsize(_ledger(place)) + int(rng.integers(2**17))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     elif hindrance == "may not write":
         os.setuid(NOBODY)
     ledger = _second_name(place, hindrance) if hindrance in SECOND_NAMES else _ledger(place)
@@ -236,10 +236,10 @@ def _finished(place: Path) -> tuple[list[str], int]:
 
 
 def _write_down_what_is_given(given: int) -> None:
-    answered = Curator._release
+    release_result = Curator._release
 
     def noted(self: Curator, slot: object, query: Query, *rest: object) -> Release:
-        release = answered(self, slot, query, *rest)  # type: ignore[arg-type]
+        release = release_result(self, slot, query, *rest)  # type: ignore[arg-type]
         line = json.dumps([self.run, release.slot, _mark(release.result.tolist())])
         os.write(given, f"{line}\n".encode())
         return release

@@ -17,8 +17,8 @@ from benchmarks.methods import EPSILONS
 from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE, RIVALS, TABLES, method_on, ratio
 
 PLACE = Path(__file__).parent.parent / "docs" / "figures"
-SHOWN = (FLAGSHIP, *RIVALS, MARKED)
-LABELS = {"PEMeans": "PEMeans / HDPEMeans", MARKED: f"{MARKED} (breaks its promise)"}
+COMPARED = (FLAGSHIP, *RIVALS, MARKED)
+LABELS = {"PEMeans": "PEMeans / HDPEMeans", MARKED: f"{MARKED} (breaks its guarantee)"}
 COLORS = ("#c2570c", "#33638d", "#228833", "#aa3377", "#66a0c8", "#997700", "#9ca3af")
 AT = 1.0
 FAR = 20.0
@@ -37,9 +37,9 @@ def _real_tables(losses: Losses) -> Figure:
     figure = figure_of(11, 9)
     names = (*CLUSTERS_OF_FILES, *CLUSTERS_WITHIN_BOUNDS)
     for place, (axes, name) in enumerate(zip(figure.subplots(3, 3).flat, names, strict=True)):
-        for method, color in zip(SHOWN, COLORS, strict=True):
-            shown = [mean_loss(losses, method_on(method, name), name, e) for e in EPSILONS]
-            axes.plot(EPSILONS, shown, color=color, **line(method))
+        for method, color in zip(COMPARED, COLORS, strict=True):
+            values = [mean_loss(losses, method_on(method, name), name, e) for e in EPSILONS]
+            axes.plot(EPSILONS, values, color=color, **line(method))
         axes.axhline(mean_loss(losses, REFERENCE, name, 0.0), **k_means_line())
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
@@ -62,9 +62,9 @@ def _growing_k(losses: Losses) -> Figure:
         for column, d in enumerate(COLUMNS):
             axes = grid[row, column]
             names = [f"{family}_{k}_{d}" for k in ks]
-            for method, color in zip(SHOWN, COLORS, strict=True):
-                shown = [mean_loss(losses, method_on(method, name), name, AT) for name in names]
-                axes.plot(ks, shown, color=color, **line(method))
+            for method, color in zip(COMPARED, COLORS, strict=True):
+                values = [mean_loss(losses, method_on(method, name), name, AT) for name in names]
+                axes.plot(ks, values, color=color, **line(method))
             axes.plot(ks, [mean_loss(losses, REFERENCE, n, 0.0) for n in names], **k_means_line())
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
@@ -80,7 +80,7 @@ def _growing_k(losses: Losses) -> Figure:
 
 def _heat_map(losses: Losses) -> Figure:
     """AUC over that of k-means, of every method on every table."""
-    ratios = np.array([[ratio(losses, method, name) for name in TABLES] for method in SHOWN])
+    ratios = np.array([[ratio(losses, method, name) for name in TABLES] for method in COMPARED])
     figure = figure_of(8.4, 10.5)
     axes = figure.subplots()
     shades = LogNorm(1.0, FAR)
@@ -92,8 +92,8 @@ def _heat_map(losses: Losses) -> Figure:
         text = f"{value:.2f}" if value < 10 else f"{value:.0f}"
         axes.text(method, table, text, ha="center", va="center", size=8, color=color, weight=weight)
     axes.set_yticks(range(len(TABLES)), TABLES, fontsize=8)
-    names = [fill(LABELS.get(name, name), 12, break_long_words=False) for name in SHOWN]
-    axes.set_xticks(range(len(SHOWN)), names, fontsize=8)
+    names = [fill(LABELS.get(name, name), 12, break_long_words=False) for name in COMPARED]
+    axes.set_xticks(range(len(COMPARED)), names, fontsize=8)
     axes.xaxis.tick_top()
     figure.colorbar(image, ax=axes, label="AUC over that of k-means (bold: best)", shrink=0.5)
     return figure

@@ -35,7 +35,7 @@ from privclust.queries import ROW, Count, NearestVotes
 CANDIDATES, WIDE = 2000, 16
 FILE_ROWS, GROUP_ROWS = 1_000_000, 2**17
 KERNEL_ROWS = 500_000
-FILES_BAR, FRAME_BAR, LOSS_BAR, MODEL_BAR = 0.6, 0.25, 1.02, 0.3
+FILES_TARGET, FRAME_TARGET, LOSS_TARGET, MODEL_TARGET = 0.6, 0.25, 1.02, 0.3
 MODEL_ROWS = (1_000_000, 10_000_000, 100_000_000)
 
 
@@ -67,7 +67,7 @@ def _throughput(session: Any, folder: Path, n_rows: int) -> None:
     kernel *= n_rows / min(n_rows, KERNEL_ROWS)
     tables = {"files": on_spark(session, lake), "frame": session.read.parquet(str(lake))}
     results = []
-    for name, bar in (("files", FILES_BAR), ("frame", FRAME_BAR)):
+    for name, target in (("files", FILES_TARGET), ("frame", FRAME_TARGET)):
         source = spark_table_of(tables[name])
         assert source is not None
         engine = SparkEngine(source, [f"x{column}" for column in range(WIDE)], domain)
@@ -78,7 +78,9 @@ def _throughput(session: Any, folder: Path, n_rows: int) -> None:
         print(
             f"votes of {n_rows:,} rows: kernel {kernel:.1f} CPU s, Spark {name} {spent:.1f} CPU s"
         )
-        _verdict(f"throughput of {name}, of the kernel's own", kernel / spent, bar, at_least=True)
+        _verdict(
+            f"throughput of {name}, of the kernel's own", kernel / spent, target, at_least=True
+        )
     assert results[0] == results[1]
 
 
@@ -103,7 +105,7 @@ def _against_spark_ml(session: Any, folder: Path, n_rows: int) -> None:
         f"{n_rows:,} rows: Spark ML {plain:.1f} CPU s, {turns} turns; private {private:.1f} CPU s"
     )
     _verdict("CPU, of that of Spark ML's k-means", private / plain, 1.0)
-    _verdict("loss, of that of Spark ML's k-means", ratio, LOSS_BAR)
+    _verdict("loss, of that of Spark ML's k-means", ratio, LOSS_TARGET)
 
 
 def _cost(session: Any, n_rows: int) -> None:
@@ -117,7 +119,7 @@ def _cost(session: Any, n_rows: int) -> None:
             fit = forecast(n_rows, NARROW, CLUSTERS, delta=1e-9)
             expected = spark_cost(fit, kind).core_hours * 3600
             print(f"{n_rows:,} rows, {kind}: {spent:.1f} CPU s, expected {expected:.1f}")
-            _verdict(f"cost model for {kind}, off by", abs(expected / spent - 1), MODEL_BAR)
+            _verdict(f"cost model for {kind}, off by", abs(expected / spent - 1), MODEL_TARGET)
 
 
 def _fit(table: Any) -> PrivateKMeans:
@@ -179,6 +181,6 @@ def _tree_seconds() -> float:
     return total_ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _verdict(what: str, figure: float, bar: float, at_least: bool = False) -> None:
-    met = figure >= bar if at_least else figure <= bar
-    print(f"lake: {what}: {figure:.3f}, bar {bar:g}: {'PASS' if met else 'MISS'}")
+def _verdict(what: str, figure: float, target: float, at_least: bool = False) -> None:
+    met = figure >= target if at_least else figure <= target
+    print(f"lake: {what}: {figure:.3f}, target {target:g}: {'PASS' if met else 'NOT MET'}")

@@ -35,7 +35,7 @@ FITS = (
 
 
 def main(quick: bool) -> None:
-    """Print a table; each fit has a process of its own, so that its memory can be told."""
+    """Print a table; each fit has a process of its own, so that its memory can be measured."""
     print("| fit | numbers with noise, of those estimated | seconds | MB |")
     print("|---|---|---|---|")
     for fit in FITS[:1] if quick else FITS:

@@ -41,7 +41,7 @@ class Method:
 
     fit: Callable[[Dataset, float, int], FloatArray]
     algorithms: tuple[str, ...] = ()
-    elsewhere: bool = False
+    in_other_process: bool = False
 
 
 def _private(
@@ -72,7 +72,7 @@ def _ball_and_rows(data: Dataset) -> dict[str, Any]:
 
 
 def _cube_and_rows(data: Dataset) -> dict[str, Any]:
-    sides = np.full(data.rows.shape[1], data.half_widths)
+    sides = np.full(data.rows.shape[1], data.half_width)
     return {"bounds": (-sides, sides), "n_rows": len(data.rows)}
 
 
@@ -114,7 +114,7 @@ METHODS = {
     "HDPEMeans": Method(_private(HDPEMeans, _ball_and_rows), ("pe_means", "hdpe_means")),
     "DPLloyd": Method(_private(DPLloyd, _ball_and_rows), ("dp_lloyd",)),
     "FastLloyd": Method(_private(FastLloyd, _cube_and_rows), ("fast_lloyd",)),
-    "diffprivlib": Method(diffprivlib, elsewhere=True),
+    "diffprivlib": Method(diffprivlib, in_other_process=True),
     "LSHCoreset": Method(_private(LSHCoreset, _ball_and_rows), ("lsh_coreset",)),
     "BalcanKMeans": Method(_private(BalcanKMeans, _ball_and_rows), _BALCAN),
     "BalcanKMeans, original": Method(_private(_original, _ball_and_rows), _BALCAN),
@@ -142,5 +142,5 @@ def measure(piece: Piece) -> Outcome:
     method = method_named(piece.method)
     start = time.process_time()
     centers = method.fit(data, piece.epsilon, piece.seed)
-    seconds = math.nan if method.elsewhere else time.process_time() - start
+    seconds = math.nan if method.in_other_process else time.process_time() - start
     return Outcome(loss(data.rows, centers), seconds, code_of(piece.method))

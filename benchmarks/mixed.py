@@ -97,8 +97,8 @@ def main(quick: bool) -> None:
     print("table, epsilon, columns: ratio, standardised, explained")
     for dataset, epsilon, method in product(TABLES, EPSILONS, METHODS):
         found = [results[Piece(method, dataset, epsilon, seed)] for seed in seeds]
-        shown = (mean(getattr(one, field) for one in found) for field in Outcome.__match_args__[:3])
-        print(f"{dataset} {epsilon:g} {method}: " + " ".join(f"{value:.3f}" for value in shown))
+        means = (mean(getattr(one, field) for one in found) for field in Outcome.__match_args__[:3])
+        print(f"{dataset} {epsilon:g} {method}: " + " ".join(f"{value:.3f}" for value in means))
 
 
 def measure(piece: Piece) -> Outcome:
@@ -149,7 +149,7 @@ def _unit_rows(domain: Domain, frame: Any) -> FloatArray:
 
 @cache
 def _standardised(name: str) -> FloatArray:
-    """Return rows whose declared columns all have variance 1; it takes a look that nobody pays."""
+    """Return rows whose declared columns all have variance 1; nobody pays for reading them."""
     given = table(name)
     rows = _unit_rows(given.domain, given.frame)
     widths = [len(column.feature_names) for column in given.domain.columns]

@@ -115,7 +115,7 @@ def kept(
     print(f"{len(found)} of {len(wanted)} fits, {stale} of them by older code\n")
     if len(found) == len(wanted):
         return {piece: results[piece] for piece in wanted}
-    print(f"{name} {len(wanted) - len(found)} missing 0 missing MISS")
+    print(f"{name} {len(wanted) - len(found)} missing 0 missing NOT MET")
     return None
 
 

@@ -37,5 +37,5 @@ def main(quick: bool) -> None:
             f"{expected.ratio:.3f}, measured {measured.ratio:.3f}{'' if agrees else '  WRONG'}"
         )
     if not quick:
-        verdict = "PASS" if right == len(settings) else "MISS"
+        verdict = "PASS" if right == len(settings) else "NOT MET"
         print(f"planner {right} of {len(settings)}: {verdict}")

@@ -41,7 +41,7 @@ ESTIMATORS = {
 SHAPES = ((1500, 2, 4), (1200, 16, 6), (800, 70, 4))
 """Rows, columns and clusters of the tables."""
 SAMPLED_ROWS = 2**18
-"""A typed number of rows that lets a fit ask a sample, however few rows there are."""
+"""A typed number of rows that lets a fit measure a sample, however few rows there are."""
 SIDE = 1.5
 MIXED = """
 bounds_origin = "domain knowledge"
@@ -384,7 +384,7 @@ def _profile_probes(folder: Path) -> Iterator[Probe]:
 
 def _spark_probes(folder: Path) -> Iterator[Probe]:
     shape, session = SHAPES[0], spark_session()
-    session.conf.set("spark.sql.shuffle.partitions", "2")  # each task of each question takes time
+    session.conf.set("spark.sql.shuffle.partitions", "2")  # each task of each query takes time
     fit, box = partial(_fit_bits, "DPLloyd", shape[2]), _named_box(shape[1])
     files = _files(_table(*shape), folder)
     yield "Spark/frame", fit(session.read.parquet(*files), box)

@@ -36,8 +36,9 @@ def main() -> None:
     equal = _equal_codes(kept, now)
     baseline.write(kept)
     for name in sorted({key.partition("/")[0] for key in equal}):
-        told = mark(name, equal, now)
-        print(f"{name}: " + ", ".join(f"{told[kind]} {kind}" for kind in (MARKED, CURRENT, OLDER)))
+        counted = mark(name, equal, now)
+        kinds = ", ".join(f"{counted[kind]} {kind}" for kind in (MARKED, CURRENT, OLDER))
+        print(f"{name}: {kinds}")
 
 
 def mark(name: str, equal: dict[str, Collection[str]], now: dict[str, str]) -> Counter[str]:
@@ -54,15 +55,15 @@ def mark(name: str, equal: dict[str, Collection[str]], now: dict[str, str]) -> C
     """
     file = RESULTS / f"{name}.parquet"
     table = pq.read_table(file)
-    codes, told = [], Counter[str]()
+    codes, counted = [], Counter[str]()
     for method, code in zip(*(table[part].to_pylist() for part in ("method", "code")), strict=True):
         today, equals = now[f"{name}/{method}"], code in equal.get(f"{name}/{method}", ())
         codes.append(today if equals else code)
-        told[CURRENT if code == today else MARKED if equals else OLDER] += 1
-    if told[MARKED]:
+        counted[CURRENT if code == today else MARKED if equals else OLDER] += 1
+    if counted[MARKED]:
         place = table.column_names.index("code")
         pq.write_table(table.set_column(place, "code", pa.array(codes)), file)
-    return told
+    return counted
 
 
 def _equal_codes(kept: dict[str, Any], now: dict[str, str]) -> dict[str, Collection[str]]:

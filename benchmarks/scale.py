@@ -102,8 +102,8 @@ def _fit_apart(folder: Path, n_rows: int) -> float:
         file = lake / f"{number:04}.parquet"
         pq.write_table(pa.table(columns), file, compression="none", use_dictionary=False)
     command = [sys.executable, "-m", "benchmarks.scale", str(lake), str(min(FILE_ROWS, n_rows))]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    seconds, gigabytes, ratio = map(float, said.split())
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    seconds, gigabytes, ratio = map(float, printed.split())
     print(f"{n_rows:,} rows: {seconds:.1f} CPU s, {seconds / n_rows * 1e6:.2f} s per million rows")
     _verdict("peak of memory, GB", gigabytes, gigabytes <= GIGABYTES, GIGABYTES)
     _verdict("loss, of k-means on a sample of a million", ratio, ratio <= LOSS, LOSS)
@@ -146,8 +146,8 @@ def _peak() -> float:
     return int(line.split()[1]) * 1024 / 1e9
 
 
-def _verdict(what: str, figure: float, met: bool, bar: float) -> None:
-    print(f"scale: {what}: {figure:.3f}, bar {bar:g}: {'PASS' if met else 'MISS'}")
+def _verdict(what: str, figure: float, met: bool, target: float) -> None:
+    print(f"scale: {what}: {figure:.3f}, target {target:g}: {'PASS' if met else 'NOT MET'}")
 
 
 if __name__ == "__main__":

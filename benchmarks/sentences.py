@@ -53,10 +53,10 @@ def _sentence(name: str, rng: np.random.Generator) -> str:
     words = _words()
     topic = words["topics"][name]
     opening, ending = _any(words["openings"], rng), _any(words["endings"], rng)
-    said = _any(topic["sentence"], rng).format(
+    middle = _any(topic["sentence"], rng).format(
         thing=_any(topic["thing"], rng), how=_any(topic["how"], rng)
     )
-    whole = f"{opening}{said}{ending}."
+    whole = f"{opening}{middle}{ending}."
     return whole[0].upper() + whole[1:]
 
 

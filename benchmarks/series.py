@@ -171,13 +171,13 @@ def main(quick: bool) -> None:
 
 
 def report() -> bool:
-    """Print from the results that are kept, and tell whether every bar is met."""
+    """Print from the results that are kept, and tell whether every target is met."""
     results = load("series", Year)
     missing = [piece for piece in pieces() if piece not in results]
     stale = sum(year.code != code_of(piece.method) for piece, year in results.items())
     print(f"{len(pieces()) - len(missing)} of {len(pieces())} series, {stale} by older code\n")
     if missing:
-        print(f"series {len(missing)} missing 0 missing MISS")
+        print(f"series {len(missing)} missing 0 missing NOT MET")
         return False
     return _tell({piece: results[piece] for piece in pieces()})
 
@@ -211,8 +211,8 @@ def _tell(results: dict[Piece, Year]) -> bool:
     return met
 
 
-def _verdict(what: str, value: float, bar: float, passed: bool) -> bool:
-    print(f"{what}: {value:.3g} {bar:.3g} {'PASS' if passed else 'MISS'}")
+def _verdict(what: str, value: float, target: float, passed: bool) -> bool:
+    print(f"{what}: {value:.3g} {target:.3g} {'PASS' if passed else 'NOT MET'}")
     return passed
 
 

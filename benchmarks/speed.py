@@ -19,8 +19,8 @@ from benchmarks.methods import code_of
 from benchmarks.pieces import Outcome, Piece, kept, run
 from privclust import PrivateKMeans
 
-BARS = {20_000: 5.0, 100_000: 2.0, 1_000_000: 1.0, 10_000_000: 1.0}
-SPREADS = {"apart": 1.0, "overlapping": 4.0}
+TARGETS = {20_000: 5.0, 100_000: 2.0, 1_000_000: 1.0, 10_000_000: 1.0}
+DEVIATIONS = {"apart": 1.0, "overlapping": 4.0}
 CLUSTERS = (16, 64)
 COLUMNS = 16
 RADIUS = 60.0
@@ -40,7 +40,7 @@ def table(name: str) -> NDArray[np.float32]:
             len(part),
             COLUMNS,
             centers=centers,
-            cluster_std=SPREADS[kind],
+            cluster_std=DEVIATIONS[kind],
             random_state=start // MADE_AT_ONCE,
             return_centers=True,
         )
@@ -65,7 +65,7 @@ def measure(piece: Piece) -> Outcome:
 
 def names() -> list[str]:
     """Return all tables, small ones first."""
-    return [f"{kind}_{k}_{n}" for n in BARS for k in CLUSTERS for kind in SPREADS]
+    return [f"{kind}_{k}_{n}" for n in TARGETS for k in CLUSTERS for kind in DEVIATIONS]
 
 
 def pieces() -> list[Piece]:
@@ -85,21 +85,21 @@ def main(quick: bool) -> None:
 
 
 def report() -> bool:
-    """Print ratios from what is kept, and return whether every one meets its bar."""
+    """Print ratios from what is kept, and return whether every one meets its target."""
     results = kept("speed", pieces(), code_of)
     if results is None:
         return False
-    print("| rows | k | blobs | ours, s | k-means, s | ratio | bar | loss ratio |")
+    print("| rows | k | blobs | ours, s | k-means, s | ratio | target | loss ratio |")
     print("|---" * 8 + "|")
     met = 0
     for name in names():
         kind, k, n_rows = name.split("_")
         ours, theirs = (results[Piece(method, name, 1.0, 0)] for method in (OURS, THEIRS))
-        ratio, bar = ours.cpu_seconds / theirs.cpu_seconds, BARS[int(n_rows)]
-        met += ratio <= bar
+        ratio, target = ours.cpu_seconds / theirs.cpu_seconds, TARGETS[int(n_rows)]
+        met += ratio <= target
         print(
             f"| {int(n_rows):,} | {k} | {kind} | {ours.cpu_seconds:.2f} | {theirs.cpu_seconds:.2f} "
-            f"| {ratio:.2f} | {bar:g} | {ours.loss / theirs.loss:.3f} |"
+            f"| {ratio:.2f} | {target:g} | {ours.loss / theirs.loss:.3f} |"
         )
     verdict = "PASS" if met == len(names()) else "EXPLAINED"
     print(f"\nspeed {met} {len(names())} {verdict}")

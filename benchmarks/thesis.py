@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.auc import Losses, losses_of, mean_loss
-from benchmarks.figures import COLORS, PLACE, SHOWN, figure_of, k_means_line, legend, line, save
+from benchmarks.figures import COLORS, COMPARED, PLACE, figure_of, k_means_line, legend, line, save
 from benchmarks.methods import code_of, measure
 from benchmarks.pieces import Piece, kept, run
 from benchmarks.rivals import FLAGSHIP, MARKED, RIVALS
@@ -77,10 +77,10 @@ def draw(losses: Losses, file: Path) -> None:
     figure = figure_of(11, 4.6)
     panels = zip(figure.subplots(1, len(EXPERIMENTS)), EXPERIMENTS, strict=True)
     for place, (axes, (what, epsilon, tables)) in enumerate(panels):
-        for method, color in zip(SHOWN, COLORS, strict=True):
+        for method, color in zip(COMPARED, COLORS, strict=True):
             if method in METHODS:
-                shown = [mean_loss(losses, method, t, epsilon) for t in tables.values()]
-                axes.plot(list(tables), shown, color=color, **line(method))
+                values = [mean_loss(losses, method, t, epsilon) for t in tables.values()]
+                axes.plot(list(tables), values, color=color, **line(method))
         reference = [mean_loss(losses, SINGLE, table, 0.0) for table in tables.values()]
         axes.plot(list(tables), reference, **k_means_line())
         axes.set_xscale("log")

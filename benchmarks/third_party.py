@@ -24,7 +24,7 @@ WORKER = Path(__file__).with_name("diffprivlib_worker.py")
 def diffprivlib(data: Dataset, epsilon: float, seed: int) -> FloatArray:
     """Return the centres that diffprivlib's KMeans finds between the table's public bounds."""
     worker = _worker()
-    request = (data.rows, data.n_clusters, epsilon, data.half_widths, seed)
+    request = (data.rows, data.n_clusters, epsilon, data.half_width, seed)
     pickle.dump(request, worker.stdin)
     worker.stdin.flush()
     centers: FloatArray = pickle.load(worker.stdout)  # our own process, made a moment ago

@@ -14,7 +14,7 @@ CELLS = np.array([[-0.3, -0.2], [0.3, 0.2], [-0.3, 0.2], [0.3, -0.2]])
 EDGES = edges_around(0.02)
 
 
-def spread_out(
+def background_of(
     votes: dict[float, float], sigma: float = 5.0, cells: FloatArray = CELLS
 ) -> tuple[FloatArray, FloatArray]:
     """Return the background of 1,000 rows near the cells and some at other distances."""
@@ -26,18 +26,18 @@ def spread_out(
 
 
 def test_there_is_no_background_where_far_bins_hold_only_noise() -> None:
-    points, weights = spread_out({0.1: 3.0, 0.25: -4.0, 0.5: 6.0})
+    points, weights = background_of({0.1: 3.0, 0.25: -4.0, 0.5: 6.0})
     assert points.shape == (0, 2)
     assert weights.size == 0
 
 
 def test_near_rows_make_no_background() -> None:
-    assert spread_out({0.005: 500.0, 0.03: 500.0, 0.06: 300.0}, sigma=0.0)[1].size == 0
+    assert background_of({0.005: 500.0, 0.03: 500.0, 0.06: 300.0}, sigma=0.0)[1].size == 0
 
 
 @pytest.mark.parametrize("distance", [0.1, 0.25])
 def test_far_rows_are_spread_over_points_as_far_as_they_are(distance: float) -> None:
-    points, weights = spread_out({distance: 60.0}, sigma=0.0)
+    points, weights = background_of({distance: 60.0}, sigma=0.0)
     assert weights.sum() == pytest.approx(60.0)
     away = np.linalg.norm(points[:, None] - CELLS, axis=2).min(axis=1)
     assert (np.searchsorted(EDGES, away) == np.searchsorted(EDGES, distance)).all()
@@ -45,17 +45,17 @@ def test_far_rows_are_spread_over_points_as_far_as_they_are(distance: float) -> 
 
 
 def test_masses_of_several_distances_add_up_less_what_noise_would_add() -> None:
-    assert spread_out({0.1: 40.0, 0.25: 80.0}, sigma=0.0)[1].sum() == pytest.approx(120.0)
-    less = spread_out({0.1: 40.0, 0.25: 80.0}, sigma=5.0)[1].sum()
+    assert background_of({0.1: 40.0, 0.25: 80.0}, sigma=0.0)[1].sum() == pytest.approx(120.0)
+    less = background_of({0.1: 40.0, 0.25: 80.0}, sigma=5.0)[1].sum()
     assert 120.0 - 5.0 * np.sqrt(len(EDGES)) < less < 120.0
 
 
 def test_rows_farther_than_any_point_are_left_out() -> None:
-    points, weights = spread_out({9.0: 200.0})
+    points, weights = background_of({9.0: 200.0})
     assert len(points) == len(weights) == 0
 
 
 def test_cells_that_are_all_one_point_have_no_background_around_them() -> None:
-    points, weights = spread_out({0.25: 100.0}, cells=np.zeros((3, 2)))
+    points, weights = background_of({0.25: 100.0}, cells=np.zeros((3, 2)))
     assert np.isfinite(points).all()
     assert len(points) == len(weights) == 0

@@ -1,4 +1,4 @@
-"""Balcan and others' algorithm: all it asks is planned and priced, and it finds clusters."""
+"""Balcan and others' algorithm: all it measures is planned and priced, and it finds clusters."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def blobs(k: int, d: int, n: int = 4000) -> FloatArray:
 @pytest.mark.parametrize("strange", [np.nan, -1e308])
 @pytest.mark.parametrize(("size", "n_columns"), [(0, 2), (1, 2), (200, 2), (200, 7)])
 @pytest.mark.parametrize("budget", [BUDGET, PURE], ids=["gaussian", "pure"])
-def test_neighbouring_tables_are_asked_the_same(
+def test_neighbouring_tables_get_the_same_queries(
     strange: float, size: int, n_columns: int, budget: Budget
 ) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.2, (size, n_columns))
@@ -113,7 +113,7 @@ def test_a_typed_number_of_rows_saves_the_count_and_sets_the_depth() -> None:
 
 
 class FaintNoise(SeededNoise):
-    """Noise of epsilon 10^4: a mu of 137, where the most a budget may ask for has 7.4."""
+    """Noise of epsilon 10^4: a mu of 137, where the most a budget may have is 7.4."""
 
     def gaussian(self, exact: IntArray, sigma: float) -> IntArray:
         return super().gaussian(exact, sigma / 18)

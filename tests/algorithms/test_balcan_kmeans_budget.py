@@ -1,4 +1,4 @@
-"""What a fit asks is its plan, and dp-accounting finds no more spent than was granted."""
+"""What a fit measures is its plan, and dp-accounting finds no more spent than was granted."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from privclust.testing import SeededNoise, noise_from
 def epsilon_spent(measurements: list[Measurement], delta: float) -> float:
     """Let dp-accounting compose what the engine and the noise saw of a fit."""
     gaussians, pures = Counter[float](), Counter[float]()
-    for question in measurements:
-        bounds, scale = question.sensitivity, question.scale
-        if question.mechanism == "gaussian":
+    for measured in measurements:
+        bounds, scale = measured.sensitivity, measured.scale
+        if measured.mechanism == "gaussian":
             gaussians[scale / math.sqrt(bounds.l2_squared)] += 1
-        elif question.mechanism == "laplace":
+        elif measured.mechanism == "laplace":
             pures[bounds.l1 / scale] += 1
         else:
             pures[(1 if bounds.monotone else 2) * bounds.linf / scale] += 1
@@ -59,7 +59,7 @@ def epsilon_spent(measurements: list[Measurement], delta: float) -> float:
     n_rows=st.one_of(st.none(), st.integers(24, 10**6)),
     constants=st.sampled_from(list(balcan_kmeans.CONSTANTS)),
 )
-def test_what_is_asked_is_the_plan_and_keeps_the_promise(
+def test_what_is_measured_is_the_plan_and_keeps_the_guarantee(
     k: int, d: int, epsilon: float, delta: float, n_rows: int | None, constants: str
 ) -> None:
     """Accounted to within 1e-4, as fine as dp-accounting discretises (PRIVACY.md 3)."""

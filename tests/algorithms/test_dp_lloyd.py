@@ -70,7 +70,7 @@ def test_two_groups_are_found_in_the_users_units(delta: float) -> None:
     np.testing.assert_allclose(model.cluster_sizes_, [3000, 2000], atol=300)
 
 
-def test_a_pure_promise_is_stated_as_one() -> None:
+def test_pure_guarantee_is_stated_as_one() -> None:
     rows = np.zeros((500, 2))
     model = DPLloyd(2, epsilon=0.5, delta=0.0, radius=1.0, n_rows=500, random_state=0).fit(rows)
     statement = model.privacy_statement_

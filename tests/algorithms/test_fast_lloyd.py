@@ -1,4 +1,4 @@
-"""FastLloyd: noise by the reach, moves no longer than it."""
+"""FastLloyd: noise by the radius, moves no longer than it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_rounds_follow_the_published_rule(k: int, d: int, epsilon: float, rounds
     assert fast_lloyd.rounds_for(20_000, k, d, Budget(epsilon, 1e-6)) == rounds
 
 
-def test_the_reach_shrinks_after_the_first_round() -> None:
+def test_radius_shrinks_after_the_first_round() -> None:
     assert fast_lloyd.later_radius(16, 4) == pytest.approx(0.8 * 0.5)
     assert fast_lloyd.later_radius(1, 7) == pytest.approx(0.8)
 
@@ -55,7 +55,7 @@ numbers = st.floats(-1e6, 1e6)
 @pytest.mark.attack
 @settings(deadline=None, derandomize=True, database=None)
 @given(arrays(np.float64, (4, 3), elements=numbers), arrays(np.float64, 4, elements=numbers))
-def test_no_noisy_count_turns_a_move_round_or_makes_it_longer_than_the_reach(
+def test_no_noisy_count_turns_a_move_round_or_makes_it_longer_than_the_radius(
     sums: FloatArray, counts: FloatArray
 ) -> None:
     """Published code divided by negative counts, too."""
@@ -74,7 +74,7 @@ def test_two_groups_are_found_in_the_users_units() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [None, 100])
-def test_a_pure_promise_is_refused_before_anything_is_spent(n_rows: int | None) -> None:
+def test_pure_guarantee_is_refused_before_anything_is_spent(n_rows: int | None) -> None:
     model = FastLloyd(2, delta=0.0, radius=1.0, n_rows=n_rows)
-    with pytest.raises(ValueError, match=r"delta=0 promises pure.*above 0.*or use DPLloyd"):
+    with pytest.raises(ValueError, match=r"delta=0 means pure.*above 0.*or use DPLloyd"):
         model.fit(np.zeros((100, 2)))

@@ -66,7 +66,7 @@ def test_each_coordinate_of_a_sum_has_noise_of_its_own() -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize("strange", [np.nan, np.inf, -1e308, 0.25])
 @pytest.mark.parametrize("size", [0, 1, 200])
-def test_neighbouring_tables_are_asked_the_same(strange: float, size: int) -> None:
+def test_neighbouring_tables_get_the_same_queries(strange: float, size: int) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.1, (size, 20))
     neighbour = np.vstack([rows, [[strange] * 10 + [0.1] * 10]])
     domain = Ball(np.zeros(20), 1.0)

@@ -22,7 +22,7 @@ def test_the_tail_falls_with_the_stable_index() -> None:
 
 def test_steps_are_symmetric() -> None:
     steps = levy_steps((200_000,), np.random.default_rng(3))
-    # Fair coins: 5.5 sigma of the mean is a false alarm of 4e-8.
+    # Signs are even: 5.5 sigma of the mean is a false alarm of 4e-8.
     assert abs(np.mean(steps > 0) - 0.5) < 5.5 * 0.5 / np.sqrt(200_000)
 
 

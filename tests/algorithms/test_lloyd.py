@@ -61,7 +61,7 @@ def test_rounds_follow_the_noisy_count_within_what_was_reserved(form: Form) -> N
 def test_with_hardly_any_noise_it_finds_what_it_finds_without(
     form: Form, place: dict[str, Any]
 ) -> None:
-    """Epsilon 64 is the largest there is: more noise than the 10^4 that the bar is set for."""
+    """Epsilon 64 is the largest there is: more noise than the 10^4 that the target is set for."""
     rows = blobs(4, 3, 40_000)
     given = {"delta": form.delta, "random_state": 0, **place}
     with noise_from(SeededNoise(0)):
@@ -114,7 +114,7 @@ def test_rows_of_a_person_are_protected_together_and_files_are_read(
 @every_form
 @pytest.mark.parametrize("strange", STRANGE)
 @pytest.mark.parametrize("size", [0, 1, 300])
-def test_neighbouring_tables_are_asked_the_same(form: Form, strange: float, size: int) -> None:
+def test_neighbouring_tables_get_the_same_queries(form: Form, strange: float, size: int) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (size, 2))
     neighbour = np.vstack([rows, [[strange, 0.25]]])
     domain = Ball([0.0, 0.0], 1.0)

@@ -1,4 +1,4 @@
-"""DP-Lloyd and FastLloyd spend what was asked for, and not more."""
+"""DP-Lloyd and FastLloyd spend their budget, and not more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privclust.testing import SeededNoise, noise_from
 
 
 @every_form
-def test_no_more_is_spent_than_asked_for_says_another_accountant(form: Form) -> None:
+def test_no_more_is_spent_than_the_budget_says_another_accountant(form: Form) -> None:
     """dp-accounting agrees with us to 1e-6 from delta 1e-9 up; below it wobbles itself."""
 
     @settings(deadline=None, derandomize=True, database=None, max_examples=40)
@@ -44,12 +44,12 @@ def test_no_more_is_spent_than_asked_for_says_another_accountant(form: Form) -> 
         transcript = Transcript(NumpyEngine(rows, domain), SeededNoise(0))
         with noise_from(transcript):
             _, curator = fit(form, transcript, k, epsilon, n_rows, delta, domain)
-        planned, asked = curator.plan.slots, curator.releases
-        assert [slot.name for slot in planned] == [release.slot for release in asked]
-        assert [slot.mechanism for slot in planned] == [one.mechanism for one in asked]
-        assert [curator.plan.price(slot) for slot in planned] == [one.charge for one in asked]
-        assert len(transcript.measurements) == len(asked)
-        assert 2 <= len(asked) - (n_rows is None) <= 7
+        planned, released = curator.plan.slots, curator.releases
+        assert [slot.name for slot in planned] == [release.slot for release in released]
+        assert [slot.mechanism for slot in planned] == [one.mechanism for one in released]
+        assert [curator.plan.price(slot) for slot in planned] == [one.charge for one in released]
+        assert len(transcript.measurements) == len(released)
+        assert 2 <= len(released) - (n_rows is None) <= 7
         spent = epsilon_spent(transcript.measurements, delta, interval=1e-4 * epsilon)
         assert (1 - 1e-5) * epsilon <= spent <= (1 + 1e-6) * epsilon
 

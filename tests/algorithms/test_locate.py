@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from privclust.algorithms._locate import LOCATE_SHARE, LOCATE_SHARE_MAX, LOCATE_STEPS, locate, look
+from privclust.algorithms._locate import (
+    LOCATE_SHARE,
+    LOCATE_SHARE_MAX,
+    LOCATE_STEPS,
+    locate,
+    locate_roughly,
+)
 from privclust.algorithms._refine import Centers
 from privclust.algorithms.private_kmeans import plan
 from privclust.domains.ball import Ball
@@ -48,7 +54,7 @@ def located(
 ) -> tuple[Centers, Curator]:
     with noise_from(SeededNoise(seed)):
         curator = opened(rows, domain)
-        seen = look(curator, rows.shape[1])
+        seen = locate_roughly(curator, rows.shape[1])
         n_rows = max(1, round(float(seen.counts[0])))
         return locate(curator.sample(sampling_exponent), seen, n_rows), curator
 
@@ -57,11 +63,11 @@ def compared(found: Centers, rows: FloatArray, domain: Domain) -> tuple[float, f
     """Return the radius found, and how far off the centre is, over the radius 80% lie within."""
     unit = domain.to_grid(rows) / GRID
     mean = unit.mean(axis=0)
-    reach = float(np.quantile(np.linalg.norm(unit - mean, axis=1), 0.8))
-    return float(found.radii[0]) / reach, float(np.linalg.norm(found.points[0] - mean)) / reach
+    radius = float(np.quantile(np.linalg.norm(unit - mean, axis=1), 0.8))
+    return float(found.radii[0]) / radius, float(np.linalg.norm(found.points[0] - mean)) / radius
 
 
-def looks(curator: Curator) -> int:
+def steps(curator: Curator) -> int:
     return sum(release.slot.startswith("locate") for release in curator.releases)
 
 
@@ -79,20 +85,20 @@ def test_rows_are_located_however_wide_the_bounds(
 
 
 @pytest.mark.parametrize("n_columns", [1, 4, 40])
-def test_tight_bounds_take_one_more_look_and_loose_ones_no_more_than_needed(
+def test_tight_bounds_take_one_more_step_and_loose_ones_no_more_than_needed(
     n_columns: int,
 ) -> None:
     rows = normal(5000, n_columns)
     _, tight = located(rows, around(n_columns, 1))
     _, loose = located(rows + 5, on_one_side(n_columns, 100))
-    assert looks(tight) == 2
-    assert looks(tight) < looks(loose) < LOCATE_STEPS
-    # Each look after the first has a reach of half its share, and one more reach ends the search.
+    assert steps(tight) == 2
+    assert steps(tight) < steps(loose) < LOCATE_STEPS
+    # Each step after the first has a histogram of half its share, and one more ends the search.
     spent = LOCATE_SHARE * (1 + 1.5 + 0.5)
     assert tight.left == pytest.approx(1 - spent)
 
 
-def test_looks_that_are_not_needed_are_left_to_the_rest() -> None:
+def test_steps_that_are_not_needed_are_left_to_the_rest() -> None:
     """All that is left, and not a thousandth more, can be planned again."""
     for domain in (around(4, 1), on_one_side(4, 100)):
         _, curator = located(normal(5000, 4), domain)
@@ -105,20 +111,20 @@ def test_looks_that_are_not_needed_are_left_to_the_rest() -> None:
 @pytest.mark.parametrize(
     ("n_rows", "share"), [(1, LOCATE_SHARE_MAX), (1500, None), (10**6, LOCATE_SHARE)]
 )
-def test_few_rows_are_looked_at_with_more_of_the_budget(n_rows: int, share: float | None) -> None:
+def test_few_rows_are_located_with_more_of_the_budget(n_rows: int, share: float | None) -> None:
     """In between, a count of all rows is 55 standard deviations."""
     with noise_from(NoNoise()):
         curator = opened(normal(10, 4), around(4, 1))
-        locate(curator, look(curator, 4), n_rows)
+        locate(curator, locate_roughly(curator, 4), n_rows)
     found = curator.plan.slot("locate 2").share
     assert found == pytest.approx(share or (55 / (n_rows * curator.plan.reserve.mu)) ** 2)
     assert math.fsum(slot.share for slot in curator.plan.slots) == pytest.approx(1.0)
 
 
-def test_the_first_look_counts_rows_and_finds_their_mean() -> None:
+def test_first_step_counts_rows_and_finds_their_mean() -> None:
     rows = normal(20_000, 3) * 0.01 + [0.1, 0.0, -0.1]
     with noise_from(NoNoise()):
-        seen = look(opened(rows, Ball(np.zeros(3), 1.0)), 3)
+        seen = locate_roughly(opened(rows, Ball(np.zeros(3), 1.0)), 3)
     assert seen.counts[0] == pytest.approx(20_000)
     np.testing.assert_allclose(seen.centers[0], rows.mean(axis=0), atol=0.01)
 
@@ -128,7 +134,7 @@ def test_faint_tables_are_located_in_wide_bounds(wider: float) -> None:
     """150 rows are 36 standard deviations of all the budget; the median of 20 fits is good.
 
     Within a factor 4 in at least 17: 20 and 19 were measured. Rows in a corner of such bounds are
-    not asked for here: the same count was 13 and 8 of 20.
+    not tried here: the same count was 13 and 8 of 20.
     """
     rows, domain = normal(150, 4), around(4, wider)
     fits = np.array([compared(located(rows, domain, seed)[0], rows, domain) for seed in range(20)])
@@ -145,7 +151,7 @@ def test_hardly_any_rows_have_a_finite_place_in_the_ball(
 ) -> None:
     with noise_from(noise):
         curator = opened(np.full((n_rows, 2), 0.3), Ball([0.0, 0.0], 1.0))
-        found = locate(curator, look(curator, 2), 1)
+        found = locate(curator, locate_roughly(curator, 2), 1)
     assert np.isfinite(found.variance).all()
     assert 0 < found.radii[0] <= 1
     assert np.linalg.norm(found.points) <= 1

@@ -1,4 +1,4 @@
-"""The LSH coreset: all cells counted, every answer paid for, k centres whatever the tree."""
+"""The LSH coreset: all cells counted, every result paid for, k centres whatever the tree."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ def test_a_level_has_its_noise_in_noises_of_a_sum() -> None:
 def test_levels_that_are_not_reached_pay_for_the_leaves() -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.2, (3000, 4))
     _, curator = with_noise(SeededNoise(0), rows)
-    unreached = DEPTH + 2 - len(curator.releases)
-    assert unreached > 0
+    unmeasured = DEPTH + 2 - len(curator.releases)
+    assert unmeasured > 0
     planned = lsh_coreset.plan(3, 4, BUDGET).spending
-    share = planned.slot("leaves").share + unreached * planned.slot("level 1").share
+    share = planned.slot("leaves").share + unmeasured * planned.slot("level 1").share
     assert curator.plan.slots[-1].share == pytest.approx(share)
     assert sum(slot.share for slot in curator.plan.slots) == pytest.approx(1.0)
 
@@ -179,7 +179,7 @@ def test_leaves_cover_what_the_tree_kept() -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize("strange", STRANGE)
 @pytest.mark.parametrize("size", [0, 1, 2, 300])
-def test_neighbouring_tables_are_asked_the_same(strange: float, size: int) -> None:
+def test_neighbouring_tables_get_the_same_queries(strange: float, size: int) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (size, 2))
     neighbour = np.vstack([rows, [[strange, 0.25]]])
     findings = replay_on_neighbour(

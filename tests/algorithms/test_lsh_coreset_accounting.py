@@ -1,4 +1,4 @@
-"""The LSH coreset's promise, with dp-accounting as referee."""
+"""The LSH coreset's guarantee, with dp-accounting as referee."""
 
 from __future__ import annotations
 

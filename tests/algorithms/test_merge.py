@@ -40,8 +40,8 @@ def test_a_background_adds_points_that_are_known_exactly() -> None:
     edges = edges_around(0.02)
     votes = np.zeros(len(edges) + 1)
     votes[[1, 4]] = 580.0, 20.0
-    spread = Distances(edges, votes, 0.0)
-    more = with_background(coreset, spread, np.random.default_rng(0))
+    far = Distances(edges, votes, 0.0)
+    more = with_background(coreset, far, np.random.default_rng(0))
     np.testing.assert_array_equal(more.points[:3], coreset.points)
     assert more.weights[3:].sum() == pytest.approx(20.0)
     assert not more.precision.center_stderr[3:].any()

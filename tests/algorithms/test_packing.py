@@ -24,9 +24,7 @@ def test_points_keep_away_from_the_sphere_and_each_other(n_points: int, n_column
 
 @pytest.mark.parametrize("proximity", [0.5, 0.25, 0.0625])
 @pytest.mark.parametrize("n_columns", [1, 2, 16])
-def test_a_packing_keeps_exactly_the_distances_it_was_asked_for(
-    n_columns: int, proximity: float
-) -> None:
+def test_packing_keeps_exactly_the_distances_it_was_given(n_columns: int, proximity: float) -> None:
     points = _pack(2, n_columns, proximity, np.random.default_rng(6))
     while points is None:
         points = _pack(2, n_columns, proximity := proximity / 2, np.random.default_rng(6))

@@ -77,7 +77,7 @@ def test_a_typed_number_of_rows_saves_the_count() -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize("strange", STRANGE)
 @pytest.mark.parametrize("size", [0, 1, 2, 300])
-def test_neighbouring_tables_are_asked_the_same(strange: float, size: int) -> None:
+def test_neighbouring_tables_get_the_same_queries(strange: float, size: int) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (size, 2))
     neighbour = np.vstack([rows, [[strange, 0.25]]])
     domain = Ball([0.0, 0.0], 1.0)

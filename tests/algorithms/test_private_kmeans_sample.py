@@ -31,8 +31,8 @@ BUDGET = Budget(4.0, 1e-6)
 hardly_found = pytest.mark.filterwarnings("ignore:.*will hardly be found")
 
 
-def halve_beyond(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
-    """Let tables of twice as many rows be halved once, and so on."""
+def sample_beyond(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
+    """Let tables of twice as many rows be sampled at the rate 1/2, and so on."""
     monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", n_rows)
     monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
 
@@ -60,7 +60,7 @@ def blobs(k: int, d: int, n: int = 10_000) -> FloatArray:
     return normalised
 
 
-def halvings_by_slot(curator: Curator) -> dict[str, int]:
+def exponent_by_slot(curator: Curator) -> dict[str, int]:
     return {release.slot: release.sampling_exponent for release in curator.releases}
 
 
@@ -87,17 +87,17 @@ def test_few_rows_are_not_sampled(n_rows: int, sampling_exponent: int) -> None:
     )
 
 
-def test_a_table_of_ten_thousand_rows_is_asked_as_a_whole() -> None:
+def test_table_of_ten_thousand_rows_is_measured_as_a_whole() -> None:
     with noise_from(SeededNoise(0)):
         _, curator = fit(in_ball(blobs(4, 3)), 4)
-    assert set(halvings_by_slot(curator).values()) == {0}
+    assert set(exponent_by_slot(curator).values()) == {0}
 
 
 @hardly_found
 def test_a_typed_number_of_rows_beyond_all_tables_fails_nothing() -> None:
     with noise_from(SeededNoise(0)):
         _, curator = fit(in_ball(blobs(4, 3)), 4, n_rows=2**60)
-    assert max(halvings_by_slot(curator).values()) == SAMPLING_EXPONENT_MAX
+    assert max(exponent_by_slot(curator).values()) == SAMPLING_EXPONENT_MAX
 
 
 # Accuracy ----------------------------------------------------------------------------------------
@@ -108,30 +108,31 @@ def test_blobs_found_in_a_quarter_are_within_ten_percent_of_k_means(
     k: int, d: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seeded noise, so no false alarm; the reference is the best of ten starts."""
-    halve_beyond(monkeypatch, 2000)
+    sample_beyond(monkeypatch, 2000)
     rows = blobs(k, d)
     reference = loss(rows, KMeans(k, n_init=10, random_state=0).fit(rows).cluster_centers_)
     for seed in range(2):
         with noise_from(SeededNoise(seed)):
             found, curator = fit(in_ball(rows), k, seed=seed)
-        assert max(halvings_by_slot(curator).values()) == 2
+        assert max(exponent_by_slot(curator).values()) == 2
         assert loss(rows, found.centers) < 1.1 * reference
         assert found.n_rows == pytest.approx(10_000, rel=0.01)
         assert found.sizes.sum() == pytest.approx(10_000, rel=0.01)
 
 
 @pytest.mark.parametrize("d", [4, 40])
-def test_all_rows_are_asked_first_and_last_and_a_sample_in_between(
+def test_all_rows_are_measured_first_and_last_and_a_sample_in_between(
     d: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    halve_beyond(monkeypatch, 1000)
+    sample_beyond(monkeypatch, 1000)
     with noise_from(SeededNoise(0)):
         _, curator = fit(in_ball(blobs(4, d, 5000)), 4)
-    asked = halvings_by_slot(curator)
-    steps = [slot for slot in asked if slot.startswith("sums")]
+    exponents = exponent_by_slot(curator)
+    steps = [slot for slot in exponents if slot.startswith("sums")]
     assert len(steps) > 2
-    assert [slot for slot in asked if asked[slot] == 0] == ["locate 1", *steps[-2:], "sizes"]
-    assert set(asked.values()) == {0, 2}
+    whole = [slot for slot, exponent in exponents.items() if exponent == 0]
+    assert whole == ["locate 1", *steps[-2:], "sizes"]
+    assert set(exponents.values()) == {0, 2}
 
 
 def whole_and_sampled(
@@ -140,7 +141,7 @@ def whole_and_sampled(
     """Fit 8000 rows as a whole and with a sample of a quarter."""
     rows, coresets, precisions = blobs(4, d, 8000), [], []
     for least in (8000, 2000):
-        halve_beyond(monkeypatch, least)
+        sample_beyond(monkeypatch, least)
         with noise_from(SeededNoise(0)):
             found, _ = fit(in_ball(rows), 4, n_rows=8000)
         assert found.coreset is not None
@@ -167,7 +168,7 @@ def test_a_coreset_from_a_sample_says_it_is_known_less_well(
 def test_the_result_is_nearly_as_well_known_as_without_a_sample(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its last steps ask all rows; a quarter of them would have four times the noise."""
+    """Its last steps measure all rows; a quarter of them would have four times the noise."""
     _, (whole, sampled) = whole_and_sampled(4, monkeypatch)
     np.testing.assert_allclose(sampled.size_stderr, whole.size_stderr)
     assert np.median(sampled.center_stderr) < 2 * np.median(whole.center_stderr)
@@ -183,7 +184,7 @@ def test_all_that_was_planned_is_spent_and_no_more(
     d: int, n_rows: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sum what the noise scales really cost: a sample has no discount."""
-    halve_beyond(monkeypatch, 100)
+    sample_beyond(monkeypatch, 100)
     rows = np.random.default_rng(0).normal(0.0, 0.1, (500, d))
     listened = Transcript(in_ball(rows), SeededNoise(0))
     with noise_from(listened):
@@ -196,7 +197,7 @@ def test_all_that_was_planned_is_spent_and_no_more(
     charged = sum((release.charge for release in releases), Spend())
     assert charged.within(first.reserve)
     assert BUDGET.admits(charged)
-    cost = sum(asked.sensitivity.l2_squared / asked.scale**2 for asked in listened.measurements)
+    cost = sum(one.sensitivity.l2_squared / one.scale**2 for one in listened.measurements)
     assert cost <= charged.mu2
     assert cost == pytest.approx(first.quanta / 2**50, rel=1e-9)
 
@@ -204,25 +205,25 @@ def test_all_that_was_planned_is_spent_and_no_more(
 @hardly_found
 @pytest.mark.parametrize(("size", "strange"), [(0, np.nan), (1, -1e308), (200, 0.25)])
 @pytest.mark.parametrize("d", [3, 40])
-def test_neighbouring_tables_are_asked_the_same(
+def test_neighbouring_tables_get_the_same_queries(
     d: int, size: int, strange: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last row comes or goes, so that all others keep their addresses and coins.
+    """The last row comes or goes, so that all others keep their addresses and inclusion bits.
 
     Row 0 is drawn by the transcript's key, and so is row 200; row 1 is not.
     """
-    coins = included(row_words(bytes(32), 0, 201), 1)
-    assert coins[[0, 1, 200]].tolist() == [True, False, True]
-    halve_beyond(monkeypatch, 100)
+    drawn = included(row_words(bytes(32), 0, 201), 1)
+    assert drawn[[0, 1, 200]].tolist() == [True, False, True]
+    sample_beyond(monkeypatch, 100)
     rows = np.random.default_rng(0).normal(0.0, 0.1, (size, d))
     table, neighbour = in_ball(rows), in_ball(np.vstack([rows, [[strange] + [0.1] * (d - 1)]]))
     for first, second in ((table, neighbour), (neighbour, table)):
-        asked: list[set[int]] = []
+        exponents: list[set[int]] = []
 
-        def algorithm(engine: Engine, asked: list[set[int]] = asked) -> None:
+        def algorithm(engine: Engine, exponents: list[set[int]] = exponents) -> None:
             # Typed, so that a table of no rows is sampled, too.
             _, curator = fit(engine, 2, n_rows=200)
-            asked.append({release.sampling_exponent for release in curator.releases})
+            exponents.append({release.sampling_exponent for release in curator.releases})
 
         assert replay_on_neighbour(algorithm, first, second, SeededNoise(1)) == []
-        assert asked == [{0, 1}, {0, 1}]
+        assert exponents == [{0, 1}, {0, 1}]

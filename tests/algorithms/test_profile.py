@@ -1,4 +1,4 @@
-"""Profiles as public mathematics: what is asked, what it costs, and what answers say."""
+"""Profiles as public mathematics: what is measured, what it costs, and what results say."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from privclust.testing import SeededNoise, noise_from
 BUDGET = Budget(1.0, 1e-6)
 
 
-def asked(engine: Engine, domain: ProfileDomain = DOMAIN, centers: Any = CENTERS) -> Any:
+def measured(engine: Engine, domain: ProfileDomain = DOMAIN, centers: Any = CENTERS) -> Any:
     planned = profile.plan(centers, domain, BUDGET)
     curator = Curator.open(engine, planned.spending)
     profile.run(curator, planned)
@@ -37,18 +37,18 @@ def asked(engine: Engine, domain: ProfileDomain = DOMAIN, centers: Any = CENTERS
 
 
 @pytest.mark.attack
-def test_neighbouring_tables_are_asked_the_same() -> None:
+def test_neighbouring_tables_get_the_same_queries() -> None:
     cells = table(edge_case_rows(3))
     for place in (0, 7, 160, cells.num_rows - 1):
         fewer = pa.concat_tables([cells.slice(0, place), cells.slice(place + 1)])
         table_of, neighbour = NumpyEngine(cells, DOMAIN), NumpyEngine(fewer, DOMAIN)
-        assert replay_on_neighbour(asked, table_of, neighbour, SeededNoise(0)) == []
+        assert replay_on_neighbour(measured, table_of, neighbour, SeededNoise(0)) == []
 
 
 @pytest.mark.attack
 def test_every_number_of_every_cluster_has_noise_of_its_own_also_without_rows() -> None:
     with noise_from(SeededNoise(3)):
-        releases = asked(NumpyEngine(table(np.zeros((0, 3))), DOMAIN))
+        releases = measured(NumpyEngine(table(np.zeros((0, 3))), DOMAIN))
     for release in releases:
         # Two of n draws at sigma 2^28 or so are equal with a probability below n²/2^28.
         assert len(set(release.result.tolist())) == len(release.result)
@@ -91,7 +91,7 @@ HALVES = np.array([[-0.5], [0.5]])
 def test_without_noise_the_numbers_are_those_of_the_table() -> None:
     cells = small_table(3000)
     with noise_from(NoNoise()):
-        releases = asked(NumpyEngine(cells, SMALL), SMALL, HALVES)
+        releases = measured(NumpyEngine(cells, SMALL), SMALL, HALVES)
     found = found_in(releases, SMALL.columns, 2)
     x, age = cells["x"].to_numpy(), cells["age"].to_numpy()
     ward = np.array(cells["ward"].to_pylist())
@@ -116,7 +116,7 @@ def test_intervals_hold_at_least_as_often_as_they_say(n_rows: int) -> None:
     # from one to the next: below the 1e-6 quantile of the binomial is a false alarm of 1e-6 each.
     cells = small_table(n_rows)
     with noise_from(NoNoise()):
-        exact = asked(NumpyEngine(cells, SMALL), SMALL, HALVES)
+        exact = measured(NumpyEngine(cells, SMALL), SMALL, HALVES)
     truth = found_in(exact, SMALL.columns, 2)
     rng = np.random.default_rng(1)
     held = np.zeros(3)
@@ -145,7 +145,7 @@ def _with_noise(release: Release, rng: np.random.Generator) -> Release:
 
 def test_where_nothing_is_known_intervals_are_as_wide_as_the_bounds() -> None:
     with noise_from(NoNoise()):
-        releases = asked(NumpyEngine(small_table(0), SMALL), SMALL, HALVES)
+        releases = measured(NumpyEngine(small_table(0), SMALL), SMALL, HALVES)
     found = found_in(releases, SMALL.columns, 2)
     means, shares = found.columns[0].means, found.columns[1].shares
     assert means is not None

@@ -50,11 +50,11 @@ def test_narrow_columns_count_as_much_as_wide_ones() -> None:
     assert np.ptp(measured[:, 0]) == pytest.approx(4, abs=0.3)
 
 
-def test_weights_are_one_over_the_spread() -> None:
+def test_weights_are_one_over_the_standard_deviation() -> None:
     model = fitted(two_groups(20_000), scale="private")
-    spread = two_groups(20_000).std(axis=0)
+    deviations = two_groups(20_000).std(axis=0)
     assert model.domain_.weights[0] / model.domain_.weights[1] == pytest.approx(
-        spread[1] / spread[0], rel=0.15
+        deviations[1] / deviations[0], rel=0.15
     )
 
 
@@ -84,7 +84,7 @@ def test_the_levels_of_a_category_keep_one_weight() -> None:
     assert len(rest.center) == len(domain.center)
 
 
-def test_it_is_the_first_answer_paid_for_and_kept(tmp_path: Path) -> None:
+def test_scale_is_the_first_result_paid_for_and_kept(tmp_path: Path) -> None:
     ledger = str(tmp_path / "ledger.db")
     Ledger.create(ledger, "rows", epsilon=1.0, delta=1e-6)
     model = fitted(two_groups(3000), scale="private", ledger=ledger, dataset="rows")

@@ -1,4 +1,4 @@
-"""PrivateKMeans from a public start: what it asks, what it spends, what it finds."""
+"""PrivateKMeans from a public start: what it measures, what it spends, what it finds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(engine: Engine, points: FloatArray = MIDDLES, epsilon: float = 1.0) -> C
 @pytest.mark.attack
 @hardly_found
 @pytest.mark.parametrize("row", [(0.0, 0.0), (0.6, 0.0), (-9.0, 9.0), (np.nan, np.inf)])
-def test_one_row_more_changes_no_question_and_no_answer_by_more_than_declared(
+def test_one_row_more_changes_no_query_and_no_result_by_more_than_declared(
     row: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 50)
@@ -55,7 +55,7 @@ def test_one_row_more_changes_no_question_and_no_answer_by_more_than_declared(
 
 @hardly_found
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
-def test_no_more_is_spent_than_asked_for_says_another_accountant(epsilon: float) -> None:
+def test_no_more_is_spent_than_the_budget_says_another_accountant(epsilon: float) -> None:
     """dp-accounting agrees with us to 1e-6."""
     transcript = Transcript(NumpyEngine(blobs(100), BALL), SeededNoise(0))
     with noise_from(transcript):

@@ -59,7 +59,7 @@ def test_an_offset_longer_than_both_explain_is_followed_further() -> None:
 
 
 @pytest.mark.parametrize("sampling_exponent", [1, 3])
-def test_means_of_samples_vary_about_that_of_all_rows_as_told(sampling_exponent: int) -> None:
+def test_means_of_samples_vary_about_that_of_all_rows_as_computed(sampling_exponent: int) -> None:
     """Seeded: 2000 samples of 1000 rows have a variance known to 3 percent."""
     rng = np.random.default_rng(0)
     rows = rng.normal(0.0, [1.0, 2.0, 3.0], (1000, 3)) + 5.0
@@ -67,8 +67,8 @@ def test_means_of_samples_vary_about_that_of_all_rows_as_told(sampling_exponent:
     drawn = rng.random((2000, 1000)) < 0.5**sampling_exponent
     means = (drawn @ offsets) / drawn.sum(axis=1, keepdims=True)
     radius = np.sqrt((offsets**2).sum(axis=1).mean(keepdims=True))
-    told = sampling_variance(radius, np.array([1000.0]), 3, sampling_exponent)
-    assert (means**2).mean() == pytest.approx(told[0], rel=0.1)
+    expected = sampling_variance(radius, np.array([1000.0]), 3, sampling_exponent)
+    assert (means**2).mean() == pytest.approx(expected[0], rel=0.1)
 
 
 def test_all_rows_have_no_variance_of_sampling_and_few_rows_a_finite_one() -> None:

@@ -1,4 +1,4 @@
-"""Splitting: as many cells as asked for, in the ball, finite whatever the rows are."""
+"""Splitting: as many cells as wanted, in the ball, finite whatever the rows are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privclust.algorithms._split import (
     Cells,
     find_cells,
     into_ball,
-    measured,
+    measure_cells,
     one_cell,
     schedule,
     shares,
@@ -79,7 +79,7 @@ def test_shares_are_a_whole_and_grow_with_the_cells(n_cells: int, repeats: int) 
 
 @settings(deadline=None)
 @given(st.integers(1, 40), st.data(), st.sampled_from([1, 4, 18]))
-def test_a_split_gives_exactly_the_cells_asked_for(
+def test_split_gives_exactly_as_many_cells_as_wanted(
     before: int, data: st.DataObject, n_columns: int
 ) -> None:
     after = data.draw(st.integers(before, 2 * before))
@@ -119,7 +119,7 @@ def test_no_cell_grows_wider_than_it_was(noise: NoiseSource) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.3, (300, 3))
     cells = some_cells(10, 3)
     with noise_from(noise):
-        found = measured(curator_of(rows, np.ones(1)), "split 1", cells)
+        found = measure_cells(curator_of(rows, np.ones(1)), "split 1", cells)
     assert_sound(found, 10)
     assert (found.radii <= cells.radii).all()
 
@@ -127,7 +127,7 @@ def test_no_cell_grows_wider_than_it_was(noise: NoiseSource) -> None:
 def test_without_noise_a_cell_moves_to_the_mean_of_its_clipped_rows() -> None:
     rows = np.random.default_rng(0).normal([0.2, -0.1], 0.05, (2000, 2))
     with noise_from(NoNoise()):
-        found = measured(curator_of(rows, np.ones(1)), "split 1", one_cell(np.zeros(2), 1.0))
+        found = measure_cells(curator_of(rows, np.ones(1)), "split 1", one_cell(np.zeros(2), 1.0))
     np.testing.assert_allclose(found.centers, rows.mean(axis=0)[None], atol=1e-3)
     assert found.counts == pytest.approx([2000])
     assert found.inertia == pytest.approx([(rows**2).sum()], rel=1e-6)

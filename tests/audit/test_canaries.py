@@ -39,7 +39,7 @@ def test_every_exported_estimator_is_attacked() -> None:
 
 
 @pytest.mark.parametrize("name", estimators.__all__)
-def test_no_promise_is_refuted(name: str) -> None:
+def test_no_guarantee_is_refuted(name: str) -> None:
     found = refutations(exported()[name], Budget(1.0, DELTA), fits=10, confidence=SURE)
     assert all(epsilon <= 1.0 for epsilon in found.values()), found
 

@@ -1,4 +1,4 @@
-"""Our own algorithms pass what we ask of others; tests/cli/test_audit.py plants the bugs."""
+"""Our own algorithms pass what others have to pass; tests/cli/test_audit.py plants the bugs."""
 
 from __future__ import annotations
 

@@ -38,14 +38,14 @@ def test_nothing_is_refuted_where_nothing_shows() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_most_of_a_pure_promise_is_refuted_and_no_more(epsilon: float) -> None:
+def test_most_of_a_pure_guarantee_is_refuted_and_no_more(epsilon: float) -> None:
     found = refuted(laplace(epsilon, 40_000), delta=0.0)
     assert 0.85 * epsilon < found.epsilon < epsilon
     assert found.epsilon_at(0.0) == found.epsilon
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
-def test_most_of_a_gaussian_promise_is_refuted_and_no_more(epsilon: float) -> None:
+def test_most_of_a_gaussian_guarantee_is_refuted_and_no_more(epsilon: float) -> None:
     mu = mu_of(epsilon, 0.01)
     found = refuted(gaussian(mu, 40_000), delta=0.01)
     assert found.mu < mu
@@ -63,8 +63,8 @@ def test_the_confidence_is_what_it_says() -> None:
 
 
 def test_what_fails_with_probability_delta_refutes_nothing() -> None:
-    shown = (np.random.default_rng(0).random(40_000) < 0.01).astype(float)
-    scores = Scores(np.zeros(40_000), shown)
+    seen = (np.random.default_rng(0).random(40_000) < 0.01).astype(float)
+    scores = Scores(np.zeros(40_000), seen)
     assert refuted(scores, delta=0.0).epsilon > 3
     assert refuted(scores, delta=0.02).epsilon == 0.0
 
@@ -100,6 +100,6 @@ def test_a_larger_mu_goes_with_a_larger_epsilon_at_the_same_delta() -> None:
 
 
 def test_half_the_noise_is_seen() -> None:
-    promised: FloatArray = gaussian(2 * mu_of(2.0, 0.01), 4000).present
-    scores = Scores(gaussian(0.0, 4000, seed=1).absent, promised)
+    present: FloatArray = gaussian(2 * mu_of(2.0, 0.01), 4000).present
+    scores = Scores(gaussian(0.0, 4000, seed=1).absent, present)
     assert refuted(scores, 0.01, confidence=1 - 1e-6).epsilon_at(0.01) > 2.0

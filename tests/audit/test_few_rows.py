@@ -1,4 +1,4 @@
-"""Made-up tables answer as the engine of arrays does."""
+"""Made-up tables give the results of the engine of arrays."""
 
 from __future__ import annotations
 

@@ -27,35 +27,35 @@ def attack(present: bool) -> LikelihoodRatioAttack:
     return LikelihoodRatioAttack(ABSENT, PRESENT, PRESENT if present else ABSENT, SeededNoise(3))
 
 
-def asked(present: bool) -> tuple[LikelihoodRatioAttack, IntArray]:
+def exact_result(present: bool) -> tuple[LikelihoodRatioAttack, IntArray]:
     attacking = attack(present)
     return attacking, np.array(attacking.aggregate(VOTES))
 
 
 @pytest.mark.parametrize("present", [False, True])
-def test_answers_come_from_the_table_that_was_named(present: bool) -> None:
-    _, exact = asked(present)
+def test_results_come_from_the_table_that_was_named(present: bool) -> None:
+    _, exact = exact_result(present)
     assert np.array_equal(exact, EXACT[int(present)])
 
 
 @pytest.mark.parametrize("present", [False, True])
-def test_gaussian_answers_are_weighed_by_their_densities(present: bool) -> None:
-    attacking, exact = asked(present)
+def test_gaussian_results_are_weighed_by_their_densities(present: bool) -> None:
+    attacking, exact = exact_result(present)
     result = attacking.gaussian(exact, SCALE)
     absent, with_canary = (norm.logpdf(result, table, SCALE).sum() for table in EXACT)
     assert attacking.log_ratio == pytest.approx(with_canary - absent)
 
 
 @pytest.mark.parametrize("present", [False, True])
-def test_laplace_answers_are_weighed_by_their_densities(present: bool) -> None:
-    attacking, exact = asked(present)
+def test_laplace_results_are_weighed_by_their_densities(present: bool) -> None:
+    attacking, exact = exact_result(present)
     result = attacking.laplace(exact, SCALE)
     absent, with_canary = (laplace.logpdf(result, table, SCALE).sum() for table in EXACT)
     assert attacking.log_ratio == pytest.approx(with_canary - absent)
 
 
-def test_choices_are_weighed_by_their_chances_and_answers_add_up() -> None:
-    attacking, exact = asked(present=False)
+def test_choices_are_weighed_by_their_chances_and_results_add_up() -> None:
+    attacking, exact = exact_result(present=False)
     choice = attacking.permute_and_flip(exact, SCALE)
     absent, with_canary = (log_chances(table, SCALE)[choice] for table in EXACT)
     assert attacking.log_ratio == pytest.approx(with_canary - absent)
@@ -67,15 +67,15 @@ def test_choices_are_weighed_by_their_chances_and_answers_add_up() -> None:
 
 
 def chances(scores: list[float]) -> list[float]:
-    """Return the chances by the definition: flip a coin for each option, in a random order."""
-    heads = np.exp(np.array(scores) - max(scores))
+    """Return the chances by the definition: take each option or not, in a random order."""
+    chosen = np.exp(np.array(scores) - max(scores))
     found = np.zeros(len(scores))
     orders = list(permutations(range(len(scores))))
     for order in orders:
         left = 1.0
         for option in order:
-            found[option] += left * heads[option] / len(orders)
-            left *= 1 - heads[option]
+            found[option] += left * chosen[option] / len(orders)
+            left *= 1 - chosen[option]
     return found.tolist()
 
 

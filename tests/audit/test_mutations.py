@@ -80,7 +80,7 @@ def test_a_bug_noticed_by_another_test_is_noticed_by_luck() -> None:
 @pytest.mark.parametrize(
     ("after", "test"),
     [
-        ("values = unheard_of", NAN.test),
+        ("values = undefined", NAN.test),
         ("(", NAN.test),
         ("pass", "tests/domains/test_base.py::test_no"),
     ],

@@ -45,14 +45,14 @@ class Attacked:
 
     Attributes
     ----------
-    stated : float
+    stated_epsilon : float
         Epsilon, as the profile's statement has it.
     by_profile, by_releases : float
         No smaller epsilon is true, by what two attackers see: one the profile only, the other every
-        noisy answer of model and profile, which it weighs by their likelihood.
+        noisy result of model and profile, which it weighs by their likelihood.
     """
 
-    stated: float
+    stated_epsilon: float
     by_profile: float
     by_releases: float
 
@@ -83,7 +83,7 @@ def one_cluster(profiles: FloatArray) -> FloatArray:
 
 @pytest.mark.attack
 def test_a_profile_alone_refutes_that_its_own_epsilon_is_all_and_not_what_is_stated() -> None:
-    """0.1.0 printed .25 here, and that all else followed from the profile's answers alone.
+    """0.1.0 printed .25 here, and that all else followed from the profile's results alone.
 
     False alarm: 26 of 1,000 models put both halves into one cluster without the canary's help, and
     none of 1,000 kept them apart with it. At twice that rate, more than 17 wrong guesses of the 30
@@ -91,11 +91,11 @@ def test_a_profile_alone_refutes_that_its_own_epsilon_is_all_and_not_what_is_sta
     """
     found = attacked(64.0, 0.25, fits=60, confidence=0.95)
     assert found.by_profile > 1
-    assert max(found.by_profile, found.by_releases) <= found.stated
+    assert max(found.by_profile, found.by_releases) <= found.stated_epsilon
 
 
 def test_no_attack_refutes_what_is_stated_of_model_and_profile_together() -> None:
     """False alarm: twice 5e-7, the doubt that is left of each attacker."""
     found = attacked(0.5, 0.25, fits=60, confidence=SURE)
-    assert max(found.by_profile, found.by_releases) <= found.stated
-    assert found.stated == pytest.approx(together(0.5, 0.25), rel=0.01)
+    assert max(found.by_profile, found.by_releases) <= found.stated_epsilon
+    assert found.stated_epsilon == pytest.approx(together(0.5, 0.25), rel=0.01)

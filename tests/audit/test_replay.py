@@ -105,7 +105,7 @@ def test_an_engine_that_counts_rows_twice_is_found() -> None:
 
 
 class Taking:
-    """An engine that takes a vote away for some row, of all answers from a question on."""
+    """An engine that takes a vote away for some row, of all results from a query on."""
 
     n_columns = 2
     unit = ROW
@@ -127,7 +127,7 @@ class Taking:
 
 @pytest.mark.attack
 @pytest.mark.parametrize("first", [1, 2])
-def test_a_monotone_answer_that_falls_where_others_rise_is_found(first: int) -> None:
+def test_monotone_result_that_falls_where_others_rise_is_found(first: int) -> None:
     """A selection has half the noise because all scores move one way."""
     rows = np.full((4, 2), 0.2)
     for table, neighbour in ((rows, rows[1:]), (rows[1:], rows)):
@@ -150,7 +150,7 @@ class Seesaw(Taking):
         return [(-1) ** (place // 2) * value for place, value in enumerate(exact)]
 
 
-def test_one_answer_that_rises_here_and_falls_there_is_found() -> None:
+def test_result_that_rises_here_and_falls_there_is_found() -> None:
     rows = np.full((4, 2), 0.2)
     table, neighbour = Seesaw(over(rows), 0), Seesaw(over(rows[1:]), 0)
     found = replay_on_neighbour(measure_moments, table, neighbour, SeededNoise(0))
@@ -159,8 +159,8 @@ def test_one_answer_that_rises_here_and_falls_there_is_found() -> None:
 
 # Samples -----------------------------------------------------------------------------------------
 
-# The transcript's key is 32 zeros for every table. The rows below are told apart by it: `IN` rows
-# are those of a table of 40 that a sample of a quarter holds.
+# The transcript's key is 32 zeros for every table. It distinguishes the rows below: `IN` rows are
+# those of a table of 40 that a sample of a quarter holds.
 INCLUDED = included(row_words(bytes(32), 0, 40), 2)
 IN = np.flatnonzero(INCLUDED)
 

@@ -1,4 +1,4 @@
-"""What is kept of histories is judged promise by promise, and stale batches are left out."""
+"""What is kept of histories is judged guarantee by guarantee, and stale batches are left out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_batches_are_judged_together_and_stale_ones_left_out(
 ) -> None:
     pieces.save("histories", measured)
     cells = audit_histories.refutations()
-    assert [(cell.attacker, cell.promise, cell.fits) for cell in cells] == [
+    assert [(cell.attacker, cell.guarantee, cell.fits) for cell in cells] == [
         (attacker, 4.0, 8) for attacker in audit_histories.ATTACKERS
     ]
     assert audit_histories.kept() == len(measured) == 4

@@ -25,7 +25,7 @@ def test_mutation_is_caught_by_the_test_meant_for_it(piece: Piece) -> None:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package of one file and its test, and an empty folder of results."""
     source, test = tmp_path / "package" / NAN.file, tmp_path / NAN.test.partition("::")[0]
     for file in (source, test):
@@ -39,27 +39,27 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_digest_covers_the_mutation_its_file_and_its_test_and_nothing_else(
-    elsewhere: Path,
+    folders: Path,
 ) -> None:
     before = digest_of(NAN)
-    (elsewhere / "package" / "other.py").write_text("more")
-    (elsewhere / "tests" / "test_other.py").write_text("more")
+    (folders / "package" / "other.py").write_text("more")
+    (folders / "tests" / "test_other.py").write_text("more")
     assert digest_of(NAN) == before
     assert digest_of(replace(NAN, after="other")) != before
-    (elsewhere / "package" / NAN.file).write_text("clip more")
+    (folders / "package" / NAN.file).write_text("clip more")
     changed = digest_of(NAN)
-    (elsewhere / NAN.test.partition("::")[0]).write_text("test more")
+    (folders / NAN.test.partition("::")[0]).write_text("test more")
     assert len({before, changed, digest_of(NAN)}) == 3
 
 
 def test_results_of_older_code_are_not_current(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+    folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (piece,) = (piece for piece in audit_mutations.pieces() if piece.method == NAN.name)
     monkeypatch.setattr(audit_mutations, "CATALOGUE", (NAN,))
     pieces.save("mutations", {piece: Caught(NAN.test, 1.0, digest_of(NAN))})
     assert list(audit_mutations.current()) == [piece]
-    (elsewhere / "package" / NAN.file).write_text("clip more")
+    (folders / "package" / NAN.file).write_text("clip more")
     assert audit_mutations.current() == {}
 
 

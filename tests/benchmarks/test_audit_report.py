@@ -15,7 +15,7 @@ from privclust import estimators
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "RESULTS", tmp_path)
     monkeypatch.setattr(audit, "PICTURE", tmp_path / "audit.png")
     monkeypatch.setattr(audit, "BATCH", 4)
@@ -39,7 +39,7 @@ def test_pieces_cover_every_algorithm_and_epsilon_on_both_sides() -> None:
     assert found == algorithms | counts
 
 
-def test_batches_of_one_promise_are_judged_together(measured: dict[Piece, Seen]) -> None:
+def test_batches_of_one_guarantee_are_judged_together(measured: dict[Piece, Seen]) -> None:
     pieces.save("audit", measured)
     cells = audit.refutations()
     assert [(cell.method, cell.attacker, cell.fits) for cell in cells] == [
@@ -70,17 +70,17 @@ def test_a_report_of_some_says_what_is_missing(
     }
     pieces.save("mutations", caught)
     assert audit.report() is False
-    shown = capsys.readouterr().out
-    assert "| DPLloyd | releases | 8 |" in shown
-    assert f"| {first.method} | {first.dataset} | t.py::test_a |" in shown
-    assert f"| {second.method} | {second.dataset} | not caught |" in shown
-    assert f"| {third.method} | {third.dataset} | not tried with this code |" in shown
-    assert f"2 of {len(audit_mutations.pieces())} mutations have a current result" in shown
-    assert f"audit fits 4 {len(audit.pieces())} MISS" in shown
-    promises = len(audit.ATTACKERS) * len(estimators.__all__) * len(audit.EPSILONS)
-    assert f"audit promises 2 {promises + len(audit.COUNTS)} MISS" in shown
-    assert f"audit mutations 1 {len(audit_mutations.pieces())} MISS" in shown
-    assert f"audit histories 0 {len(audit_histories.pieces())} MISS" in shown
+    printed = capsys.readouterr().out
+    assert "| DPLloyd | releases | 8 |" in printed
+    assert f"| {first.method} | {first.dataset} | t.py::test_a |" in printed
+    assert f"| {second.method} | {second.dataset} | not caught |" in printed
+    assert f"| {third.method} | {third.dataset} | not tried with this code |" in printed
+    assert f"2 of {len(audit_mutations.pieces())} mutations have a current result" in printed
+    assert f"audit fits 4 {len(audit.pieces())} NOT MET" in printed
+    guarantees = len(audit.ATTACKERS) * len(estimators.__all__) * len(audit.EPSILONS)
+    assert f"audit guarantees 2 {guarantees + len(audit.COUNTS)} NOT MET" in printed
+    assert f"audit mutations 1 {len(audit_mutations.pieces())} NOT MET" in printed
+    assert f"audit histories 0 {len(audit_histories.pieces())} NOT MET" in printed
     assert (tmp_path / "audit.png").read_bytes().startswith(b"\x89PNG")
 
 

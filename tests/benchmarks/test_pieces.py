@@ -29,7 +29,7 @@ def code_of(method: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "RESULTS", tmp_path)
 
 
@@ -73,7 +73,7 @@ def digest_with(place: Path, algorithm: str, file: str, before: str, after: str)
         ("algorithms/pe_means.py", "from __future__", "# why\nfrom __future__"),
         ("algorithms/_packing.py", "Draw points of the unit ball", "Draw other words"),
         ("algorithms/_distances.py", "quantile(0.4)", "quantile(0.5)"),
-        ("algorithms/_locate.py", "LOOKS = 8", "LOOKS = 9"),
+        ("algorithms/_locate.py", "LOCATE_STEPS = 8", "LOCATE_STEPS = 9"),
         ("queries/clusters.py", "class DistanceHistogram:", "class Renamed:"),
         ("queries/base.py", "def one_hot(", "def new() -> int:\n    return 7\n\n\ndef one_hot("),
     ],
@@ -96,12 +96,12 @@ def test_texts_and_what_an_algorithm_does_not_use_make_no_figure_stale(
         ("fast_lloyd", "queries/nearby.py", "radius * GRID", "radius * 2 * GRID"),
         ("fast_lloyd", "algorithms/_box_packing.py", "proximity /= 2", "proximity /= 3"),
         ("lsh_coreset", "queries/cells.py", "NOWHERE = -1", "NOWHERE = -2"),
-        ("private_kmeans", "algorithms/_locate.py", "LOOKS = 8", "LOOKS = 9"),
+        ("private_kmeans", "algorithms/_locate.py", "LOCATE_STEPS = 8", "LOCATE_STEPS = 9"),
         ("private_kmeans", "algorithms/_split.py", "STEP = 0.5", "STEP = 0.6"),
-        ("private_kmeans", "algorithms/_refine.py", "SPREAD = 0.15", "SPREAD = 0.25"),
+        ("private_kmeans", "algorithms/_refine.py", "SQUARE_WEIGHT = 0.15", "SQUARE_WEIGHT = 0.25"),
         ("private_kmeans", "algorithms/_distances.py", "_CLEAR = ", "_CLEAR = 1 + "),
         ("private_kmeans", "algorithms/_background.py", "FAR = 4.0", "FAR = 5.0"),
-        ("private_kmeans", "queries/clusters.py", "reach**2, 1.0)", "reach**2, 2.0)"),
+        ("private_kmeans", "queries/clusters.py", "**2, 1.0)", "**2, 2.0)"),
     ],
 )
 def test_a_changed_helper_makes_the_figures_that_use_it_stale(
@@ -128,5 +128,5 @@ def test_what_was_measured_before_a_failure_is_kept() -> None:
 
 
 def test_definition_to_begin_with_that_moved_away_is_noticed(tmp_path: Path) -> None:
-    with pytest.raises(LookupError, match="to_unit_grid"):
-        digest_with(tmp_path, "pe_means", "domains/base.py", "def to_unit_grid(", "def other(")
+    with pytest.raises(LookupError, match="to_grid"):
+        digest_with(tmp_path, "pe_means", "domains/base.py", "def to_grid(", "def other(")

@@ -15,14 +15,14 @@ from benchmarks.pieces import Outcome, Piece, Results
 from benchmarks.rivals import FLAGSHIP, REFERENCE, RIVALS, TABLES, method_on
 
 
-def results(spread: float = 0.0, better: dict[tuple[str, str], float] | None = None) -> Results:
+def results(noise: float = 0.0, better: dict[tuple[str, str], float] | None = None) -> Results:
     """Return fits that all have a loss of 2, k-means 1, but for some that are better, or vary."""
     rng = np.random.default_rng(0)
     made = {}
     for piece in rivals.pieces():
         loss = 1.0 if piece.method == REFERENCE else 2.0
         if (piece.method, piece.dataset) in (better or {}):
-            loss += spread * rng.normal() - (better or {})[piece.method, piece.dataset]
+            loss += noise * rng.normal() - (better or {})[piece.method, piece.dataset]
         made[piece] = Outcome(loss, 0.0, "")
     return made
 
@@ -55,14 +55,14 @@ def test_every_method_meets_every_table_with_seeds_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gain", "width", "lost"),
+    ("gain", "noise", "lost"),
     [(0.0, 0.0, 0), (0.03, 0.0, 0), (0.05, 0.0, 1), (0.05, 1.0, 0), (-0.5, 0.0, 0)],
 )
 def test_a_rival_is_better_by_more_than_two_percent_and_for_certain(
-    gain: float, spread: float, lost: int, capsys: pytest.CaptureFixture[str]
+    gain: float, noise: float, lost: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of a loss of 2, so 0.03 is 1.5 percent."""
-    losses = losses_of(results(spread, {("LSHCoreset", "gas"): gain}))
+    losses = losses_of(results(noise, {("LSHCoreset", "gas"): gain}))
     assert rivals.report(losses) == (lost == 0)
     printed = capsys.readouterr().out
     assert f"tables on which a rival is better {lost} 0" in printed
@@ -95,4 +95,4 @@ def test_the_thesis_tables_have_the_clusters_that_are_sought() -> None:
     data = dataset("thesis_8_5_3")
     assert data.rows.shape == (100_000, 5)
     assert data.n_clusters == 3
-    assert np.abs(data.rows).max() <= data.half_widths
+    assert np.abs(data.rows).max() <= data.half_width

@@ -86,7 +86,7 @@ def in_parcels_of(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: type(query).__name__)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_totals_are_exact_whole_numbers(query: Query, threads: int) -> None:
+def test_totals_are_exact_integers(query: Query, threads: int) -> None:
     rows = np.random.default_rng(2).normal(size=(20_000, 3)) / 2
     found = NumpyEngine(rows, BALL, threads).aggregate(query)
     assert found == exact_total(query, rows)
@@ -320,7 +320,7 @@ def test_the_users_rows_are_not_changed() -> None:
     assert NumpyEngine(rows, BALL).aggregate(Count()) == [UNIT]
 
 
-def test_rows_are_read_once_and_kept_as_whole_numbers() -> None:
+def test_rows_are_read_once_and_kept_as_integers() -> None:
     rows = np.full((4, 3), 0.25)
     engine = NumpyEngine(rows, BALL, 1)
     query = ClusterSums(np.zeros((1, 3)), np.zeros((1, 3)), 1.0, 1.0)

@@ -161,7 +161,7 @@ def test_frames_without_ids_or_with_categories_of_them_are_read(ids: Any) -> Non
     assert round(count / UNIT) == n_units
 
 
-def test_whole_numbers_that_were_written_as_floats_for_a_gap_are_the_same_ids() -> None:
+def test_integers_written_as_floats_for_a_gap_are_the_same_ids() -> None:
     found = as_ids(pa.array([7.0, None, 2.5, np.nan, 2.0**70]))
     assert found.to_pylist()[:2] == [b"7", None]
     assert found.to_pylist()[2:4] == [b"2.5", None]

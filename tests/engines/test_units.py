@@ -152,7 +152,7 @@ def test_clipping_agrees_with_fractions(case: tuple[Listed, Unit, list[list[int]
 
 @cheap
 @given(cases(), st.integers(0, 99), st.sampled_from([20, 300, 8192]))
-def test_the_order_of_rows_and_the_size_of_parcels_change_nothing(
+def test_order_of_rows_and_size_of_batches_do_not_matter(
     case: tuple[Listed, Unit, list[list[int]]], seed: int, batch_rows: int
 ) -> None:
     """Below 8192 many of these units are larger than a batch, which is another way to sum."""
@@ -258,7 +258,7 @@ def test_sums_of_all_coordinates_are_exact_where_they_are_largest() -> None:
     assert (int(l1[0]), squared[0]) == (2**61 - 2**20, 2**20 * (2**41 - 1) ** 2)
 
 
-def test_64_parcels_of_the_loudest_units_add_up_exactly() -> None:
+def test_64_batches_of_the_loudest_units_add_up_exactly() -> None:
     bounds = Sensitivity(LARGEST, LARGEST**2, LARGEST, 1, True)
     query = Listed(bounds, np.zeros((1, 1), int), np.full((1, 1, 1), LARGEST), n_blocks=1)
     one = units.Batch(np.zeros((8192, 1), np.int32), np.arange(8192))

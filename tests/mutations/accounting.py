@@ -1,4 +1,4 @@
-"""Bugs of accounting: what is charged, stored, shared and promised."""
+"""Bugs of accounting: what is charged, stored, shared and guaranteed."""
 
 from __future__ import annotations
 

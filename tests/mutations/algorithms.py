@@ -6,7 +6,7 @@ from mutations.base import Mutation
 
 ALGORITHMS = (
     Mutation(
-        "fewer centres than asked for",
+        "fewer centres than clusters",
         "algorithms/lsh_coreset.py",
         "found = weighted_kmeans(points, weights, plan.n_clusters, rng, STARTS)",
         "enough = min(plan.n_clusters, len(means))\n"
@@ -25,7 +25,7 @@ ALGORITHMS = (
         "algorithms/fast_lloyd.py",
         "means = sums / np.maximum(counts, 1.0)[:, None]",
         "means = sums / (counts + 1e-9)[:, None]",
-        "tests/algorithms/test_fast_lloyd.py::test_no_noisy_count_turns_a_move_round_or_makes_it_longer_than_the_reach",
+        "tests/algorithms/test_fast_lloyd.py::test_no_noisy_count_turns_a_move_round_or_makes_it_longer_than_the_radius",
     ),
     Mutation(
         "three partitions at half the share each",

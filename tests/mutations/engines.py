@@ -69,7 +69,7 @@ ENGINES = (
         "audit/replay.py",
         "if a.sensitivity.monotone",
         "if False",
-        "tests/audit/test_replay.py::test_a_monotone_answer_that_falls_where_others_rise_is_found",
+        "tests/audit/test_replay.py::test_monotone_result_that_falls_where_others_rise_is_found",
     ),
     Mutation(
         "a unit clipped at twice its rows",

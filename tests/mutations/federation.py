@@ -6,14 +6,14 @@ from mutations.base import Mutation
 
 FEDERATION = (
     Mutation(
-        "late answers count",
+        "late responses count",
         "engines/federated/engine.py",
         "if not secrets.compare_digest(response[:NONCE_BYTES], nonces[name]):",
         "if False:",
         "tests/engines/federated/test_federation.py::test_repeated_late_and_foreign_responses_are_discarded",
     ),
     Mutation(
-        "noise for one silo of a patient's",
+        "noise for one client of a patient's",
         "queries/unit.py",
         "one, times = query.sensitivity, self.rows * max(1, self.clients)",
         "one, times = query.sensitivity, self.rows",
@@ -27,14 +27,14 @@ FEDERATION = (
         "tests/engines/federated/test_federation.py::test_failure_of_a_client_counts_for_this_request_only",
     ),
     Mutation(
-        "a client's answer taken as it is",
+        "a client's response taken as it is",
         "engines/federated/engine.py",
         "    if not unit.whole:\n        return True\n",
         "    if unit.whole or not unit.whole:\n        return True\n",
-        "tests/engines/federated/test_federation.py::test_the_server_checks_what_a_whole_client_may_add",
+        "tests/engines/federated/test_engine.py::test_the_server_checks_what_a_whole_client_may_add",
     ),
     Mutation(
-        "questions that clients refuse, charged first",
+        "requests that clients refuse, charged first",
         "engines/federated/federation.py",
         "        engine.check_request()\n",
         "",

@@ -13,21 +13,21 @@ SAMPLING = (
         "tests/privacy/test_curator_sample.py::test_each_fit_has_a_fresh_key_of_256_bits",
     ),
     Mutation(
-        "files that share coins",
+        "files that share inclusion bits",
         "engines/spark/_tasks.py",
         "yield Cells(cells, (place << _PART_ROWS) + row)",
         "yield Cells(cells, row)",
         "tests/engines/spark/test_tasks.py::test_every_row_is_in_one_part_and_has_an_address_of_its_own",
     ),
     Mutation(
-        "a coin by place, not by id",
+        "an inclusion bit by place, not by id",
         "engines/memory.py",
         "chosen = included(unit_words(key, self.ids), sampling_exponent)",
         "chosen = included(row_words(key, 0, len(self.starts)), sampling_exponent)",
         "tests/engines/test_unit_ids.py::test_new_unit_changes_no_other_inclusion_bit",
     ),
     Mutation(
-        "a sample drawn again by its coins",
+        "a sample drawn again by its inclusion bits",
         "engines/sampling.py",
         "return self._capacity is not None and self._seen > self._capacity"
         " << self.sampling_exponent",

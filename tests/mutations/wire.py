@@ -13,7 +13,7 @@ WIRE = (
         "tests/engines/test_base.py::test_values_of_another_dtype_are_refused",
     ),
     Mutation(
-        "a question rebuilt without its constructors",
+        "a query rebuilt without its constructors",
         "engines/federated/wire.py",
         "    made = kind(**sent)\n",
         "    made = object.__new__(kind)\n"
@@ -22,7 +22,7 @@ WIRE = (
         "tests/engines/federated/test_wire.py::test_request_that_fails_with_one_row_only_is_refused",
     ),
     Mutation(
-        "a question's points not on the grid",
+        "a query's points not on the grid",
         "engines/federated/wire.py",
         "            if not is_on_grid(value):\n",
         "            if not np.isfinite(value).all():\n",
@@ -36,14 +36,14 @@ WIRE = (
         "tests/queries/test_registry.py::test_what_a_constructor_changes_is_not_put_back",
     ),
     Mutation(
-        "a question's fields of any type",
+        "a query's fields of any type",
         "engines/federated/wire.py",
         "    if not all(_is_a(value, declared[name]) for name, value in sent.items()):\n",
         "    if not all(name in declared for name in sent):\n",
         "tests/engines/federated/test_wire.py::test_field_of_another_type_or_size_is_refused",
     ),
     Mutation(
-        "an answer of any length",
+        "a result of any length",
         "engines/federated/_request.py",
         "if not 1 <= self.query.size <= SIZE_MAX or not",
         "if not",
@@ -71,7 +71,7 @@ WIRE = (
         "tests/kernels/test_projection.py::test_points_of_another_width_are_refused",
     ),
     Mutation(
-        "a question asked without a rehearsal",
+        "a query made without a rehearsal",
         "engines/federated/client.py",
         "    rehearse(request)\n",
         "",

@@ -107,11 +107,11 @@ def test_found_is_what_the_ratio_says() -> None:
         assert expected.found == (expected.ratio <= FOUND)
 
 
-def test_the_grid_has_what_was_asked_for_and_others_beside_it() -> None:
-    asked = forecast(500, 3, 8, epsilon=0.7, delta=1e-6)
-    grid = forecast_grid(asked)
+def test_grid_has_what_was_typed_and_others_beside_it() -> None:
+    typed = forecast(500, 3, 8, epsilon=0.7, delta=1e-6)
+    grid = forecast_grid(typed)
     assert [expected.epsilon for expected in grid] == [0.25, 0.5, 0.7, 1, 2, 4, 8]
-    assert grid[2].ratio == asked.ratio
+    assert grid[2].ratio == typed.ratio
 
 
 def test_a_forecast_in_words() -> None:
@@ -139,7 +139,7 @@ def test_numbers_that_cannot_be_are_refused(given: tuple[int, int, int]) -> None
 # Nothing is spent --------------------------------------------------------------------------------
 
 
-def test_no_row_is_asked_and_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_row_is_read_and_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("a fit was begun")
 

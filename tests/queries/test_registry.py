@@ -160,7 +160,7 @@ class NoQuery:
 
 @pytest.mark.parametrize(
     ("kind", "reason"),
-    [(Unfrozen, "no frozen dataclass"), (NoQuery, "no query: it needs size, sensitivity")],
+    [(Unfrozen, "not a frozen dataclass"), (NoQuery, "not a query: it needs size, sensitivity")],
 )
 def test_class_that_is_not_a_query_is_not_registered(kind: type, reason: str) -> None:
     with pytest.raises(TypeError, match=reason):

@@ -28,7 +28,7 @@ def letters(query: Query) -> dict[str, float]:
     named = {**vars(query), **vars(getattr(query, "sums", query))}
     return named | {
         "w": named.get("weight", 0),
-        "v": named.get("width", 0),
+        "v": named.get("square_weight", 0),
         "S": query.size,
         "d": 3,
         "C": len(named.get("n_places", ())),

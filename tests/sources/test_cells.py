@@ -199,7 +199,7 @@ def test_fractions_are_no_ids_and_texts_no_numbers() -> None:
 
 @cheap
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))))
-def test_whole_numbers_as_ids_have_the_bytes_of_their_decimals(values: list[int | None]) -> None:
+def test_integers_as_ids_have_the_bytes_of_their_decimals(values: list[int | None]) -> None:
     expected = [None if value is None else str(value).encode() for value in values]
     assert ids(pa.array(values, pa.int64())).to_pylist() == expected
 

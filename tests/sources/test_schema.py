@@ -65,7 +65,7 @@ def test_unit_that_is_not_a_column_is_named_together_with_those_there_are() -> N
 
 
 @pytest.mark.parametrize("unit", ["income", "day"])
-def test_an_id_must_be_a_whole_number_or_text(unit: str) -> None:
+def test_id_must_be_an_integer_or_text(unit: str) -> None:
     with pytest.raises(TypeError, match=f"unit='{unit}' holds neither integers nor text"):
         VISITS.features(unit, ["age"])
 

@@ -56,12 +56,12 @@ def fold(points: FloatArray, half_widths: FloatArray) -> FloatArray:
 
 
 def _pack(
-    n_points: int, reach: FloatArray, closest: float, rng: np.random.Generator
+    n_points: int, half_widths: FloatArray, closest: float, rng: np.random.Generator
 ) -> FloatArray | None:
-    accepted = np.empty((n_points, len(reach)))
+    accepted = np.empty((n_points, len(half_widths)))
     count = rejections = 0
     while count < n_points and rejections < _PATIENCE:
-        proposal = rng.uniform(-reach, reach)
+        proposal = rng.uniform(-half_widths, half_widths)
         gaps = np.linalg.norm(accepted[:count] - proposal, axis=1)
         if gaps.min(initial=np.inf) >= closest:
             accepted[count] = proposal

@@ -74,7 +74,7 @@ def partition(
         release = curator.measure(name, query)
         crowded = crowded_cubes(release, search)
         found.append(_middles(query.subcubes[crowded], level + 1, corner))
-        # The question is asked at every level: where noise hides all rows, about the fullest cube.
+        # Every level is measured: where noise hides all rows, within the fullest cube.
         cubes = query.subcubes[crowded if crowded.size else [release.values.argmax()]]
     return deepest(found, search.n_clusters) if search.deepest_only else np.vstack(found)
 
@@ -86,7 +86,7 @@ def crowded_cubes(release: Release, search: Search) -> IntArray:
         search.strictness * largest_noise(release, search.n_rows), search.n_rows / search.cubes
     )
     ranked = np.argsort(-counts, kind="stable")[: search.cubes]
-    # In the order of the answer, in which a little noise changes nothing, unlike that of ranks.
+    # In the order of the result, in which a little noise changes nothing, unlike that of ranks.
     return np.sort(ranked[counts[ranked] > enough])
 
 

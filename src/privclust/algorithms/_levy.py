@@ -21,8 +21,8 @@ def levy_steps(shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
     """
     numerator = math.gamma(1 + BETA) * math.sin(math.pi * BETA / 2)
     denominator = math.gamma((1 + BETA) / 2) * BETA * 2 ** ((BETA - 1) / 2)
-    spread = (numerator / denominator) ** (1 / BETA)
-    steps: FloatArray = rng.normal(0.0, spread, shape) / np.abs(rng.normal(size=shape)) ** (
+    deviation = (numerator / denominator) ** (1 / BETA)
+    steps: FloatArray = rng.normal(0.0, deviation, shape) / np.abs(rng.normal(size=shape)) ** (
         1 / BETA
     )
     return steps

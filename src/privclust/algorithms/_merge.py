@@ -1,4 +1,4 @@
-"""Merge a coreset's points to clusters: public mathematics, free of charge."""
+"""Merge a coreset's points to clusters: public mathematics, at no cost."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def merge(coreset: Coreset, n_clusters: int, rng: np.random.Generator) -> Merged
     return Merged(centers, sizes, precision)
 
 
-def with_background(coreset: Coreset, spread: Distances, rng: np.random.Generator) -> Coreset:
-    """Add points that stand for rows far from all others; `spread` says how many there are."""
-    points, weights = background(coreset.points, spread, rng)
+def with_background(coreset: Coreset, distances: Distances, rng: np.random.Generator) -> Coreset:
+    """Add points that stand for rows far from all others; `distances` says how many there are."""
+    points, weights = background(coreset.points, distances, rng)
     known, nothing = coreset.precision, np.zeros(len(points))
     return Coreset(
         np.vstack([coreset.points, points]),

@@ -46,7 +46,7 @@ class ProjectedCenters:
     projection: Projection
 
 
-def steps_for(n_columns: int, rows_per_cluster: float, mu2: float, spread: float) -> int:
+def steps_for(n_columns: int, rows_per_cluster: float, mu2: float, width: float) -> int:
     """Return how many steps bring centres closest that start a ball's radius away.
 
     Of L steps each has noise of variance L/mu², and clips at a radius that follows from what the
@@ -60,7 +60,7 @@ def steps_for(n_columns: int, rows_per_cluster: float, mu2: float, spread: float
         Noisy number of rows over k.
     mu2 : float
         What all steps may spend.
-    spread : float
+    width : float
         Root mean square distance within clusters, over the radius of all rows.
 
     Examples
@@ -73,7 +73,7 @@ def steps_for(n_columns: int, rows_per_cluster: float, mu2: float, spread: float
         noise = n_columns * (1 + WEIGHT**2) * number / (mu2 * rows_per_cluster**2)
         left = 0.5
         for _ in range(number):
-            measured = noise * (left + spread**2)
+            measured = noise * (left + width**2)
             left = left * measured / (left + measured)
         if left < 0.97 * best:
             best, steps = left, number
@@ -87,7 +87,7 @@ def distances_to(
     radius: float,
     projection: Projection | None = None,
 ) -> Distances:
-    """Ask how far rows are from the nearest of `points`, on a scale set by a public radius."""
+    """Measure how far rows are from the nearest of `points`, on a scale set by a public radius."""
     edges = edges_around(radius)
     release = curator.measure(slot, DistanceHistogram(points, edges, projection))
     return Distances(edges, release.values, release.sigma)
@@ -114,7 +114,7 @@ def lift(
 def projected_means(
     curator: Curator, slot: str, origins: FloatArray, clip: float, projected: ProjectedCenters
 ) -> Step:
-    """Ask for residuals from `origins` of rows that are told apart in a projection."""
+    """Measure residuals from `origins` of rows whose cluster is found in a projection."""
     query = ClusterSums(projected.centers, origins, clip, WEIGHT, projected.projection)
     release = curator.measure(slot, query)
     sums, counts = query.split(release.values)
@@ -124,7 +124,7 @@ def projected_means(
 def refine(
     curator: Curator, slot: str, centers: Centers, distances: Distances, n_rows: int
 ) -> Centers:
-    """Ask for the residuals of rows from their centres, and move; clip by `distances`."""
+    """Measure the residuals of rows from their centres, and move; clip by `distances`."""
     points = centers.points
     n_clusters, n_columns = points.shape
     clip = _clip(distances, curator, slot, n_clusters, n_columns, n_rows)

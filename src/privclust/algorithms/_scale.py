@@ -1,7 +1,7 @@
-"""How wide columns are in truth, so that each can count by its spread and not by its bounds.
+"""How wide columns are in truth, so that each can count by its width and not by its bounds.
 
-One question, before all others: a histogram of every column. Bins that noise could have filled
-count as empty, so that the spread is that of most rows, whatever a few far out do. But a column of
+One query, before all others: a histogram of every column. Bins that noise could have filled
+count as empty, so that the width is that of most rows, whatever a few far out do. But a column of
 which all but one bin are hidden is no point: its other values may be what clusters differ in.
 """
 
@@ -44,12 +44,12 @@ def plan(
     n_rows: int | None = None,
     max_clusters: int | None = None,
 ) -> ScaledPlan:
-    """Plan a fit of PrivateKMeans that measures the spread of columns first.
+    """Plan a fit of PrivateKMeans that measures the width of columns first.
 
     Examples
     --------
     >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
-    ['scale', 'look 1', 'rest']
+    ['scale', 'locate 1', 'rest']
     """
     planned = private_kmeans.plan(n_clusters, n_columns, budget, n_rows, max_clusters)
     wide = n_columns + 2
@@ -67,17 +67,17 @@ def plan(
     )
 
 
-def variances(curator: Curator, reach: FloatArray) -> FloatArray:
+def variances(curator: Curator, half_widths: FloatArray) -> FloatArray:
     """Measure the variance of each column, in squared radii; never less than that of one bin."""
-    query = ColumnHistograms(np.minimum(reach, 1.0), BINS)
-    asked = curator.measure(SLOT, query)
-    counts = query.split(asked.values)
-    seen = np.where(counts > CLEAR * asked.sigma, counts, 0.0)
+    query = ColumnHistograms(np.minimum(half_widths, 1.0), BINS)
+    release = curator.measure(SLOT, query)
+    counts = query.split(release.values)
+    seen = np.where(counts > CLEAR * release.sigma, counts, 0.0)
     # A column of which noise hides everything may have its rows anywhere; one that looks like a
     # point may have elsewhere what noise would hide.
     seen[~seen.any(axis=1)] = 1.0
     points = np.count_nonzero(seen, axis=1) == 1
-    seen[points] = np.maximum(seen[points], asked.sigma)
+    seen[points] = np.maximum(seen[points], release.sigma)
     weights = seen / seen.sum(axis=1, keepdims=True)
     middles = query.middles()
     mean = (weights * middles).sum(axis=1, keepdims=True)

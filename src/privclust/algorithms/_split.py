@@ -1,7 +1,7 @@
 """Find many small cells: split, measure, move, and split again.
 
 All rows belong to the nearest of a few cells. One query measures every cell's count, mean and
-spread; cells move to their means and the widest are split in two, until there are enough. Cells
+width; cells move to their means and the widest are split in two, until there are enough. Cells
 that hold many rows need little of the budget, so nearly all of it goes to the last splits.
 """
 
@@ -26,7 +26,7 @@ STEP = 0.5
 GROWTH = 2.0
 """Shares of the budget grow by this factor while the number of cells doubles."""
 CAUTION = 6.0
-"""How much a cell's spread leans towards that of all, in standard deviations of its count."""
+"""How much a cell's width leans towards that of all, in standard deviations of its count."""
 SMALLEST = 2.0**-19
 
 
@@ -90,10 +90,10 @@ def find_cells(
     rng: np.random.Generator,
     projection: Projection | None = None,
 ) -> Cells:
-    """Ask one slot per step and return the last cells."""
+    """Measure once for each slot and return the last cells."""
     cells = start
     for slot, n_cells in zip(slots, steps, strict=True):
-        cells = measured(curator, slot, split(cells, n_cells, rng), projection)
+        cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
     return cells
 
 
@@ -117,7 +117,7 @@ def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
     )
 
 
-def measured(
+def measure_cells(
     curator: Curator, slot: str, cells: Cells, projection: Projection | None = None
 ) -> Cells:
     """Measure every cell, move it to its mean and learn its radius."""

@@ -1,4 +1,4 @@
-"""Keep a start, but for centres that serve better elsewhere: public mathematics, free of charge."""
+"""Keep a start, but for centres that serve better elsewhere: public mathematics, at no cost."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ CONSTANTS = {
 
 @dataclass(frozen=True)
 class BalcanPlan:
-    """What will be asked; every field is public.
+    """What will be measured; every field is public.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """DP-Lloyd: k-means' own iterations with noisy sums and counts (Su, Cao, Li, Bertino and Jin).
 
 Rows go to the nearest centre; sums, taken from the middle of the domain, and counts of all clusters
-are one noisy answer a round, empty clusters included. With delta = 0 noise is Laplace and the
-promise pure; otherwise it is Gaussian.
+are one noisy result a round, empty clusters included. With delta = 0 noise is Laplace and the
+guarantee pure; otherwise it is Gaussian.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RHO = 0.225
 
 @dataclass(frozen=True, eq=False)
 class LloydPlan:
-    """What DP-Lloyd or FastLloyd will ask; every field is public.
+    """What DP-Lloyd or FastLloyd will measure; every field is public.
 
     Attributes
     ----------
@@ -109,8 +109,8 @@ def plan_rounds(
     count = [] if n_rows is not None else [Slot("count", COUNT_SHARE, mechanism=mechanism)]
     left = 1 - sum(slot.share for slot in count)
     slots = [*count, *_round_slots(rounds, left, n_columns, mechanism)]
-    reach = np.ones(n_columns) if half_widths is None else half_widths
-    return LloydPlan(n_clusters, reach, n_rows, make_plan(budget, slots))
+    sides = np.ones(n_columns) if half_widths is None else half_widths
+    return LloydPlan(n_clusters, sides, n_rows, make_plan(budget, slots))
 
 
 def settle_rounds(curator: Curator, plan: LloydPlan, rounds: int) -> list[str]:
@@ -152,7 +152,7 @@ def count_weight(n_columns: int, budget: Budget) -> float:
     """Return what one row counts beside its sum, for the least error of a mean.
 
     With Laplace noise each column of the sum gets an epsilon s and the count r·s, where r is the
-    cube root of 4·d·RHO². In one joint answer the columns, together sqrt(d) loud, get d·s, so that
+    cube root of 4·d·RHO². In one joint result the columns, together sqrt(d) loud, get d·s, so that
     the count is r/sqrt(d) loud. With Gaussian noise the ratio of mu² is 2·RHO/sqrt(d).
     """
     root = math.sqrt(n_columns)

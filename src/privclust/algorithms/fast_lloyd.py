@@ -1,7 +1,7 @@
 """FastLloyd: Lloyd's iterations by noisy moves of bounded length (Diaa, Humphries and Kerschbaum).
 
-Rows within reach of their nearest centre say how far they lie from it, farther ones say nothing.
-The reach shrinks after the first round, and with it the noise.
+Rows within a radius of their nearest centre say how far they lie from it, farther ones say nothing.
+The radius shrinks after the first round, and with it the noise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from privclust.queries.clusters import ClusterSums
 from privclust.queries.nearby import NearbySums
 
 ALPHA = 0.8
-"""The reach after the first round, in radii of as many balls as would fill the domain."""
+"""The radius after the first round, in radii of as many balls as would fill the domain."""
 
 
 def plan(
@@ -49,7 +49,7 @@ def plan(
         raise ParameterError(
             Message(
                 Parameter("delta", 0),
-                " promises pure epsilon, which FastLloyd's Gaussian noise cannot keep. Give a "
+                " means pure epsilon, which FastLloyd's Gaussian noise cannot guarantee. Give a "
                 "delta above 0, such as 1e-6, or use DPLloyd.",
             )
         )
@@ -64,10 +64,10 @@ def run(curator: Curator, plan: LloydPlan, rng: np.random.Generator) -> Clusteri
     rounds = settle_rounds(curator, plan, rounds_for(n_rows, k, d, plan.spending.budget))
     centers = domain_packing(k, plan.half_widths, rng)
     for number, name in enumerate(rounds):
-        reach = 1.0 if number == 0 else later_radius(k, d)
-        query = NearbySums(ClusterSums(centers, centers, reach, count_weight(d)))
+        radius = 1.0 if number == 0 else later_radius(k, d)
+        query = NearbySums(ClusterSums(centers, centers, radius, count_weight(d)))
         sums, counts = query.sums.split(curator.measure(name, query).values)
-        centers = fold(centers + moves(sums, counts, reach), plan.half_widths)
+        centers = fold(centers + moves(sums, counts, radius), plan.half_widths)
     return Clustering(centers, np.maximum(counts, 0.0), n_rows)
 
 
@@ -80,13 +80,13 @@ def rounds_for(n_rows: int, n_clusters: int, n_columns: int, budget: Budget) -> 
     5
     """
     signal = n_rows * mu_of(budget.epsilon, budget.delta)
-    reach = math.sqrt(n_columns) * later_radius(n_clusters, n_columns)
+    radius = math.sqrt(n_columns) * later_radius(n_clusters, n_columns)
     columns = (1 + math.sqrt(4 * n_columns)) ** 2
-    return clamped_rounds(0.016 * signal**2 / (n_clusters**3 * reach**2 * columns))
+    return clamped_rounds(0.016 * signal**2 / (n_clusters**3 * radius**2 * columns))
 
 
 def later_radius(n_clusters: int, n_columns: int) -> float:
-    """Return the reach after the first round, in radii of the domain."""
+    """Return the radius after the first round, in radii of the domain."""
     return ALPHA * float(n_clusters ** (-1 / n_columns))
 
 
@@ -95,8 +95,8 @@ def count_weight(n_columns: int) -> float:
     return float((4 * n_columns) ** -0.25)
 
 
-def moves(sums: FloatArray, counts: FloatArray, reach: float) -> FloatArray:
-    """Return noisy mean residuals, none longer than `reach`.
+def moves(sums: FloatArray, counts: FloatArray, radius: float) -> FloatArray:
+    """Return noisy mean residuals, none longer than `radius`.
 
     A count below one row, which noise can make of a small cluster, is taken for one row.
 
@@ -106,6 +106,6 @@ def moves(sums: FloatArray, counts: FloatArray, reach: float) -> FloatArray:
     array([[0.3, 0.4], [0.6, 0.8], [0.1, 0.2]])
     """
     means = sums / np.maximum(counts, 1.0)[:, None]
-    excess = np.maximum(np.linalg.norm(means, axis=1, keepdims=True) / reach, 1.0)
+    excess = np.maximum(np.linalg.norm(means, axis=1, keepdims=True) / radius, 1.0)
     limited: FloatArray = means / excess
     return limited

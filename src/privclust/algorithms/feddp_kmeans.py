@@ -5,7 +5,7 @@
 3. *Lift*: means, in all columns, of the rows nearest to each centre in the subspace.
 4. *Lloyd*: centres move to the means of their rows, a few times.
 
-All noise is Gaussian. Sum and count are one answer, of residuals from the centre as it stands, so
+All noise is Gaussian. Sum and count are one result, of residuals from the centre as it stands, so
 that noise on a count hardly moves a mean.
 """
 
@@ -96,7 +96,7 @@ def plan(
     server: FloatArray | None = None,
     rounds: int = 1,
 ) -> FedDPPlan:
-    """Plan a fit from public values: equal parts for every question.
+    """Plan a fit from public values: equal parts for every query.
 
     Examples
     --------

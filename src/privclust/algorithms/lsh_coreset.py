@@ -37,7 +37,7 @@ COORDINATES_MAX = 2**20
 
 @dataclass(frozen=True)
 class LSHCoresetPlan:
-    """What the tree will ask; every field is public.
+    """What the tree will measure; every field is public.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class LSHCoresetPlan:
         A number the user typed, or None to measure a noisy count.
     spending : Plan
         The slots: "count" where `n_rows` is None, then "level 1", "level 2", …, then "leaves". A
-        tree that stops early leaves its last levels unasked, and "leaves" gets their shares.
+        tree that stops early leaves its last levels unmeasured, and "leaves" gets their shares.
     """
 
     n_clusters: int
@@ -130,8 +130,8 @@ def grow(curator: Curator, normals: FloatArray, n_rows: int, n_clusters: int) ->
         parents = {child[:-1] for child in kept}
         leaves += [node for node in branching if node not in parents]
         large = [child for child in kept if counts[child] >= BRANCHING * smallest]
-        room = max(0, leaves_max - len(leaves) - len(kept))  # halving a leaf adds one at most
-        branching = sorted(large, key=lambda child: -counts[child])[:room]
+        spare = max(0, leaves_max - len(leaves) - len(kept))  # halving a leaf adds one at most
+        branching = sorted(large, key=lambda child: -counts[child])[:spare]
         leaves += sorted(set(kept) - set(branching))
         if not branching:
             break

@@ -33,7 +33,7 @@ STEP = 0.01
 
 @dataclass(frozen=True)
 class PEMeansPlan:
-    """What PE-means will ask; every field is public.
+    """What PE-means will measure; every field is public.
 
     Attributes
     ----------

@@ -1,11 +1,11 @@
-"""PrivateKMeans: locate the rows, split them into cells, merge cells to k, polish the centres.
+"""PrivateKMeans: locate the rows, split them into cells, merge cells to k, refine the centres.
 
-1. *Locate* (`locating`): count the rows and find where they are, so that bounds may be loose.
-   If there are many, a sample of them is asked from then on.
-2. *Split* (`splitting`): three times as many cells as clusters, in a projection if d > 32.
-3. *Merge*: weighted k-means on the cells, with a background for outliers; free of charge.
-4. *Polish* (`refining`): centres move to their means; in high dimension the first step lifts them
-   from the projection. The last two steps ask all rows.
+1. *Locate* (`_locate`): count the rows and find where they are, so that bounds may be loose.
+   If there are many, a sample of them is measured from then on.
+2. *Split* (`_split`): three times as many cells as clusters, in a projection if d > 32.
+3. *Merge* (`_merge`): weighted k-means on the cells, with a background for outliers; at no cost.
+4. *Refine* (`_refine`): centres move to their means; in high dimension the first step lifts them
+   from the projection. The last two steps measure all rows.
 5. *Sizes*: rows vote for the final centres.
 
 How the constants were found, and what else was tried: docs/design/flagship.md.
@@ -26,7 +26,7 @@ from privclust.algorithms._locate import (
     LOCATE_SHARE,
     LOCATE_STEPS,
     locate,
-    look,
+    locate_roughly,
 )
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import (
@@ -79,7 +79,7 @@ DISTANCE_SHARE = {False: 0.1, True: 0.03}
 SIZE_SHARE = 0.02
 CORESET_SHARE = 0.02
 FAINT, CLEAR = 30.0, 60.0
-"""Rows per cluster, times mu: below, each split is measured once; above, polish goes on longer."""
+"""Rows per cluster, times mu: below, each split is measured once; above, refining takes longer."""
 START_RADII = {False: 3.0, True: 1.3}
 """Splitting starts with this many times the radius of all rows, for those far out. If clusters are
 not clear, noise would be as much wider, too."""
@@ -103,7 +103,7 @@ class PrivateKMeansPlan:
     max_clusters : int
         How many cells the coreset should have.
     spending : Plan
-        The looks, and one slot that stands for all the rest until rows have been counted.
+        The count, and one slot that stands for all the rest until rows have been counted.
     """
 
     n_clusters: int
@@ -118,7 +118,7 @@ class PrivateKMeansPlan:
         return self.n_columns > MANY_COLUMNS
 
     def sampling_exponent(self, n_rows: int) -> int:
-        """Return how often to halve the rows that are asked while clusters are being found."""
+        """Return h where clusters are found in a sample of rate 2^-h."""
         rows_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.spending.reserve.mu, 1.0)
         spare = n_rows / max(SAMPLE_ROWS, rows_needed)
         return int(math.log2(max(spare, 1.0)))
@@ -178,7 +178,7 @@ def plan(
     Examples
     --------
     >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
-    ['look 1', 'rest']
+    ['locate 1', 'rest']
     """
     wide = n_columns + 2
     first = Slot(FIRST_SLOT, LOCATE_SHARE, wide)
@@ -192,7 +192,7 @@ def plan(
 
 def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> Clustering:
     """Find k clusters, their sizes and how far noise may have moved them."""
-    seen = look(curator, plan.n_columns)
+    seen = locate_roughly(curator, plan.n_columns)
     n_rows = plan.n_rows or max(1, round(float(seen.counts[0])))
     if plan.n_rows is None:
         warn_if_lost(plan, n_rows)
@@ -203,22 +203,22 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     cells = _split(sample, plan, n_rows, start, rng, projection)
     width = float(np.median(cells.radii))
     radius = width if projection is None else width / MARGIN
-    spread = distances_to(sample, "width", cells.centers, width, projection)
+    around_cells = distances_to(sample, "width", cells.centers, width, projection)
     coreset = as_coreset(sample, cells)
-    merged = merge(with_background(coreset, spread, rng), plan.n_clusters, rng)
+    merged = merge(with_background(coreset, around_cells, rng), plan.n_clusters, rng)
     if projection is None:
         steps = _plan_refinement(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
         known = merged.precision
         centers = Centers(merged.centers, known.center_stderr**2, known.radii)
     else:
         projected = ProjectedCenters(merged.centers, projection)
-        within = spread.quantile(0.6) / (MARGIN * float(whole.radii[0]))
+        within = around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
         steps = _plan_refinement(curator, plan, _lift_steps(curator, plan, n_rows, within))
         centers = lift(sample, steps.pop(0), whole, projected, n_rows)
     for number, slots in enumerate(steps, 1):
-        asked = sample if number <= len(steps) - FULL_STEPS else curator
+        source = sample if number <= len(steps) - FULL_STEPS else curator
         distances = distances_to(sample, slots[0], centers.points, radius)
-        centers = refine(asked, slots[1], centers, distances, n_rows)
+        centers = refine(source, slots[1], centers, distances, n_rows)
     if projection is not None:
         coreset = _lifted_cells(sample, cells, merged.centers, centers, projection)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
@@ -261,10 +261,10 @@ def _split(
     rng: np.random.Generator,
     projection: Projection | None,
 ) -> Cells:
-    """Share out what is left after the looks, and split until there are enough cells."""
+    """Share out what is left after rows were located, and split until there are enough cells."""
     wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
-    rows_asked = n_rows / 2**curator.sampling_exponent
-    affordable = int(rows_asked * plan.spending.reserve.mu / ROWS_PER_CELL)
+    rows_sampled = n_rows / 2**curator.sampling_exponent
+    affordable = int(rows_sampled * plan.spending.reserve.mu / ROWS_PER_CELL)
     repeats = 1 if plan.signal(n_rows) < FAINT else 2
     steps = schedule(max(min(wanted, affordable), 2 * plan.n_clusters), repeats)
     slots = numbered("split", len(steps))
@@ -294,13 +294,13 @@ def _plan_refinement(
     last = [Slot("sizes", SIZE_SHARE)]
     if plan.projects:
         last.insert(0, Slot("cells", CORESET_SHARE, wide))
-    looking = DISTANCE_SHARE[plan.projects] / 2 / n_steps
-    moving = (left - DISTANCE_SHARE[plan.projects] / 2 - sum(slot.share for slot in last)) / n_steps
+    histograms = DISTANCE_SHARE[plan.projects] / 2
+    moves = left - histograms - sum(slot.share for slot in last)
     names = list(zip(numbered("distances", n_steps), numbered("sums", n_steps), strict=True))
     slots = [
         slot
         for distances, sums in names
-        for slot in (Slot(distances, looking), Slot(sums, moving, wide))
+        for slot in (Slot(distances, histograms / n_steps), Slot(sums, moves / n_steps, wide))
     ]
     curator.refine([*slots, *last])
     return names

@@ -22,7 +22,7 @@ TALLIES, SUMS = "tallies", "sums"
 
 @dataclass(frozen=True, eq=False)
 class ProfilePlan:
-    """The questions of a profile, and their slots."""
+    """The queries of a profile, and their slots."""
 
     tallies: ProfileTallies
     sums: ProfileSums | None
@@ -38,7 +38,7 @@ class ProfilePlan:
 
 
 def plan(centers: FloatArray, domain: Domain, budget: Budget) -> ProfilePlan:
-    """Share a budget among the questions of a profile: one part per tally, and one per sum."""
+    """Share a budget among the queries of a profile: one part per tally, and one per sum."""
     tallied, summed = len(domain.noted), domain.n_numbers
     tallies = ProfileTallies(centers, domain.n_places)
     slots = [Slot(TALLIES, tallied / (tallied + summed), l0=tallied)]
@@ -50,7 +50,7 @@ def plan(centers: FloatArray, domain: Domain, budget: Budget) -> ProfilePlan:
 
 
 def run(curator: Curator, planned: ProfilePlan) -> None:
-    """Ask both questions, whatever the first answer is."""
+    """Make both queries, whatever the first result is."""
     curator.measure(TALLIES, planned.tallies)
     if planned.sums is not None:
         curator.measure(SUMS, planned.sums)

@@ -1,9 +1,9 @@
 """PrivateKMeans from a start that is public: last week's centres, or rows that a server may show.
 
-1. *Count* the rows (`locating.look`). Where they are is known well enough.
+1. *Count* the rows (`_locate`). Where they are is known well enough.
 2. *Measure* the start's cells, split the widest and measure again: rows may have come where no
    centre was, so that k-means on the cells can find a start that is better by far.
-3. *Polish* from there, with most of the budget, and ask for sizes, as `private_kmeans` does.
+3. *Refine* from there, with most of the budget, and measure sizes, as `private_kmeans` does.
 
 What a start saves is the search, which takes more than half of a fit's budget without one, and
 which at small epsilon may miss clusters altogether.
@@ -18,10 +18,10 @@ import numpy as np
 
 from privclust.algorithms._background import POINTS
 from privclust.algorithms._cost import Cost, Measured, total
-from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, look
+from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import Centers, distances_to, refine
-from privclust.algorithms._split import SMALLEST, Cells, as_coreset, measured, split
+from privclust.algorithms._split import SMALLEST, Cells, as_coreset, measure_cells, split
 from privclust.algorithms._swap import swapped
 from privclust.algorithms.private_kmeans import (
     CELLS_PER_CLUSTER,
@@ -46,7 +46,7 @@ CELL_SHARE = (0.05, 0.15)
 WIDTH_SHARE = 0.02
 DISTANCE_SHARE = 0.05
 STEPS = 2
-"""Of polish: from a start that is near, more steps would only share out the budget."""
+"""Of refinement: from a start that is near, more steps would only share out the budget."""
 MOVED = 0.25
 """How far centres may have moved since, in radii of their clusters."""
 
@@ -157,7 +157,7 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     """Find k clusters from the start, their sizes and how far noise may have moved them."""
     known, start = plan.private_kmeans, plan.start
     rng = _directions_of(start, rng)
-    seen = look(curator, known.n_columns)
+    seen = locate_roughly(curator, known.n_columns)
     n_rows = known.n_rows or max(1, round(float(seen.counts[0])))
     if known.n_rows is None:
         warn_if_lost(known, n_rows)
@@ -165,13 +165,14 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     sample = curator.sample(known.sampling_exponent(n_rows))
     cells = _cells(sample, known, n_rows, start, rng)
     width = float(np.median(cells.radii))
-    spread = distances_to(sample, "width", cells.centers, width)
+    around_cells = distances_to(sample, "width", cells.centers, width)
     coreset = as_coreset(sample, cells)
-    centers = _first_centers(with_background(coreset, spread, rng), known.n_clusters, start, rng)
+    filled = with_background(coreset, around_cells, rng)
+    centers = _first_centers(filled, known.n_clusters, start, rng)
     for number, (distances, sums) in enumerate(steps, 1):
-        asked = sample if number <= len(steps) - FULL_STEPS else curator
-        reach = distances_to(sample, distances, centers.points, width)
-        centers = refine(asked, sums, centers, reach, n_rows)
+        source = sample if number <= len(steps) - FULL_STEPS else curator
+        histogram = distances_to(sample, distances, centers.points, width)
+        centers = refine(source, sums, centers, histogram, n_rows)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
     precision = Precision(
         np.sqrt(centers.variance), np.full(known.n_clusters, sizes.sigma), centers.radii
@@ -192,7 +193,7 @@ def _directions_of(start: Start, rng: np.random.Generator) -> np.random.Generato
 
 
 def _plan_slots(curator: Curator, plan: PrivateKMeansPlan) -> list[tuple[str, str]]:
-    """Share out what is left after the count; return the slots of each step of polish."""
+    """Share out what is left after the count; return the slots of each step of refinement."""
     wide = plan.n_columns + 2
     names = list(zip(numbered("distances", STEPS), numbered("sums", STEPS), strict=True))
     others = [
@@ -225,14 +226,14 @@ def _cells(
     radii = np.clip(start.radii, SMALLEST, 1.0)
     # Rows that came since may lie beyond what the start saw; a radius shrinks when it is measured.
     first = Cells(start.points, np.minimum(2 * radii, 1.0), unknown, unknown, unknown, np.inf)
-    cells = measured(curator, "start", first)
-    rows_asked = n_rows / 2**curator.sampling_exponent
-    affordable = int(rows_asked * plan.spending.reserve.mu / ROWS_PER_CELL)
+    cells = measure_cells(curator, "start", first)
+    rows_sampled = n_rows / 2**curator.sampling_exponent
+    affordable = int(rows_sampled * plan.spending.reserve.mu / ROWS_PER_CELL)
     wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
     wanted = max(min(wanted, affordable), 2 * plan.n_clusters, len(start.points))
     while len(cells.centers) < wanted // 2:
         cells = split(cells, min(2 * len(cells.centers), wanted), rng)
-    return measured(curator, "split", split(cells, wanted, rng))
+    return measure_cells(curator, "split", split(cells, wanted, rng))
 
 
 def _first_centers(
@@ -241,8 +242,8 @@ def _first_centers(
     """Return the start with centres swapped where that pays; of another number, merge the cells."""
     if len(start.points) == n_clusters:
         points = swapped(coreset, start.points)
-        reach = MOVED * np.maximum(start.radii, np.median(start.radii))
-        return Centers(points, reach**2 / points.shape[1], start.radii)
+        moved = MOVED * np.maximum(start.radii, np.median(start.radii))
+        return Centers(points, moved**2 / points.shape[1], start.radii)
     merged = merge(coreset, n_clusters, rng)
     found = merged.precision
     return Centers(merged.centers, found.center_stderr**2, found.radii)

@@ -146,7 +146,7 @@ def attacks(absent: Sightings, present: Sightings) -> dict[str, Scores]:
 
 
 def _numbers_of(found: Clustering) -> list[float]:
-    """Return what may tell of the canary: numbers of rows, and what lies where it does."""
+    """Return what may reveal the canary: numbers of rows, and what lies where it does."""
     distances = np.linalg.norm(found.centers - CANARY, axis=1)
     nearest = int(np.argmin(distances))
     return [

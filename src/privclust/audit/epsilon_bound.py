@@ -44,7 +44,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Refuted:
-    """What cannot be true, with the confidence that was asked for.
+    """What cannot be true, with the confidence that was chosen.
 
     Attributes
     ----------
@@ -95,8 +95,8 @@ def linear_scores(absent: FloatArray, present: FloatArray) -> Scores:
 
     Examples
     --------
-    >>> shown = np.array([[0.0, 1.0], [0.1, 1.0], [-0.1, 1.0]])
-    >>> scores = linear_scores(shown, shown + [[1.0, 0.0]])
+    >>> seen = np.array([[0.0, 1.0], [0.1, 1.0], [-0.1, 1.0]])
+    >>> scores = linear_scores(seen, seen + [[1.0, 0.0]])
     >>> bool(scores.absent.max() < scores.present.min())
     True
     """
@@ -104,9 +104,9 @@ def linear_scores(absent: FloatArray, present: FloatArray) -> Scores:
     scale = np.vstack([first, second]).std(axis=0)
     scale[scale == 0] = 1.0
     around = np.vstack([first - first.mean(axis=0), second - second.mean(axis=0)]) / scale
-    spread = around.T @ around / len(around) + 1e-9 * np.eye(len(scale))
+    covariance = around.T @ around / len(around) + 1e-9 * np.eye(len(scale))
     apart = (second.mean(axis=0) - first.mean(axis=0)) / scale
-    weights = np.linalg.solve(spread, apart) / scale
+    weights = np.linalg.solve(covariance, apart) / scale
     return Scores(absent @ weights, present @ weights)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -23,6 +22,10 @@ from privclust.audit._few_rows import FewRows
 from privclust.audit.canaries import CANARY, CROWD, DELTA, N_CLUSTERS
 from privclust.audit.likelihood_ratio import LikelihoodRatioAttack, PairedEngine
 from privclust.domains.base import Domain
+from privclust.domains.profiled import ProfileDomain
+from privclust.domains.reader import Use
+from privclust.engines.base import Table
+from privclust.engines.factory import table_of
 from privclust.engines.federated.federation import Federation
 from privclust.engines.memory import NumpyEngine
 from privclust.estimators import _input
@@ -31,7 +34,8 @@ from privclust.kernels.grid import FloatArray
 from privclust.models.profile import Profile
 from privclust.privacy.accounting import epsilon_of, mu_of
 from privclust.privacy.noise import OpenDPNoise
-from privclust.queries.unit import ROW, Unit
+from privclust.queries.unit import Unit
+from privclust.sources.schema import Schema
 from privclust.testing import SeededNoise, noise_from
 
 Observed = dict[str, list[float]]
@@ -146,13 +150,9 @@ def watch(
         absent, with_canary = FewRows(CROWD), FewRows(np.vstack([CROWD, CANARY]))
         fitted = with_canary if present else absent
         attack = LikelihoodRatioAttack(absent, with_canary, fitted, OpenDPNoise())
-        with (
-            noise_from(attack),
-            _attacked(attack, history) as table,
-            warnings.catch_warnings(),
-        ):
+        with noise_from(attack), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that noise hides so small clusters
-            observed = history.act(table, epsilon, seed)
+            observed = history.act(_PairedTable(attack, history), epsilon, seed)
         for attacker, numbers in observed.items():
             lines.setdefault(attacker, []).append(numbers)
         lines.setdefault("releases", []).append(attack.log_ratio)
@@ -160,7 +160,7 @@ def watch(
 
 
 def model_numbers(model: PrivateClusterer) -> list[float]:
-    """Return what may tell of the canary: numbers of rows, and what lies where it does."""
+    """Return what may reveal the canary: numbers of rows, and what lies where it does."""
     distances = np.linalg.norm(model.cluster_centers_ - CANARY, axis=1)
     nearest = int(np.argmin(distances))
     sizes = model.cluster_sizes_
@@ -175,7 +175,7 @@ def model_numbers(model: PrivateClusterer) -> list[float]:
 
 
 def profile_numbers(profile: Profile) -> list[float]:
-    """Return what a profile alone tells: how large clusters are, and who is where the canary is."""
+    """Return what a profile alone reveals: sizes, and how many rows lie at the canary."""
     sizes = np.sort(profile.sizes.values)
     tallies = profile.releases[0].values.reshape(len(sizes), -1)
     highest = profile.columns[0].shares.values.shape[1] - 2  # the last place is for missing cells
@@ -213,38 +213,27 @@ def _fit_and_profile(table: Any, epsilon: float, seed: int) -> Observed:
     return {"profile": alone, "model": model_numbers(model) + alone}
 
 
-class _PairedFederation(Federation):
-    """Two federations of the same clients, whose sums pass through an attack."""
+class _PairedTable(Table):
+    """Two neighbouring tables that estimators read as one; all sums pass through an attack."""
 
-    def __init__(
-        self, attack: LikelihoodRatioAttack, absent: Federation, present: Federation
-    ) -> None:
-        super().__init__(absent.exchange, absent.clients, absent.columns)
-        object.__setattr__(self, "_pair", (attack, absent, present))
+    def __init__(self, attack: LikelihoodRatioAttack, history: History) -> None:
+        self._attack = attack
+        self._tables = (table_of(history.absent), table_of(history.present))
 
-    def engine(self, domain: Domain, unit: Unit) -> Any:
-        attack, absent, present = self._pair  # type: ignore[attr-defined]
-        return attack.paired(
-            absent.open_engine(None, domain, unit), present.open_engine(None, domain, unit)
-        )
+    @property
+    def schema(self) -> Schema:
+        return self._tables[0].schema
 
-
-@contextmanager
-def _attacked(attack: LikelihoodRatioAttack, history: History) -> Iterator[Any]:
-    """Give a table for estimators to read, whose exact sums all pass through an attack."""
-    if isinstance(history.absent, Federation):
-        yield _PairedFederation(attack, history.absent, history.present)
-        return
-
-    def engine(
-        table: Any, domain: Domain, threads: int | None = None, unit: Unit = ROW
+    def open_engine(
+        self, columns: Sequence[str] | None, domain: Domain, unit: Unit
     ) -> PairedEngine:
-        pair = (NumpyEngine(one, domain, 1, unit) for one in (history.absent, history.present))
-        return attack.paired(*pair)
+        absent, present = (table.open_engine(columns, domain, unit) for table in self._tables)
+        return self._attack.paired(absent, present)
 
-    # No estimator takes an engine, so what opens tables opens both.
-    vars(_input)["NumpyEngine"] = engine
-    try:
-        yield history.present
-    finally:
-        vars(_input)["NumpyEngine"] = NumpyEngine
+    def clustered(
+        self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
+    ) -> Schema:
+        return self._tables[0].clustered(unit, named, uses)
+
+    def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
+        return self._tables[0].profiled(unit, domain)

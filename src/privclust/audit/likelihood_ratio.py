@@ -60,7 +60,7 @@ class LikelihoodRatioAttack:
         return exact[self._present]
 
     def expect_sample(self, key: bytes) -> None:
-        """Tell both tables."""
+        """Prepare both tables."""
         for table in self._tables:
             table.expect_sample(key)
 
@@ -119,7 +119,7 @@ class PairedEngine:
         return self._attack.record(*self._tables, query)
 
     def expect_sample(self, key: bytes) -> None:
-        """Tell both."""
+        """Prepare both."""
         for table in self._tables:
             table.expect_sample(key)
 

@@ -72,7 +72,7 @@ class Transcript:
 
     Attributes
     ----------
-    measurements : list of Question
+    measurements : list of Measurement
         Queries whose results got noise.
     results : list of int arrays
         The noisy results.
@@ -93,7 +93,7 @@ class Transcript:
         self._engine = engine
         self._noise = noise
         self._replay = replay or []
-        self._asked: tuple[Query, tuple[int, ...]] | None = None
+        self._pending: tuple[Query, tuple[int, ...]] | None = None
 
     def aggregate(self, query: Query) -> list[int]:
         """Make the query, and record it with its exact result."""
@@ -103,7 +103,7 @@ class Transcript:
         """Make a query of the engine behind or of a sample of it, and record it."""
         exact = engine.aggregate(query)
         self.reads += 1
-        self._asked = (query, tuple(exact))
+        self._pending = (query, tuple(exact))
         return exact
 
     def sample(self, sampling_exponent: int, key: bytes) -> Engine:
@@ -111,7 +111,7 @@ class Transcript:
         return _Sample(self, self._engine.sample(sampling_exponent, key))
 
     def expect_sample(self, key: bytes) -> None:
-        """Tell the engine behind."""
+        """Prepare the engine behind."""
         self._engine.expect_sample(key)
 
     def key(self) -> bytes:
@@ -135,10 +135,10 @@ class Transcript:
         return int(self._result("select", scale, draw)[0])
 
     def _result(self, mechanism: str, scale: float, draw: Callable[[], IntArray]) -> IntArray:
-        if self._asked is None:
+        if self._pending is None:
             raise AssertionError("noise was drawn without a query to the engine")
-        query, exact = self._asked
-        self._asked = None
+        query, exact = self._pending
+        self._pending = None
         bounds = self.unit.sensitivity(query)
         self.measurements.append(Measurement(query, digest(query), bounds, exact, mechanism, scale))
         left = self._replay[len(self.results) :]
@@ -161,7 +161,7 @@ class _Sample:
         return self._transcript.record(self._engine, query)
 
     def expect_sample(self, key: bytes) -> None:
-        """Tell the sample."""
+        """Prepare the sample."""
         self._engine.expect_sample(key)
 
     def sample(self, sampling_exponent: int, key: bytes) -> Engine:

@@ -191,7 +191,7 @@ def check_sizes(**numbers: Any) -> None:
             raise ParameterError(
                 Message(
                     Parameter(name),
-                    f" must be a whole number of at least 1, got {safe_repr(value)}.",
+                    f" must be an integer of at least 1, got {safe_repr(value)}.",
                 )
             )
         if int(value) > WHOLE_MAX:

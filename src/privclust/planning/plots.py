@@ -16,7 +16,7 @@ TOP = 3.0
 
 
 def draw_forecast(expected: Forecast, picture: Path) -> None:
-    """Draw the loss to expect against epsilon, with the one that was asked for.
+    """Draw the loss to expect against epsilon, with the one that was typed.
 
     Parameters
     ----------

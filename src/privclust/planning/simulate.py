@@ -91,11 +91,11 @@ def simulate(
             centers = rows[np.random.default_rng(seed).permutation(len(rows))[:n_clusters]]
         if len(rows) < n_clusters:
             raise TooManyClustersError(
-                f"{n_clusters} clusters cannot be found in {len(rows)} rows. Ask for fewer "
+                f"{n_clusters} clusters cannot be found in {len(rows)} rows. Choose fewer "
                 "clusters, or simulate more rows."
             )
-        reach = np.abs(rows).max(axis=0) * 1.2 + 1e-9
-        bounds = (-reach, reach)
+        half_widths = np.abs(rows).max(axis=0) * 1.2 + 1e-9
+        bounds = (-half_widths, half_widths)
         model = PrivateKMeans(n_clusters, epsilon=epsilon, delta=delta, bounds=bounds)
         model.fit(rows)
         ratios.append(_loss(rows, model.cluster_centers_) / _loss(rows, _best(rows, centers)))

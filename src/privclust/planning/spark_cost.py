@@ -88,6 +88,6 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
 
 
 def _broadcast_bytes(n_columns: int, n_clusters: int) -> int:
-    """Return the size of a query as all rows are asked; its centres and radii are never made."""
+    """Return the size of a query of all rows; its centres and radii are never made."""
     one = ClusterMoments(np.zeros((1, 1)), np.full(1, 0.5), 1.0, 1.0)
     return len(pickle.dumps(one)) + 8 * (n_clusters * (n_columns + 1) - 2)

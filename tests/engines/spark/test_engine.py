@@ -101,7 +101,7 @@ def test_only_parquet_files_are_read_by_workers(tmp_path: Path) -> None:
 
 
 def test_types_of_columns_are_those_that_spark_declares(frame: Any) -> None:
-    schema = in_lake_schema(frame.selectExpr("x", "number", "name", "current_date() as day"))
+    schema = spark_schema(frame.selectExpr("x", "number", "name", "current_date() as day"))
     assert schema.kinds == ("number", "integer", "text", "other")
     with pytest.raises(ColumnTypeError):
         PrivateKMeans(2, delta=1e-6, bounds={"x": (0, 1)}, unit="x").fit(frame)
@@ -109,7 +109,7 @@ def test_types_of_columns_are_those_that_spark_declares(frame: Any) -> None:
         PrivateKMeans(2, delta=1e-6, bounds={"w": (0, 1)}).fit(frame)
 
 
-def in_lake_schema(frame: Any) -> Any:
+def spark_schema(frame: Any) -> Any:
     return opened(frame).schema
 
 

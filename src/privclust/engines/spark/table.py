@@ -51,11 +51,11 @@ def on_spark(session: Any, paths: Any) -> SparkFiles:
     --------
     Nothing is read before a fit, so a table can be named without a session:
 
-    >>> table = on_spark(None, "/lake/visits")
+    >>> table = on_spark(None, "/data/visits")
     >>> table.paths
-    '/lake/visits'
+    '/data/visits'
 
-    With one: ``PrivateKMeans(8, delta=1e-6, bounds=…).fit(on_spark(session, "/lake/visits"))``.
+    With one: ``PrivateKMeans(8, delta=1e-6, bounds=…).fit(on_spark(session, "/data/visits"))``.
     """
     return SparkFiles(session, paths)
 

@@ -211,11 +211,11 @@ class Ledger:
         """Check that `run` may be gone on with: begun on data set `label` with equal `facts`."""
         found = self.run(run)
         known, facts = {**found.facts, "dataset": found.label}, {**facts, "dataset": label}
-        changed = sorted(k for k in {*known, *facts} if known.get(k) != facts.get(k))
-        if changed:
+        differing = sorted(k for k in {*known, *facts} if known.get(k) != facts.get(k))
+        if differing:
             differences = "; ".join(
                 f"{key} was {known.get(key, 'unknown')}, is {facts.get(key, 'unknown')}"
-                for key in changed
+                for key in differing
             )
             raise LedgerError(
                 f"run {run} was started differently: {differences}. Resume it with the parameters "
