@@ -20,11 +20,11 @@ if TYPE_CHECKING:
         PEMeans,
         PrivateKMeans,
     )
-    from privclust.estimators._limits import limits
     from privclust.estimators._load import load
     from privclust.estimators.base import PrivateClusterer
     from privclust.models.compare import compare
     from privclust.models.compose import compose
+    from privclust.models.limits import limits
     from privclust.models.model_file import save
     from privclust.models.profile_file import load_profile, save_profile
     from privclust.models.track import track
@@ -77,7 +77,7 @@ _PACKAGES = {
     "compare": "models.compare",
     "compose": "models.compose",
     "forecast": "planning.forecast",
-    "limits": "estimators._limits",
+    "limits": "models.limits",
     "load": "estimators._load",
     "load_profile": "models.profile_file",
     "on_spark": "engines.spark.table",

@@ -114,7 +114,7 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
     content["run"]["record"] = None
     statement.write_text(json.dumps(content))
     unrecorded = privclust("ledger", "verify", place, "--model", statement)
-    assert "no statement of a fit that a ledger recorded" in unrecorded.stderr
+    assert "nor a statement of a fit that a ledger recorded" in unrecorded.stderr
 
 
 def run_of(content: Any) -> Any:

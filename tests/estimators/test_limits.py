@@ -19,16 +19,10 @@ from privclust.algorithms._cost import Cost
 from privclust.algorithms.seeded_kmeans import start_cost
 from privclust.errors import CostError, ParameterError, TooManyClustersError
 from privclust.estimators import _derived_cost, _fit
-from privclust.estimators._limits import (
-    MEMORY_VARIABLE,
-    MINUTES_VARIABLE,
-    Limits,
-    beyond_limits,
-    check_cost,
-    current_limits,
-)
+from privclust.estimators._limits import beyond_limits, check_cost
 from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import spoken, spoken_memory
+from privclust.models.limits import MEMORY_VARIABLE, MINUTES_VARIABLE
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import COORDINATES_MAX
 from privclust.testing import SeededNoise, noise_from
@@ -158,40 +152,6 @@ def test_raised_limit_is_what_the_message_says() -> None:
         assert beyond_limits(cost) is None
     with limits(minutes=0.8 * minutes):
         assert beyond_limits(cost) is not None
-
-
-def test_limits_are_those_of_the_block_then_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert current_limits() == Limits() == Limits(8 * 2**30, 10.0)
-    monkeypatch.setenv(MEMORY_VARIABLE, "16g")
-    monkeypatch.setenv(MINUTES_VARIABLE, "30")
-    assert current_limits() == Limits(16 * 2**30, 30.0)
-    with limits(memory="500 MB"):
-        assert current_limits() == Limits(500 * 2**20, 30.0)
-        with limits(minutes=1, memory=2**40):
-            assert current_limits() == Limits(2**40, 1.0)
-        assert current_limits() == Limits(500 * 2**20, 30.0)
-    assert current_limits() == Limits(16 * 2**30, 30.0)
-
-
-@pytest.mark.parametrize("memory", ["much", "", "-1", "1 EiB", True, "1e400"])
-def test_amount_of_memory_that_cannot_be_read_is_refused(memory: Any) -> None:
-    with pytest.raises(ParameterError, match="amount of memory such as"), limits(memory=memory):
-        pass
-
-
-@pytest.mark.parametrize("minutes", ["soon", 0, -1, float("nan"), True])
-def test_minutes_that_cannot_be_are_refused(minutes: Any) -> None:
-    with (
-        pytest.raises(ParameterError, match="minutes above 0, such as 60"),
-        limits(minutes=minutes),
-    ):
-        pass
-
-
-def test_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(MINUTES_VARIABLE, "long")
-    with pytest.raises(ParameterError, match=MINUTES_VARIABLE):
-        current_limits()
 
 
 # What benchmarks fit ---------------------------------------------------------------------------

@@ -276,7 +276,7 @@ def test_one_cluster_or_many(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_people_are_the_unit_where_they_are() -> None:
     page = page_of(fitted(kind=PEMeans, unit="who", noise=OpenDPNoise()))
-    assert "Whether any one who, with all its rows, was in the table or not" in page.text
+    assert "whether any one who, with all its rows, was in the table or not" in page.text
     assert "Is one who what has to be protected?" in page.text
 
 

@@ -6,7 +6,6 @@ were measured. Nothing here looks at rows, and nothing is allocated that a plan 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -114,13 +113,6 @@ def _row_seconds(query: Measured) -> float:
     passes = query.times if query.passes is None else query.passes
     per_number = NUMBER_SECONDS + query.candidates * PRODUCT_SECONDS
     return passes * (ROW_SECONDS + query.width * per_number)
-
-
-def kmeans_seconds(points: float, k: float, width: float, starts: int) -> float:
-    """Return the seconds of weighted k-means, which takes more rounds with more points a centre."""
-    points = max(points, k)
-    rounds = 1 + math.log2(points / k) / 4
-    return starts * k * (0.25e-3 + points * rounds * (60 + 4 * width) * 1e-9)
 
 
 def packing_seconds(points: float, width: float) -> float:

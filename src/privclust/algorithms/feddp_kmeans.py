@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, packing_seconds, total
+from privclust.algorithms._cost import Cost, Measured, packing_seconds, total
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms._split import into_ball
 from privclust.errors import Message, Parameter, warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.projection import Projection
-from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models._weighted_kmeans import kmeans_seconds, weighted_kmeans
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, packing_seconds, total
+from privclust.algorithms._cost import Cost, Measured, packing_seconds, total
 from privclust.algorithms._levy import mutate
 from privclust.algorithms._packing import sphere_packing
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
-from privclust.models._weighted_kmeans import WeightedClusters, weighted_kmeans
+from privclust.models._weighted_kmeans import WeightedClusters, kmeans_seconds, weighted_kmeans
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privclust.algorithms._background import POINTS
-from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, total
+from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import (
     FIRST_RADIUS,
     FIRST_SLOT,
@@ -53,6 +53,7 @@ from privclust.errors import Message, Parameter, warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.kernels.projection import Projection, gaussian_projection
+from privclust.models._weighted_kmeans import kmeans_seconds
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
 from privclust.privacy.curator import Curator

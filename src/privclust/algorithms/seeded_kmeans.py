@@ -17,7 +17,7 @@ from hashlib import sha256
 import numpy as np
 
 from privclust.algorithms._background import POINTS
-from privclust.algorithms._cost import Cost, Measured, kmeans_seconds, total
+from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import Centers, distances_to, refine
@@ -34,7 +34,7 @@ from privclust.algorithms.private_kmeans import (
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
-from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models._weighted_kmeans import kmeans_seconds, weighted_kmeans
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator

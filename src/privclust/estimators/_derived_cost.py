@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from privclust.algorithms._cost import Cost, kmeans_seconds
+from privclust.algorithms._cost import Cost
 from privclust.algorithms._merge import STARTS
-from privclust.models.k_path import STARTS as MOST_STARTS
-from privclust.models.k_path import TRIED
+from privclust.models._weighted_kmeans import kmeans_seconds
+from privclust.models.k_path import path_cost
 from privclust.models.mixture import ROUNDS
 
 
@@ -22,12 +22,7 @@ def refit_cost(n_points: int, n_clusters: int, n_columns: int) -> Cost:
 
 def k_path_cost(n_points: int, max_clusters: int, n_columns: int) -> Cost:
     """Return the cost of every number of clusters up to `max_clusters`."""
-    most = min(max_clusters, n_points)
-    seconds = sum(
-        kmeans_seconds(n_points, k, n_columns, max(2, min(MOST_STARTS, TRIED // k)))
-        for k in range(1, most + 1)
-    )
-    return _derived(seconds, 16.0 * n_points * most * n_columns)
+    return _derived(*path_cost(n_points, max_clusters, n_columns))
 
 
 def hierarchy_cost(n_clusters: int, n_columns: int) -> Cost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -49,3 +50,10 @@ def weighted_kmeans(
         labels = model.fit_predict(points, sample_weight=fit_weights)
     sizes = np.bincount(labels, weights, n_clusters).astype(np.float64)
     return WeightedClusters(model.cluster_centers_, sizes)
+
+
+def kmeans_seconds(points: float, k: float, width: float, starts: int) -> float:
+    """Return the seconds of weighted k-means, which takes more rounds with more points a centre."""
+    points = max(points, k)
+    rounds = 1 + math.log2(points / k) / 4
+    return starts * k * (0.25e-3 + points * rounds * (60 + 4 * width) * 1e-9)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from privclust.kernels.grid import FloatArray, IntArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models._cells import coreset_of
-from privclust.models._weighted_kmeans import weighted_kmeans
+from privclust.models._weighted_kmeans import kmeans_seconds, weighted_kmeans
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset
 
@@ -115,6 +116,26 @@ def max_clusters_of(model: ClusterModel) -> int:
     return max(32, 2 * len(model.cluster_centers))
 
 
+class PathCost(NamedTuple):
+    """What a path of k takes: seconds of one core, and bytes."""
+
+    seconds: float
+    memory: float
+
+
+def path_cost(n_points: int, max_clusters: int, n_columns: int) -> PathCost:
+    """Return what every number of clusters up to `max_clusters` costs, of a coreset's points.
+
+    Examples
+    --------
+    >>> path_cost(100, 32, 2).seconds < 10
+    True
+    """
+    most = min(max_clusters, n_points)
+    seconds = sum(kmeans_seconds(n_points, k, n_columns, _starts(k)) for k in range(1, most + 1))
+    return PathCost(seconds, 16.0 * n_points * most * n_columns)
+
+
 def k_path(coreset: Coreset, max_clusters: int, rng: np.random.Generator) -> KPath:
     """Cluster the coreset of the unit ball into 1, 2, … clusters."""
     weights = np.maximum(coreset.weights, 0.0)
@@ -126,8 +147,7 @@ def _choice(
     coreset: Coreset, weights: FloatArray, n_clusters: int, rng: np.random.Generator
 ) -> Choice:
     points, known = coreset.points, coreset.precision
-    starts = max(2, min(STARTS, TRIED // n_clusters))
-    centers = weighted_kmeans(points, weights, n_clusters, rng, starts).centers
+    centers = weighted_kmeans(points, weights, n_clusters, rng, _starts(n_clusters)).centers
     cluster = nearest(to_grid(points), to_grid(centers))
     squares = ((points[:, None] - centers) ** 2).sum(axis=2)
     apart = squares[np.arange(len(points)), cluster]
@@ -144,6 +164,10 @@ def _choice(
     silhouette = float(weights @ shares) / whole if n_clusters > 1 else 0.0
     distinct = n_clusters == 1 or _distinct(coreset, weights, centers, cluster, mean_squares)
     return Choice(n_clusters, loss, stderr, silhouette, distinct)
+
+
+def _starts(n_clusters: int) -> int:
+    return max(2, min(STARTS, TRIED // n_clusters))
 
 
 def _distinct(

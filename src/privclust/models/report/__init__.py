@@ -15,7 +15,8 @@ from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_
 from privclust.models.compose import compose
 from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
-from privclust.models.k_path import KPath, k_path_of
+from privclust.models.k_path import KPath, k_path_of, max_clusters_of, path_cost
+from privclust.models.limits import current_limits
 from privclust.models.profile import Profile
 from privclust.models.report import _pictures as pictures
 from privclust.models.report._cluster_table import ClusterTable
@@ -24,9 +25,6 @@ from privclust.models.report._profiles import shown_profiles
 
 SHOWN_COLUMNS = 12
 """Columns in the table of centres and the heat map: those that tell clusters apart most."""
-PATH_WORK_MAX = 1.5e8
-"""Squared points times columns of a path of k that takes about ten minutes; longer ones are left
-out."""
 
 
 @plain_texts()
@@ -65,7 +63,7 @@ def to_html(
         files("privclust.models.report").joinpath("report.html.j2").read_text(encoding="utf-8")
     )
     table = ClusterTable.of(model, SHOWN_COLUMNS, min_size)
-    path = None if model.coreset is None else _affordable_path(model)
+    path = _affordable_path(model)
     drawn = {
         "sizes": pictures.draw_sizes(table, statement.unit),
         "heat": pictures.draw_heat_map(table),
@@ -108,11 +106,13 @@ def to_html(
 
 
 def _affordable_path(model: ClusterModel) -> KPath | None:
-    """Return what other numbers of clusters would give; of very many the page does without."""
-    n_points, n_columns = (
-        model.cluster_centers if model.coreset is None else model.coreset.points
-    ).shape
-    return k_path_of(model) if n_points**2 * (n_columns + 50) <= PATH_WORK_MAX else None
+    """Return what other numbers of clusters would give; beyond the limits the page does without."""
+    if model.coreset is None:
+        return None
+    n_points, n_columns = model.coreset.points.shape
+    cost, allowed = path_cost(n_points, max_clusters_of(model), n_columns), current_limits()
+    affordable = cost.seconds <= 60 * allowed.minutes and cost.memory <= allowed.memory
+    return k_path_of(model) if affordable else None
 
 
 def _other_k(path: KPath | None, chosen: int) -> int:
