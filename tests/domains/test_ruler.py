@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privclust.domains._ruler import ruler
+from privclust.domains._log_scale import ruler
 
 
 @pytest.mark.attack

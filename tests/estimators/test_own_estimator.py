@@ -16,7 +16,7 @@ from sklearn.base import clone
 from privclust import Ledger, PrivateClusterer, PrivateKMeans
 from privclust.algorithms import dp_lloyd, pe_means
 from privclust.algorithms.dp_lloyd import LloydPlan
-from privclust.estimators._task import Algorithm, Task
+from privclust.estimators._fit_task import Algorithm, Task
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.curator import Curator

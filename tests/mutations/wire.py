@@ -115,7 +115,7 @@ WIRE = (
     ),
     Mutation(
         "marks of a logarithm that decrease",
-        "domains/_ruler.py",
+        "domains/_log_scale.py",
         "marks = np.clip(np.maximum.accumulate(10.0**logs - shift), lower, upper)",
         "marks = np.maximum.accumulate(10.0**logs - shift)",
         "tests/domains/test_ruler.py::test_marks_between_close_bounds_do_not_decrease",

@@ -11,7 +11,7 @@ from privclust.algorithms._cost import AlgorithmPlan
 from privclust.audit.canaries import Algorithm
 from privclust.domains.ball import Ball
 from privclust.errors import ParameterError
-from privclust.estimators._task import Task
+from privclust.estimators._fit_task import Task
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator

@@ -42,7 +42,7 @@ def audit(
     rng), as subclasses of privclust.PrivateClusterer have. It is run, so trust it.
     """
     from privclust.audit.checks import verdicts
-    from privclust.estimators._parameters import integer
+    from privclust.estimators._common_parameters import integer
     from privclust.privacy.accounting import Budget
 
     with reporting_errors():

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.domains._ruler import read_off, ruler
+from privclust.domains._log_scale import read_off, ruler
 from privclust.domains.reader import CellReader, Use
 from privclust.kernels.grid import GRID, FloatArray
 

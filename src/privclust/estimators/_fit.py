@@ -13,18 +13,18 @@ from privclust.algorithms._cost import AlgorithmPlan, cost_of
 from privclust.algorithms._scale import variances
 from privclust.domains.base import Domain
 from privclust.errors import warn_user
-from privclust.estimators._input import MEASURED, OpenTable
-from privclust.estimators._limits import check_cost
-from privclust.estimators._parameters import (
+from privclust.estimators._common_parameters import (
     Parameters,
     budget_of,
     seed_of,
     sizes_of,
 )
+from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._fit_task import Task
+from privclust.estimators._input import MEASURED, OpenTable
+from privclust.estimators._recorded_run import run_recorded
 from privclust.estimators._recording import recording
-from privclust.estimators._run import run_recorded
 from privclust.estimators._statement import given_to
-from privclust.estimators._task import Task
 from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering, Coreset, Precision

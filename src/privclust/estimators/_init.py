@@ -7,10 +7,10 @@ import numpy as np
 from privclust.algorithms._split import into_ball
 from privclust.algorithms.seeded_kmeans import Start, start_cost, start_from
 from privclust.errors import ParameterError, safe_repr
-from privclust.estimators._limits import check_cost
-from privclust.estimators._parameters import held_model
+from privclust.estimators._common_parameters import held_model
+from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._fit_task import Task
 from privclust.estimators._statement import check_dependency
-from privclust.estimators._task import Task
 
 
 def start_of(init: object, task: Task, most: int, epsilon: float) -> Start:

@@ -19,7 +19,7 @@ from privclust.engines.factory import local_table, open_engine, remote_table, ta
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
 from privclust.errors import BoundsError, ColumnError, ParameterError, safe_repr
-from privclust.estimators._parameters import Parameters, number, parameters_of, unit_of
+from privclust.estimators._common_parameters import Parameters, number, parameters_of, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit

@@ -12,9 +12,10 @@ from privclust.domains.base import Domain
 from privclust.domains.bounds import Declarations, declared_columns
 from privclust.domains.profiled import ProfileDomain
 from privclust.errors import ColumnError, Message, Parameter, ParameterError, safe_repr
+from privclust.estimators._common_parameters import Parameters, budget_of
+from privclust.estimators._cost_limits import check_cost
 from privclust.estimators._input import OpenTable, open_profiled
-from privclust.estimators._limits import check_cost
-from privclust.estimators._parameters import Parameters, budget_of
+from privclust.estimators._recorded_run import run_recorded
 from privclust.estimators._recording import (
     Recording,
     fact_of_dependencies,
@@ -24,7 +25,6 @@ from privclust.estimators._recording import (
     run_to_resume,
     versions,
 )
-from privclust.estimators._run import run_recorded
 from privclust.estimators._statement import (
     check_dependency,
     dependencies_of,

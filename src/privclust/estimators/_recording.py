@@ -15,7 +15,7 @@ import numpy as np
 from privclust._version import __version__
 from privclust.domains.base import Domain
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
-from privclust.estimators._parameters import Parameters, held_model
+from privclust.estimators._common_parameters import Parameters, held_model
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import serialize

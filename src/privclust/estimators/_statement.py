@@ -9,7 +9,7 @@ from dataclasses import fields
 import numpy as np
 
 from privclust.errors import ParameterError
-from privclust.estimators._parameters import Parameters, held_model
+from privclust.estimators._common_parameters import Parameters, held_model
 from privclust.models._release_lines import noise_of
 from privclust.models.private_run import PrivateRun, Record
 from privclust.models.statement import (

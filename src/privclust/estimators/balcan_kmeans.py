@@ -7,7 +7,7 @@ from typing import ClassVar
 from privclust.algorithms import balcan_kmeans
 from privclust.algorithms.balcan_kmeans import BalcanPlan
 from privclust.errors import ParameterError, safe_repr
-from privclust.estimators._task import Algorithm, Task
+from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators.base import PrivateClusterer
 
 

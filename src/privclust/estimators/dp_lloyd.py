@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from privclust.algorithms import dp_lloyd
 from privclust.algorithms.dp_lloyd import LloydPlan
-from privclust.estimators._task import Algorithm, Task
+from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators.base import PrivateClusterer
 
 

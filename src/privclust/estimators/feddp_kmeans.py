@@ -11,8 +11,8 @@ from privclust.algorithms.feddp_kmeans import FedDPPlan
 from privclust.domains.ball import Ball
 from privclust.domains.base import Domain
 from privclust.errors import ParameterError, safe_repr
+from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._input import OpenTable, open_table
-from privclust.estimators._task import Algorithm, Task
 from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import GRID, FloatArray
 from privclust.sources.frames import schema_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privclust.algorithms import hdpe_means
-from privclust.estimators._task import Algorithm
+from privclust.estimators._fit_task import Algorithm
 from privclust.estimators.base import PrivateClusterer
 
 

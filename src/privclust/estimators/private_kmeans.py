@@ -13,17 +13,17 @@ from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
 from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER, PrivateKMeansPlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.estimators import _refit
+from privclust.estimators._common_parameters import integer, seed_of
+from privclust.estimators._cost_limits import check_cost
 from privclust.estimators._derived_cost import (
     hierarchy_cost,
     k_path_cost,
     mixture_cost,
     sample_cost,
 )
+from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._init import start_of
 from privclust.estimators._input import MEASURED, OpenTable, open_table
-from privclust.estimators._limits import check_cost
-from privclust.estimators._parameters import integer, seed_of
-from privclust.estimators._task import Algorithm, Task
 from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel, FittedEstimator

@@ -9,7 +9,7 @@ import numpy as np
 
 from privclust.kernels.grid import FloatArray, IntArray, to_grid
 from privclust.kernels.nearest import nearest
-from privclust.models._cells import coreset_of
+from privclust.models._coreset_cells import coreset_of
 from privclust.models._weighted_kmeans import kmeans_seconds, weighted_kmeans
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset

@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from privclust.kernels.grid import FloatArray
-from privclust.models._cells import Cells, cells_of
+from privclust.models._coreset_cells import Cells, cells_of
 from privclust.models.cluster_model import ClusterModel
 
 ROUNDS = 100

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
-from privclust.models._cells import cells_of
+from privclust.models._coreset_cells import cells_of
 from privclust.models.cluster_model import ClusterModel
 
 

@@ -15,8 +15,8 @@ from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
-from privclust.estimators._limits import beyond_limits
-from privclust.estimators._parameters import WHOLE_MAX
+from privclust.estimators._common_parameters import WHOLE_MAX
+from privclust.estimators._cost_limits import beyond_limits
 from privclust.kernels.grid import to_grid
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.formatting import spoken, spoken_memory

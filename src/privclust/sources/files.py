@@ -20,8 +20,8 @@ from privclust.sources import csv_lines
 from privclust.sources.cells import Kind, intact
 from privclust.sources.csv_lines import WholeLines
 from privclust.sources.frames import arrow_schema
+from privclust.sources.refused_formats import check_plain
 from privclust.sources.schema import Schema, Variant
-from privclust.sources.table_formats import check_plain
 
 FORMATS = {
     ".parquet": "parquet",

@@ -19,7 +19,7 @@ from privclust.algorithms._cost import Cost
 from privclust.algorithms.seeded_kmeans import start_cost
 from privclust.errors import CostError, ParameterError, TooManyClustersError
 from privclust.estimators import _derived_cost, _fit
-from privclust.estimators._limits import beyond_limits, check_cost
+from privclust.estimators._cost_limits import beyond_limits, check_cost
 from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import spoken, spoken_memory
 from privclust.models.limits import MEMORY_VARIABLE, MINUTES_VARIABLE
