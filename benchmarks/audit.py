@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from helpers.histories import histories, watch
 from mutations import CATALOGUE
 
 from benchmarks import audit_histories, audit_mutations, federated, methods
@@ -30,7 +31,6 @@ from privclust.audit.canaries import (
     sightings,
 )
 from privclust.audit.epsilon_bound import Scores, refuted
-from privclust.audit.histories import histories, watch
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 

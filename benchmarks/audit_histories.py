@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from helpers.histories import histories, watch
 
 from benchmarks import federated, methods
 from benchmarks.digest import Definition, code_digest, definitions_of
@@ -13,7 +14,6 @@ from benchmarks.pieces import Piece, load, run
 from privclust import estimators
 from privclust.audit.canaries import DELTA
 from privclust.audit.epsilon_bound import Scores, linear_scores, refuted
-from privclust.audit.histories import histories, watch
 from privclust.kernels.grid import FloatArray
 
 EPSILONS = (4.0, 8.0)
@@ -117,7 +117,7 @@ def code_of(name: str) -> str:
     added = [more for word, more in AROUND.items() if word in name]
     algorithms += tuple(one for more, _ in added for one in more)
     around = tuple(one for _, more in added for one in more)
-    own = definitions_of("privclust.audit.histories")
+    own = definitions_of("helpers.histories")
     return code_digest(*algorithms, more=(KEEP, *around, *own))
 
 

@@ -29,7 +29,7 @@ from privclust.testing import SeededNoise, noise_from
     size=st.integers(0, 3000),
     typed=st.booleans(),
 )
-def test_what_is_released_is_what_was_planned_and_keeps_the_promise(
+def test_what_is_released_is_what_was_planned_and_keeps_the_guarantee(
     epsilon: float, log_delta: float, k: int, d: int, size: int, typed: bool
 ) -> None:
     budget = Budget(epsilon, 10**log_delta)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from helpers.histories import half_of, histories, together, watch
 
 from privclust import estimators
 from privclust.audit.canaries import DELTA
-from privclust.audit.histories import half_of, histories, together, watch
 from privclust.privacy.accounting import mu_of
 
 EVERYTHING = histories()

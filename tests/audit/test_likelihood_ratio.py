@@ -91,7 +91,7 @@ def test_chances_of_many_options_sum_to_one() -> None:
     assert np.exp(log_chances(np.zeros(512, np.int64), UNIT)) == pytest.approx(1 / 512)
 
 
-def test_samples_of_both_tables_toss_the_same_coins() -> None:
+def test_samples_of_both_tables_have_the_same_inclusion_bits() -> None:
     rows = np.random.default_rng(0).uniform(-1, 1, (300, 1))
     absent, present = FewRows(rows[:-1]), FewRows(rows)
     attacking = LikelihoodRatioAttack(absent, present, present, NoNoise())

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.histories import BOUNDS, History, Observed, profile_numbers, together, watch
 
 from privclust import FedDPKMeans
 from privclust.audit.canaries import DELTA
 from privclust.audit.epsilon_bound import Scores, refuted
-from privclust.audit.histories import BOUNDS, History, Observed, profile_numbers, together, watch
 from privclust.kernels.grid import FloatArray
 
 PLACES = (-0.5, -0.4, 1.0)

@@ -16,14 +16,14 @@ REFUSALS = (
     ),
     Mutation(
         "frames that keep what they held",
-        "sources/guard.py",
+        "errors.py",
         "            _clear(error, before)\n",
         "",
         _TRACEBACKS,
     ),
     Mutation(
         "a last frame that keeps the table",
-        "sources/guard.py",
+        "errors.py",
         "            del args, kwargs\n",
         "",
         _TRACEBACKS,

@@ -15,7 +15,10 @@ from numpydoc.docscrape import NumpyDocString
 import privclust
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
-RUN_ELSEWHERE = {"engines.flower.client_app", "engines.flower.flower_federation"}
+RUN_ELSEWHERE = {
+    "engines.federated.flower.client_app",
+    "engines.federated.flower.flower_federation",
+}
 """Their examples need Flower; examples/federation has them, and tests/deployments runs it."""
 NO_DATA = {"__version__"}
 

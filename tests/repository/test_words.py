@@ -22,7 +22,7 @@ FORMER = {
     "rosters?": "clients",
     "attendances?": "participation",
     "farewells?": "on_finish",
-    "halvings?": "sampling rate 2^-h",
+    "halvings": "sampling rate 2^-h",
     "coins?": "inclusion bit",
     "parcels?": "batch",
     "lakes?": "table of Spark",

@@ -18,12 +18,11 @@ from privclust.engines.base import Engine, Table
 from privclust.engines.factory import local_table, open_engine, remote_table, table_of
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
-from privclust.errors import BoundsError, ColumnError, ParameterError, safe_repr
+from privclust.errors import BoundsError, ColumnError, ParameterError, clears_frames, safe_repr
 from privclust.estimators._common_parameters import Parameters, number, parameters_of, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
-from privclust.sources.guard import clears_frames
 from privclust.sources.schema import Schema
 
 if TYPE_CHECKING:

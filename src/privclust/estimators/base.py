@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.bounds import Declarations
+from privclust.errors import clears_frames
 from privclust.estimators import _fit, _labels, _profile
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
@@ -22,7 +23,6 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering
 from privclust.models.profile import Profile
 from privclust.privacy.curator import Curator
-from privclust.sources.guard import clears_frames
 
 
 class PrivateClusterer(

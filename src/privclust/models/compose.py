@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from privclust.errors import ParameterError, safe_repr
+from privclust.errors import ParameterError, clears_frames, safe_repr
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.composition import Composition
 from privclust.models.profile import Profile
 from privclust.models.statement import Statement
-from privclust.sources.guard import clears_frames
 
 
 @clears_frames

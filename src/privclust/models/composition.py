@@ -32,7 +32,7 @@ class Composition:
 
     Examples
     --------
-    `privclust.compose` shows one.
+    `compose` shows one.
     """
 
     runs: tuple[PrivateRun, ...]

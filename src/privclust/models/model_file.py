@@ -12,7 +12,7 @@ import numpy as np
 
 from privclust._files import write_text
 from privclust.domains.base import Domain, domain_from_dict
-from privclust.errors import ParameterError
+from privclust.errors import ParameterError, clears_frames
 from privclust.kernels.grid import FloatArray
 from privclust.models import _json_file
 from privclust.models._json_file import array_of, format_name, read_json, schema_of
@@ -20,7 +20,6 @@ from privclust.models._json_schema import fault
 from privclust.models._release_file import release_content, release_from, statement_from
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.clustering import Coreset, Precision
-from privclust.sources.guard import clears_frames
 
 NOT_SAVED = frozenset({"bounds", "radius", "ledger", "dataset", "period", "server_data", "init"})
 """Parameters that the domain says better, that name places, which do not leave, or that are

@@ -9,11 +9,11 @@ from typing import Any
 
 from privclust._files import write_text
 from privclust.domains.bounds_file import column_from_dict
+from privclust.errors import clears_frames
 from privclust.models._json_file import POINTS_MAX, format_name, read_json
 from privclust.models._release_file import release_content, release_from, statement_from
 from privclust.models.intervals import Intervals
 from privclust.models.profile import Profile
-from privclust.sources.guard import clears_frames
 
 
 @clears_frames

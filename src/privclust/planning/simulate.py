@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from privclust.algorithms._cost import Cost
-from privclust.errors import TooManyClustersError
+from privclust.errors import TooManyClustersError, clears_frames
 from privclust.estimators._cost_limits import check_cost
 from privclust.kernels.grid import FloatArray
 from privclust.planning.forecast import check_sizes
-from privclust.sources.guard import clears_frames
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from privclust.engines.federated._sample_store import SampleStore
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.local import LocalEngine
 from privclust.engines.units import clipped_whole
-from privclust.errors import EngineError, ParameterError, UnreadableFileError
+from privclust.errors import EngineError, ParameterError, UnreadableFileError, clears_frames
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.files import FORMATS, is_path, paths_of
-from privclust.sources.guard import clears_frames, guarded
+from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
 
 CLIENT = "client"

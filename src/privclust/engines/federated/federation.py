@@ -14,10 +14,9 @@ from privclust.engines.base import Table
 from privclust.engines.federated._request import Columns
 from privclust.engines.federated.client import CLIENT, Client
 from privclust.engines.federated.engine import Exchange, FederatedEngine
-from privclust.errors import ColumnError, ParameterError, safe_repr
+from privclust.errors import ColumnError, ParameterError, clears_frames, safe_repr
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.cells import Kind
-from privclust.sources.guard import clears_frames
 from privclust.sources.schema import Schema
 
 
