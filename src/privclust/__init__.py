@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from privclust.estimators.base import PrivateClusterer
     from privclust.models.compare import compare
     from privclust.models.compose import compose
-    from privclust.models.limits import limits
+    from privclust.models.cost_limits import limits
     from privclust.models.model_file import save
     from privclust.models.profile_file import load_profile, save_profile
     from privclust.models.track import track
@@ -77,7 +77,7 @@ _PACKAGES = {
     "compare": "models.compare",
     "compose": "models.compose",
     "forecast": "planning.forecast",
-    "limits": "models.limits",
+    "limits": "models.cost_limits",
     "load": "estimators._load",
     "load_profile": "models.profile_file",
     "on_spark": "engines.spark.table",

@@ -100,7 +100,7 @@ def test_texts_and_what_an_algorithm_does_not_use_make_no_figure_stale(
         ("private_kmeans", "algorithms/_split.py", "STEP = 0.5", "STEP = 0.6"),
         ("private_kmeans", "algorithms/_refine.py", "SQUARE_WEIGHT = 0.15", "SQUARE_WEIGHT = 0.25"),
         ("private_kmeans", "algorithms/_distances.py", "_CLEAR = ", "_CLEAR = 1 + "),
-        ("private_kmeans", "algorithms/_background.py", "FAR = 4.0", "FAR = 5.0"),
+        ("private_kmeans", "algorithms/_background_points.py", "FAR = 4.0", "FAR = 5.0"),
         ("private_kmeans", "queries/clusters.py", "**2, 1.0)", "**2, 2.0)"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutations.base import Mutation
 
 _REFUSED = (
-    "tests/estimators/test_cost_limits.py::test_too_many_clusters_to_compute_are_refused_before_the_charge"
+    "tests/estimators/test_cost_check.py::test_too_many_clusters_to_compute_are_refused_before_the_charge"
     "[1000000-PrivateKMeans]"
 )
 _ESTIMATED = "tests/algorithms/test_cost.py::test_no_more_numbers_are_released_than_were_estimated"
@@ -25,7 +25,7 @@ COST = (
         "algorithms/_cost.py",
         "seconds=NOISE_SECONDS * numbers + free,",
         "seconds=NOISE_SECONDS * numbers,",
-        "tests/estimators/test_cost_limits.py::test_hundred_thousand_clusters_of_ten_rows_are_refused",
+        "tests/estimators/test_cost_check.py::test_hundred_thousand_clusters_of_ten_rows_are_refused",
     ),
     Mutation(
         "cost of lifted cells left out",
@@ -43,10 +43,10 @@ COST = (
     ),
     Mutation(
         "wide results of units not refused",
-        "estimators/_cost_limits.py",
+        "estimators/_cost_check.py",
         "0 < unit.l0 < cost.largest",
         "0 > unit.l0 > cost.largest",
-        "tests/estimators/test_cost_limits.py::test_wide_results_of_units_are_refused_before_the_charge",
+        "tests/estimators/test_cost_check.py::test_wide_results_of_units_are_refused_before_the_charge",
     ),
     Mutation(
         "norms end at 2^62",

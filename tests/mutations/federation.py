@@ -42,7 +42,7 @@ FEDERATION = (
     ),
     Mutation(
         "results that clients refuse, charged first",
-        "estimators/_cost_limits.py",
+        "estimators/_cost_check.py",
         "    if cost.largest > SIZE_MAX:",
         "    if False:",
         "tests/engines/federated/test_fits.py"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privclust.algorithms._background import background
+from privclust.algorithms._background_points import background
 from privclust.algorithms._distances import Distances
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privclust.algorithms._background import POINTS
+from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import (
     FIRST_RADIUS,

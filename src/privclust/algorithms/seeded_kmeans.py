@@ -16,7 +16,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from privclust.algorithms._background import POINTS
+from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background

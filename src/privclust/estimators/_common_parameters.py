@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from privclust.domains.bounds import Bounds
 from privclust.errors import Message, Parameter, ParameterError, TooManyClustersError, safe_repr
-from privclust.estimators._declared import Declared
+from privclust.estimators._declared_parameters import Declared
 from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit

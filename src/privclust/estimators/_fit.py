@@ -19,7 +19,7 @@ from privclust.estimators._common_parameters import (
     seed_of,
     sizes_of,
 )
-from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._cost_check import check_cost
 from privclust.estimators._fit_task import Task
 from privclust.estimators._input import MEASURED, OpenTable
 from privclust.estimators._recorded_run import run_recorded

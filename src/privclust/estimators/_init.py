@@ -8,7 +8,7 @@ from privclust.algorithms._split import into_ball
 from privclust.algorithms.seeded_kmeans import Start, start_cost, start_from
 from privclust.errors import ParameterError, safe_repr
 from privclust.estimators._common_parameters import held_model
-from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._cost_check import check_cost
 from privclust.estimators._fit_task import Task
 from privclust.estimators._statement import check_dependency
 

@@ -13,7 +13,7 @@ from privclust.domains.bounds import Declarations, declared_columns
 from privclust.domains.profiled import ProfileDomain
 from privclust.errors import ColumnError, Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, budget_of
-from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._cost_check import check_cost
 from privclust.estimators._input import OpenTable, open_profiled
 from privclust.estimators._recorded_run import run_recorded
 from privclust.estimators._recording import (

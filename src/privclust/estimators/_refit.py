@@ -9,7 +9,7 @@ import numpy as np
 from privclust.algorithms._merge import merge
 from privclust.errors import TooManyClustersError
 from privclust.estimators._common_parameters import Parameters, seed_of
-from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._cost_check import check_cost
 from privclust.estimators._derived_cost import refit_cost
 from privclust.estimators._fit import cluster_fields, public_parameters
 from privclust.models.cluster_model import ClusterModel

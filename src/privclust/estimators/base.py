@@ -17,7 +17,7 @@ from privclust.estimators import _fit, _labels, _profile
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._input import OpenTable, check_can_be_labelled, open_table
-from privclust.estimators._released import Released
+from privclust.estimators._released_attribute import Released
 from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering

@@ -14,7 +14,7 @@ from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER, PrivateKMeans
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.estimators import _refit
 from privclust.estimators._common_parameters import integer, seed_of
-from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._cost_check import check_cost
 from privclust.estimators._derived_cost import (
     hierarchy_cost,
     k_path_cost,

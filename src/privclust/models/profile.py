@@ -10,7 +10,7 @@ import numpy as np
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.columns import Column
 from privclust.kernels.grid import UNIT, FloatArray, to_grid
-from privclust.models._ratios import ratio_ends
+from privclust.models._ratio_intervals import ratio_ends
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.intervals import Intervals, Z
 from privclust.models.statement import Statement

@@ -16,11 +16,11 @@ from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECO
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import WHOLE_MAX
-from privclust.estimators._cost_limits import beyond_limits
+from privclust.estimators._cost_check import beyond_limits
 from privclust.kernels.grid import to_grid
 from privclust.models.composition import WEAK, best_power, describe_strength
+from privclust.models.cost_limits import GIB
 from privclust.models.formatting import spoken, spoken_memory
-from privclust.models.limits import GIB
 from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
 from privclust.queries.clusters import ClusterMoments
 

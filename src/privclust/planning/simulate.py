@@ -10,7 +10,7 @@ import numpy as np
 
 from privclust.algorithms._cost import Cost
 from privclust.errors import TooManyClustersError, clears_frames
-from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._cost_check import check_cost
 from privclust.kernels.grid import FloatArray
 from privclust.planning.forecast import check_sizes
 

@@ -15,7 +15,7 @@ from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans, limits
 from privclust.algorithms._cost import Cost
 from privclust.domains.box import Box
 from privclust.errors import ColumnError, CostError, ParameterError, TooFewClientsError
-from privclust.estimators._cost_limits import check_cost
+from privclust.estimators._cost_check import check_cost
 from privclust.kernels.grid import UNIT
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.base import Count

@@ -14,9 +14,9 @@ from privclust.models._canvas import plain_texts
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.compose import compose
 from privclust.models.composition import describe_run
+from privclust.models.cost_limits import current_limits
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.models.k_path import KPath, k_path_of, max_clusters_of, path_cost
-from privclust.models.limits import current_limits
 from privclust.models.profile import Profile
 from privclust.models.report import _pictures as pictures
 from privclust.models.report._cluster_table import ClusterTable

@@ -8,7 +8,7 @@ import pytest
 
 from privclust import limits
 from privclust.errors import ParameterError
-from privclust.models.limits import MEMORY_VARIABLE, MINUTES_VARIABLE, Limits, current_limits
+from privclust.models.cost_limits import MEMORY_VARIABLE, MINUTES_VARIABLE, Limits, current_limits
 
 
 def test_limits_are_those_of_the_block_then_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privclust.algorithms._background import FAR, background
+from privclust.algorithms._background_points import FAR, background
 from privclust.algorithms._distances import Distances, edges_around
 from privclust.kernels.grid import FloatArray
 

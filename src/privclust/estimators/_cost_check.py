@@ -9,8 +9,8 @@ from privclust.algorithms._cost import Cost
 from privclust.engines.federated._request import SIZE_MAX
 from privclust.engines.federated.wire import MESSAGE_MAX
 from privclust.errors import CostError
+from privclust.models.cost_limits import GIB, MEMORY_VARIABLE, MINUTES_VARIABLE, current_limits
 from privclust.models.formatting import spoken, spoken_memory
-from privclust.models.limits import GIB, MEMORY_VARIABLE, MINUTES_VARIABLE, current_limits
 from privclust.queries.unit import Unit
 
 LONG_SECONDS = 60.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from privclust.models._ratios import ratio_ends
+from privclust.models._ratio_intervals import ratio_ends
 
 Z = 1.959963984540054
 DRAWS = 200_000

@@ -19,10 +19,10 @@ from privclust.algorithms._cost import Cost
 from privclust.algorithms.seeded_kmeans import start_cost
 from privclust.errors import CostError, ParameterError, TooManyClustersError
 from privclust.estimators import _derived_cost, _fit
-from privclust.estimators._cost_limits import beyond_limits, check_cost
+from privclust.estimators._cost_check import beyond_limits, check_cost
 from privclust.kernels.grid import FloatArray
+from privclust.models.cost_limits import MEMORY_VARIABLE, MINUTES_VARIABLE
 from privclust.models.formatting import spoken, spoken_memory
-from privclust.models.limits import MEMORY_VARIABLE, MINUTES_VARIABLE
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import COORDINATES_MAX
 from privclust.testing import SeededNoise, noise_from
