@@ -116,7 +116,7 @@ def test_model_makes_a_fitted_estimator() -> None:
     again = Steps.from_model(model.model_)
     assert again.model_ is model.model_
     assert again.widths == 0.5
-    assert again.radius is None  # the domain says it
+    assert again.radius == 1.0  # as the domain says
     np.testing.assert_array_equal(again.predict(ROWS), model.predict(ROWS))
 
 
