@@ -12,7 +12,7 @@ import numpy as np
 from privclust.algorithms._cost import AlgorithmPlan, cost_of
 from privclust.algorithms._scale import variances
 from privclust.domains.base import Domain
-from privclust.errors import warn_user
+from privclust.errors import Message, Parameter, warn_user
 from privclust.estimators._common_parameters import (
     Parameters,
     budget_of,
@@ -125,9 +125,12 @@ def warn_of_large_delta(model: ClusterModel) -> None:
     run, n_rows = model.privacy_statement.run, model.n_rows
     if run.epsilon < math.inf and run.delta * n_rows > 1:
         warn_user(
-            f"delta={run.delta:g} is more than one over the number of rows, "
-            f"about {n_rows:,}: a delta that large would allow publishing a row as it is. "
-            f"Type a value well below, such as {10.0 ** -(len(str(n_rows)) + 1):g}."
+            Message(
+                Parameter("delta", f"{run.delta:g}"),
+                f" is more than one over the number of rows, about {n_rows:,}: a delta that large "
+                "would allow publishing a row as it is. Type a value well below, such as "
+                f"{10.0 ** -(len(str(n_rows)) + 1):g}.",
+            )
         )
 
 
