@@ -19,12 +19,9 @@ from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.models.k_path import KPath, k_path_of, max_clusters_of, path_cost
 from privclust.models.profile import Profile
 from privclust.models.report import _pictures as pictures
-from privclust.models.report._cluster_table import ClusterTable
+from privclust.models.report._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.report._map import draw_map
 from privclust.models.report._profiles import shown_profiles
-
-SHOWN_COLUMNS = 12
-"""Columns in the table of centres and the heat map: those that tell clusters apart most."""
 
 
 @plain_texts()

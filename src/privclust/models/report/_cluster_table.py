@@ -14,6 +14,9 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
 from privclust.models.suppression import min_sizes
 
+SHOWN_COLUMNS = 12
+"""Columns in the table of centres and the heat map: those that tell clusters apart most."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClusterTable:
