@@ -17,7 +17,8 @@ from helpers.mixed_rows import FEATURES, mixed_model
 
 from privclust import FedDPKMeans, Ledger, PEMeans, PrivateKMeans, limits, load, save
 from privclust.models import _statement_text
-from privclust.models.report import SHOWN_COLUMNS, to_html
+from privclust.models.report import to_html
+from privclust.models.report._cluster_table import SHOWN_COLUMNS
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.testing import SeededNoise, noise_from
 
