@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from privclust.engines.base import bounded_sum
 from privclust.engines.units import Batch, batch_sum
 from privclust.kernels.grid import FloatArray
-from privclust.queries.base import Contribution, Sensitivity
-from privclust.queries.unit import Unit
+from privclust.queries.base import Contribution, Count, Sensitivity, one_hot
+from privclust.queries.unit import ROW, Unit
 
 LOWEST = np.iinfo(np.int64).min
 GOOD = [1, 2, 2]
@@ -162,6 +162,20 @@ def test_a_row_that_changes_more_coordinates_than_declared_is_left_out() -> None
 def test_a_block_that_is_not_there_is_left_out_and_raises_nothing(block: int) -> None:
     values = [[GOOD], [GOOD]]
     assert bounded_sum(SMALL, contribution([[block], [0]], values)).tolist() == [*GOOD, 0, 0, 0]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("starts", [None, np.array([0, 2])])
+def test_contributions_of_more_rows_than_there_are_are_refused(starts: Any) -> None:
+    """Else one row could add the bounds several times, or a batch could add what no row does."""
+
+    class Repeated(Count):
+        def contribute(self, rows: FloatArray) -> Contribution:
+            return one_hot(np.zeros(2 * len(rows), dtype=np.int64))
+
+    unit = ROW if starts is None else Unit("who", 2)
+    with pytest.raises(ValueError, match="6 contributions of 3 rows"):
+        batch_sum(Repeated(), unit, Batch(np.zeros((3, 1)), starts))
 
 
 def test_bounds_hold_over_all_blocks_of_a_row_together() -> None:

@@ -58,6 +58,13 @@ ENGINES = (
         "tests/engines/test_base.py::test_a_negative_value_is_left_out_of_a_monotone_query_only",
     ),
     Mutation(
+        "a row that contributes several times",
+        "engines/base.py",
+        "if not len(found.blocks) == len(found.values) == len(rows):",
+        "if False:",
+        "tests/engines/test_base.py::test_contributions_of_more_rows_than_there_are_are_refused",
+    ),
+    Mutation(
         "a guard that lets warnings through",
         "sources/guard.py",
         'warnings.simplefilter("ignore")',

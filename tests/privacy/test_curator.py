@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,13 +15,14 @@ from privclust.errors import EngineError
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
+from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.journal import Entry, LedgerError, MemoryJournal
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 from privclust.privacy.ledger.records import StoredResult
 from privclust.privacy.noise import NoNoise, OpenDPNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.privacy.release import Release
-from privclust.queries.base import Contribution, Count, Sensitivity
+from privclust.queries.base import ONE_HOT, Contribution, Count, Sensitivity, one_hot
 from privclust.queries.clusters import ClusterSums, NearestVotes
 from privclust.queries.unit import ROW
 from privclust.testing import SeededNoise, noise_from
@@ -329,3 +331,31 @@ def test_result_that_cannot_be_stored_stays_in_no_frame() -> None:
         error = error.__context__
     assert curator.releases == ()
     assert "count" in ledger.runs("table")[0].charges
+
+
+@dataclass(frozen=True, eq=False)
+class VotePerCell:
+    """Declares one vote of a row, and gives one of each of its cells."""
+
+    size = 2
+    sensitivity = ONE_HOT
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        return one_hot(np.tile(np.arange(2), len(rows)))
+
+
+@pytest.mark.attack
+def test_query_that_counts_a_row_twice_is_refused_before_the_charge() -> None:
+    ledger = own_ledger()
+    curator = open_curator(ledger)
+    with pytest.raises(ValueError, match=r"2 contributions of 1 rows"):
+        curator.measure("votes", VotePerCell())
+    assert ledger.run(curator.run).spent == Spend()
+
+
+def test_own_query_is_not_taken_for_one_of_the_library() -> None:
+    own = type("Count", (VotePerCell,), {"contribute": Count.contribute})
+    assert serialize(own()) != serialize(Count())
+    release = open_curator().measure("votes", own())
+    assert release.query == f"{__name__}.Count"
+    assert open_curator().measure("votes", Count()).query == "Count"

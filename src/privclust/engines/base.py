@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privclust.domains.base import Domain
 from privclust.domains.profiled import ProfileDomain
 from privclust.domains.reader import Use
-from privclust.kernels.grid import IntArray
+from privclust.kernels.grid import FloatArray, IntArray
 from privclust.queries.base import Contribution, Query
 from privclust.queries.unit import Unit
 from privclust.sources.schema import Schema
@@ -82,6 +82,20 @@ class Table(ABC):
     def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
         """Return the columns that a profile of `domain` reads, that of `unit` not among them."""
         return self.schema.read_by(domain, unit.column, domain.names)
+
+
+def contributions(query: Query, rows: FloatArray) -> Contribution:
+    """Return what each row contributes, and refuse a query that does not say so of each row once.
+
+    The bounds are those of one row. They hold for a row of the table only if it has one line.
+    """
+    found = query.contribute(rows)
+    if not len(found.blocks) == len(found.values) == len(rows):
+        raise ValueError(
+            f"the query {type(query).__name__} gives {len(found.values)} contributions of "
+            f"{len(rows)} rows. It must give one of each row, with all the blocks that it touches."
+        )
+    return found
 
 
 def bounded_sum(query: Query, contribution: Contribution) -> IntArray:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.engines.base import bounded_sum, kept_rows
+from privclust.engines.base import bounded_sum, contributions, kept_rows
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.queries.base import Query, Sensitivity
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
@@ -72,7 +72,7 @@ def batch_sum(query: Query, unit: Unit, batch: Batch) -> IntArray:
         added: IntArray = np.sum([batch_sum(query, unit, piece) for piece in smaller], axis=0)
         return added
     if batch.starts is None:
-        return bounded_sum(query, query.contribute(batch.rows.astype(np.float64, copy=False)))
+        return bounded_sum(query, contributions(query, batch.rows.astype(np.float64, copy=False)))
     blocks, values, of_unit = _sums_of_units(query, batch)
     clipped = _clipped(values, of_unit, unit.sensitivity(query))
     total = np.zeros((query.size // values.shape[1], values.shape[1]), dtype=np.int64)
@@ -109,7 +109,7 @@ def _sums_of_units(query: Query, batch: Batch) -> tuple[IntArray, IntArray, IntA
         dense = np.clip(sums, -_CLAMP, _CLAMP).astype(np.int64).reshape(-1, _width(query, batch))
         n_blocks = len(dense)
         return np.arange(n_blocks), dense, np.zeros(n_blocks, dtype=np.int64)
-    contribution = query.contribute(batch.rows.astype(np.float64, copy=False))
+    contribution = contributions(query, batch.rows.astype(np.float64, copy=False))
     width = contribution.values.shape[2]
     n_blocks = query.size // width
     kept = kept_rows(query, contribution)

@@ -73,7 +73,7 @@ def n_rows(statement: Statement) -> str:
     if not statement.private and statement.run.epsilon == math.inf:
         return "not protected."
     if statement.kind != "profile" and not statement.composed.typed_rows:
-        return "protected; a noisy count is among the results."
+        return "protected; what is released of it is noisy."
     return statement.composed.n_rows
 
 

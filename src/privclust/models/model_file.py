@@ -116,10 +116,12 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
     _check_places(domain, centers)
     coreset = _coreset_from(content["coreset"], domain)
     releases = tuple(release_from(release) for release in content["releases"])
-    described = n_columns if names is None else names
+    statement = statement_from(content, "fit", k, n_columns if names is None else names, releases)
+    parameters = _parameters_from(content["parameters"])
+    _check_budget(parameters, statement)
     return ClusterModel(
         estimator=content["estimator"],
-        parameters=_parameters_from(content["parameters"]),
+        parameters=parameters,
         domain=domain,
         n_features_in=n_columns,
         feature_names_in=names,
@@ -127,12 +129,19 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
         cluster_centers=centers,
         cluster_sizes=array_of(content["cluster_sizes"], (k,)),
         releases=releases,
-        privacy_statement=statement_from(content, "fit", k, described, releases),
+        privacy_statement=statement,
         center_stderr=_not_negative(content, "center_stderr", centers.shape),
         size_stderr=_not_negative(content, "size_stderr", (k,)),
         cluster_radii=_not_negative(content, "cluster_radii", (k,)),
         coreset=coreset,
     )
+
+
+def _check_budget(parameters: Mapping[str, object], statement: Statement) -> None:
+    """Refuse parameters by which another fit would guarantee less than this one."""
+    given, run = (parameters["epsilon"], parameters["delta"]), statement.run
+    if given[0] != run.epsilon or (run.epsilon < math.inf and given[1] != run.delta):
+        raise ValueError("its epsilon and delta are not those of its statement")
 
 
 def _parameters_from(content: Mapping[str, Any]) -> dict[str, object]:

@@ -61,6 +61,10 @@ class PublicPoints:
     parameter: str
     count: int
 
+    def __post_init__(self) -> None:
+        if not self.parameter.isidentifier():
+            raise ValueError(f"{self.parameter!r} is not the name of a parameter")
+
 
 @dataclass(frozen=True)
 class Participation:

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from privclust.engines.base import Engine
+from privclust.engines.base import Engine, contributions
 from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.kernels.grid import UNIT, IntArray
 from privclust.privacy.accounting import QUANTA, Spend
@@ -27,6 +27,7 @@ from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
 from privclust.privacy.progress import Step, report
 from privclust.privacy.release import Release
 from privclust.queries.base import Query, Sensitivity
+from privclust.queries.registry import query_name
 from privclust.sources.guard import guarded
 
 _CLAMP = 2**62
@@ -226,7 +227,7 @@ class Curator:
             )
         # A rehearsal on a made-up row: what is wrong with a query shows here, in its own words,
         # and not only if there are rows to trip over.
-        query.contribute(np.zeros((1, self._engine.n_columns)))
+        contributions(query, np.zeros((1, self._engine.n_columns)))
         return slot
 
     def _bounds(self, query: Query) -> Sensitivity:
@@ -259,7 +260,7 @@ class Curator:
             raise LedgerError(result)
         values = np.array(result.values, dtype=np.int64)
         values.setflags(write=False)
-        kind = type(query).__name__
+        kind = query_name(type(query))
         release = Release(
             slot.name,
             kind,

@@ -9,7 +9,7 @@ import numpy as np
 
 from privclust.domains.base import Domain
 from privclust.queries.base import Query
-from privclust.queries.registry import registered_name
+from privclust.queries.registry import query_name
 
 
 def serialize(value: Query | Domain) -> bytes:
@@ -33,7 +33,9 @@ def _parts(value: object) -> list[bytes]:
     if isinstance(value, np.ndarray):
         return [f"{value.dtype.str}{value.shape}".encode(), np.ascontiguousarray(value).tobytes()]
     if hasattr(value, "__dataclass_fields__"):
-        parts = [(registered_name(type(value)) or type(value).__name__).encode()]
+        kind = type(value)
+        name = query_name(kind) if hasattr(kind, "contribute") else kind.__name__
+        parts = [name.encode()]
         for item in fields(value):  # type: ignore[arg-type]
             parts += [f"/{item.name}=".encode(), *_parts(getattr(value, item.name))]
         return parts

@@ -76,6 +76,18 @@ def registered_name(kind: type) -> str | None:
     return _NAMES.get(kind)
 
 
+def query_name(kind: type) -> str:
+    """Return what statements and ledgers call a query: its registered name, or all of its own.
+
+    Examples
+    --------
+    >>> from privclust.queries.base import Count
+    >>> query_name(Count), query_name(type("Count", (), {"__module__": "mine"}))
+    ('Count', 'mine.Count')
+    """
+    return _NAMES.get(kind) or ".".join(_origin(kind))
+
+
 def registered_kind(name: str) -> type | None:
     """Return the class of a name, or None if none is registered under it."""
     return _KINDS.get(name)
