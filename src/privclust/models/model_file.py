@@ -20,6 +20,7 @@ from privclust.models._json_schema import fault
 from privclust.models._release_file import release_content, release_from, statement_from
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.clustering import Coreset, Precision
+from privclust.models.statement import Statement
 
 NOT_SAVED = frozenset({"bounds", "radius", "ledger", "dataset", "period", "server_data", "init"})
 """Parameters that the domain says better, that name places, which do not leave, or that are
