@@ -22,6 +22,7 @@ from privclust.estimators._common_parameters import (
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._fit_task import Task
 from privclust.estimators._input import MEASURED, OpenTable
+from privclust.estimators._own_parameters import check_own_parameters
 from privclust.estimators._recorded_run import run_recorded
 from privclust.estimators._recording import recording
 from privclust.estimators._statement import given_to
@@ -43,6 +44,7 @@ def fit(
 ) -> ClusterModel:
     """Run an estimator's algorithm on a table and return what it releases."""
     task, names = _task(estimator, table), table.schema.names
+    check_own_parameters(estimator)
     seed = seed_of(estimator.random_state)
     planned = plan(task)
     check_cost(cost_of(planned), unit=table.engine.unit)

@@ -38,6 +38,9 @@ class PrivateClusterer(
     bounds, units, ledger, statement, labels, profiles and files come with it. `center_stderr_`,
     `size_stderr_`, `cluster_radii_` and `coreset_` are there if `run` returns what they need.
 
+    Own parameters may be None, text, truth values, numbers, NumPy arrays of numbers, fitted models
+    of privclust, and tuples or lists of these. Statements list the models and points in them.
+
     Attributes
     ----------
     model_ : ClusterModel

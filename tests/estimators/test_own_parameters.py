@@ -1,0 +1,127 @@
+"""What parameters of an estimator of one's own may hold: what a statement and a ledger can name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privclust import Ledger, PrivateClusterer, PrivateKMeans
+from privclust.algorithms import pe_means
+from privclust.errors import ParameterError
+from privclust.estimators._fit_task import Algorithm
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.testing import RepeatableNoise, noise_from
+
+ROWS = np.random.default_rng(0).normal([[-0.5], [0.5]], 0.05, (2, 400)).reshape(-1, 2)
+
+
+class Started(PrivateClusterer):
+    algorithm: ClassVar[Algorithm] = pe_means
+    start: Any = None
+
+
+@pytest.fixture
+def paid(tmp_path: Path) -> dict[str, str]:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "table", epsilon=8.0, delta=1e-5)
+    return {"ledger": place, "dataset": "table"}
+
+
+def made(kind: Any = Started, **given: Any) -> Any:
+    return kind(2, **{"delta": 1e-6, "radius": 1.0, "random_state": 0, **given})
+
+
+def fitted(kind: Any = Started, **given: Any) -> Any:
+    with noise_from(RepeatableNoise(0)):
+        return made(kind, **given).fit(ROWS)
+
+
+def runs(paid: dict[str, str]) -> int:
+    return len(Ledger.open(paid["ledger"]).runs("table"))
+
+
+@pytest.mark.parametrize("wrap", [lambda one: [one], lambda one: ("far", [(one, 3)])])
+def test_models_and_points_in_lists_are_stated(wrap: Any) -> None:
+    earlier = fitted(PrivateKMeans)
+    for held in (earlier, earlier.model_):
+        (dependency,) = fitted(start=wrap(held)).privacy_statement_.dependencies
+        assert dependency.run == earlier.privacy_statement_.run
+    listed = fitted(start=[np.zeros((3, 2)), (np.zeros((2, 2)),)]).privacy_statement_.public_points
+    assert [(one.parameter, one.count) for one in listed] == [("start", 5)]
+
+
+@pytest.mark.parametrize(
+    ("start", "count"),
+    [
+        ([[0.0, 0.5], [0.5, 0.0], (0, 0)], 3),
+        ([0.2, np.float32(0.6)], 2),
+        ([[[0.0, 0.5], [0.5, 0.0]]], 2),
+        (np.float64(0.5) * np.ones(()), 0),
+        (np.array(0.5), 1),
+        (["far", True, None], 0),
+    ],
+)
+def test_points_may_be_lists_of_numbers(start: Any, count: int) -> None:
+    listed = fitted(start=start).privacy_statement_.public_points
+    assert sum(one.count for one in listed) == count
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"points": np.zeros((3, 2))},
+        {1.0, 2.0},
+        pd.DataFrame(np.zeros((3, 2))),
+        np.array([[0.0, 1.0]], dtype=object),
+        np.array(["a"]),
+        np.array(["2026-01-01"], dtype="datetime64[D]"),
+        np.datetime64("2026-01-01"),
+        b"rows",
+        PrivateKMeans(2),
+        [1.0, ({"points": 1},)],
+        len,
+    ],
+)
+def test_other_values_are_refused_before_the_charge(start: Any, paid: dict[str, str]) -> None:
+    with pytest.raises(ParameterError, match=r"start .*lists.*numpy\.asarray"):
+        made(start=start, **paid).fit(ROWS)
+    assert runs(paid) == 0
+
+
+def test_refusal_shows_no_values() -> None:
+    with pytest.raises(ParameterError) as refused:
+        made(start={"secret": 73.19}).fit(ROWS)
+    assert "a value of type dict" in str(refused.value)
+    assert "73.19" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("start", "other"),
+    [
+        ("a" * 100 + "b", "a" * 100 + "c"),
+        (10**300, 10**300 + 1),
+        ([np.zeros((3, 2))], [np.ones((3, 2))]),
+        ([1.0, 2.0], [1.0, 3.0]),
+        (["a", "b"], ["a, b"]),
+        ([["a"], "b"], [["a", "b"]]),
+        (list(range(500)), [*range(499), 0]),
+    ],
+)
+def test_resumed_fit_has_equal_own_parameters(start: Any, other: Any, paid: dict[str, str]) -> None:
+    run = fitted(start=start, **paid).privacy_statement_.run.name
+    with pytest.raises(LedgerError, match="start was"):
+        made(start=other, **paid).fit(ROWS, resume=run)
+    again = made(start=start, **paid).fit(ROWS, resume=run)
+    assert again.privacy_statement_.run.name == run
+    assert len(Ledger.open(paid["ledger"]).run(run).facts["start"]) < 120
+
+
+def test_ledger_knows_which_runs_are_in_a_list(paid: dict[str, str]) -> None:
+    earlier = [fitted(PrivateKMeans, **paid), fitted(PrivateKMeans, **paid)]
+    run = fitted(start=earlier, **paid).privacy_statement_.run.name
+    names = [one.privacy_statement_.run.name for one in earlier]
+    assert Ledger.open(paid["ledger"]).run(run).facts["follows_from"] == ", ".join(names)
