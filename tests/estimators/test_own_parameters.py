@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -125,3 +126,55 @@ def test_ledger_knows_which_runs_are_in_a_list(paid: dict[str, str]) -> None:
     run = fitted(start=earlier, **paid).privacy_statement_.run.name
     names = [one.privacy_statement_.run.name for one in earlier]
     assert Ledger.open(paid["ledger"]).run(run).facts["follows_from"] == ", ".join(names)
+
+
+@pytest.mark.parametrize("wrap", [lambda one: one, lambda one: [(one,)]])
+def test_models_that_guarantee_nothing_here_are_refused_before_the_charge(
+    wrap: Any, paid: dict[str, str]
+) -> None:
+    exact = made(PrivateKMeans, epsilon=np.inf).fit(ROWS)
+    with pytest.raises(ParameterError, match="the model given as start is NOT PRIVATE"):
+        made(start=wrap(exact), **paid).fit(ROWS)
+    people = pd.DataFrame(ROWS, columns=["x", "y"]).assign(person=np.arange(len(ROWS)))
+    person = made(PrivateKMeans, unit="person").fit(people)
+    with pytest.raises(ParameterError, match="the model given as start protects each 'person'"):
+        made(start=wrap(person), **paid).fit(ROWS)
+    assert runs(paid) == 0
+
+
+class Wrong(PrivateClusterer):
+    """PE-means, of whose outcome one part is put wrong; class attributes, not parameters."""
+
+    algorithm: ClassVar[Algorithm] = pe_means
+    change: ClassVar[Any] = None
+
+    def run(self, curator: Any, plan: Any, rng: np.random.Generator) -> Any:
+        return type(self).change(super().run(curator, plan, rng))
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (lambda found: found.centers, "must return a Clustering"),
+        (lambda found: replace(found, centers=found.centers.tolist()), "centers"),
+        (lambda found: replace(found, centers=found.centers[:1]), "centers"),
+        (lambda found: replace(found, centers=found.centers[:, :1]), "centers"),
+        (lambda found: replace(found, centers=found.centers * np.nan), "centers"),
+        (lambda found: replace(found, centers=found.centers.astype(object)), "centers"),
+        (lambda found: replace(found, sizes=found.sizes[:1]), "sizes"),
+        (lambda found: replace(found, sizes=found.sizes * np.inf), "sizes"),
+        (lambda found: replace(found, n_rows="many"), "n_rows"),
+    ],
+)
+def test_wrong_outcome_is_refused_with_how_to_resume(
+    change: Any, wrong: str, paid: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Wrong, "change", staticmethod(change))
+    with pytest.raises((TypeError, ValueError), match=wrong) as refused:
+        made(Wrong, **paid).fit(ROWS)
+    assert "Wrong" in str(refused.value)
+    (note,) = refused.value.__notes__
+    run = note.split()[2]
+    monkeypatch.setattr(Wrong, "change", staticmethod(lambda found: found))
+    assert made(Wrong, **paid).fit(ROWS, resume=run).cluster_centers_.shape == (2, 2)
+    assert runs(paid) == 1

@@ -82,6 +82,14 @@ def participation_of(
     return Participation(fewest.responded, fewest.invited, earlier)
 
 
+def check_models(parameters: Mapping[str, object], unit: Unit, epsilon: float) -> None:
+    """Refuse to build a guarantee on any model that a parameter is or holds, as `init` does."""
+    for name, value in own_parameters(parameters).items():
+        for model in models_in(value):
+            role = f"the model given as {name}"
+            check_dependency(model.privacy_statement, unit, epsilon, role)
+
+
 def check_dependency(statement: Statement, unit: Unit, epsilon: float, role: str) -> None:
     """Refuse to build a guarantee on a model that had no real noise, or protects another unit."""
     if not (statement.private or epsilon == math.inf or not noise_is_real()):
