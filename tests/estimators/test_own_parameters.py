@@ -14,6 +14,7 @@ from privclust import Ledger, PrivateClusterer, PrivateKMeans
 from privclust.algorithms import pe_means
 from privclust.errors import ParameterError
 from privclust.estimators._fit_task import Algorithm
+from privclust.privacy.accounting import Budget
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.testing import RepeatableNoise, noise_from
 
@@ -178,3 +179,23 @@ def test_wrong_outcome_is_refused_with_how_to_resume(
     monkeypatch.setattr(Wrong, "change", staticmethod(lambda found: found))
     assert made(Wrong, **paid).fit(ROWS, resume=run).cluster_centers_.shape == (2, 2)
     assert runs(paid) == 1
+
+
+class Dearer(PrivateClusterer):
+    algorithm: ClassVar[Algorithm] = pe_means
+    factor: float = 2.0
+
+    def plan(self, task: Any) -> Any:
+        budget = Budget(task.budget.epsilon * self.factor, task.budget.delta)
+        return pe_means.plan(task.n_clusters, task.n_columns, budget, task.n_rows)
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+def test_plan_for_another_budget_is_refused_before_the_charge(
+    factor: float, paid: dict[str, str]
+) -> None:
+    with pytest.raises(ParameterError, match=r"epsilon=.*task\.budget"):
+        made(Dearer, factor=factor, **paid).fit(ROWS)
+    assert runs(paid) == 0
+    assert fitted(Dearer, factor=1.0).privacy_statement_.run.epsilon == 1.0
+    assert fitted(Dearer, factor=1.0, epsilon=np.inf).privacy_statement_.run.epsilon == np.inf

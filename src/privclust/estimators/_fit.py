@@ -47,6 +47,7 @@ def fit(
     check_own_parameters(estimator)
     seed = seed_of(estimator.random_state)
     planned = plan(task)
+    task.check_spending(planned.spending)
     check_cost(cost_of(planned), unit=table.engine.unit)
     kind, parameters = type(estimator).__name__, estimator.get_params(deep=False)
     check_models(parameters, task.unit, estimator.epsilon)

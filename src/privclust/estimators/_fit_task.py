@@ -10,11 +10,12 @@ import numpy as np
 
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
-from privclust.errors import safe_repr
+from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Plan
 from privclust.queries.unit import Unit
 
 
@@ -64,6 +65,17 @@ class Task:
     def half_widths(self) -> FloatArray:
         """Half the width of each column's bounds, in the unit ball."""
         return self.domain.half_widths / self.domain.scales
+
+    def check_spending(self, spending: Plan) -> None:
+        """Refuse a plan for another guarantee than the typed one, which the statement names."""
+        if spending.budget == self.budget and self.budget.admits(spending.reserve):
+            return
+        typed, planned = self.budget, spending.budget
+        raise ParameterError(
+            f"the plan would spend epsilon={planned.epsilon:g} and delta={planned.delta:g}, or "
+            f"more, where the fit is to keep epsilon={typed.epsilon:g} and delta={typed.delta:g}. "
+            "Make it with make_plan(task.budget, slots)."
+        )
 
     def check_outcome(self, found: object, kind: str) -> Clustering:
         """Return what `run` of the estimator `kind` returned, or say which part of it is wrong."""

@@ -30,8 +30,9 @@ def check_own_parameters(estimator: Parameters) -> None:
     for name, value in own_parameters(estimator.get_params(deep=False)).items():
         for part in parts_of(value):
             if not _can_be_named(part):
-                array = isinstance(part, np.ndarray)
-                what = f"an array of {part.dtype.name}" if array else safe_repr(part)
+                what = safe_repr(part)
+                if isinstance(part, np.ndarray):
+                    what = f"an array of {part.dtype.name}"
                 raise ParameterError(
                     f"{name} {'is' if part is value else 'holds'} {what}: no statement could say "
                     "what that depends on, and no resumed fit compare it. Parameters of an "

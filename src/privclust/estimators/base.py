@@ -99,7 +99,8 @@ class PrivateClusterer(
         """Return what the algorithm will spend on which query, from public values alone.
 
         `task` has the number of clusters and of columns, the budget, and whatever else is public.
-        The plan has what `run` needs, and the slots as its attribute `spending`.
+        The plan has what `run` needs, and as its attribute `spending` the slots, which
+        ``make_plan(task.budget, slots)`` makes; other budgets are refused.
         """
         return self.algorithm.plan(task.n_clusters, task.n_columns, task.budget, task.n_rows)
 
