@@ -199,3 +199,22 @@ def test_plan_for_another_budget_is_refused_before_the_charge(
     assert runs(paid) == 0
     assert fitted(Dearer, factor=1.0).privacy_statement_.run.epsilon == 1.0
     assert fitted(Dearer, factor=1.0, epsilon=np.inf).privacy_statement_.run.epsilon == np.inf
+
+
+class Seeded(PrivateClusterer):
+    algorithm: ClassVar[Algorithm] = pe_means
+    seed: int = 3
+
+
+class Origin(PrivateClusterer):
+    algorithm: ClassVar[Algorithm] = pe_means
+    bounds_origin: str = "made up"
+
+
+@pytest.mark.parametrize(("kind", "name"), [(Seeded, "seed"), (Origin, "bounds_origin")])
+def test_parameter_called_like_a_fact_is_refused_before_the_charge(
+    kind: Any, name: str, paid: dict[str, str]
+) -> None:
+    with pytest.raises(ParameterError, match=rf"parameter {name!r} .*another name"):
+        made(kind, **paid).fit(ROWS)
+    assert runs(paid) == 0

@@ -25,6 +25,8 @@ from privclust.queries.unit import Unit
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
+_TAKEN = {"estimator", "follows_from", "bounds_origin", "seed", "privclust", "numpy"}
+"""Facts that are no parameters."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
 """What only units of federations are called."""
 _READABLE = 80
@@ -100,6 +102,7 @@ def recording(
     elif seed is None:
         seed = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     given = estimator.get_params(deep=False)
+    _check_names(given)
     starts = [model for value in own_parameters(given).values() for model in models_in(value)]
     facts = {
         "estimator": kind,
@@ -114,6 +117,16 @@ def recording(
         **versions(),
     }
     return Recording(ledger, label, facts, run, "fit(X, resume=RUN)")
+
+
+def _check_names(given: Mapping[str, object]) -> None:
+    """Refuse parameters whose names a ledger needs for other facts, and would not record."""
+    taken = sorted(_TAKEN & given.keys())
+    if taken:
+        raise ParameterError(
+            f"the parameter {taken[0]!r} of this estimator is called like something else that a "
+            f"ledger records of every fit. Give it another name than {', '.join(sorted(_TAKEN))}."
+        )
 
 
 def run_to_resume(resume: object, ledger: Ledger | None) -> str | None:
