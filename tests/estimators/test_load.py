@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from privclust import DPLloyd, load, save
 from privclust.errors import ModelFileError, ParameterError
@@ -119,3 +120,20 @@ def test_estimators_are_given_as_classes(given: list[Any], file: Path) -> None:
 
 def test_report_needs_no_class(file: Path) -> None:
     assert "MyKMeans" in to_html(read_model(file))
+
+
+@pytest.mark.parametrize("given", [dict, type("MyKMeans", (), {}), KMeans])
+def test_classes_that_are_no_estimators_of_privclust_are_refused(given: Any, file: Path) -> None:
+    with pytest.raises(ParameterError, match="subclasses of PrivateClusterer"):
+        load(file, estimators=[given])
+
+
+def test_registered_class_that_is_no_estimator_is_refused(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = EntryPoint("MyKMeans", "somewhere:MyKMeans", "privclust.estimators")
+    monkeypatch.setattr(_load, "entry_points", lambda **given: [registered])
+    for found in (dict, "MyKMeans"):
+        monkeypatch.setattr(EntryPoint, "load", lambda self, found=found: found)
+        with pytest.raises(ModelFileError, match=r"'somewhere:MyKMeans'.*PrivateClusterer"):
+            load(file)

@@ -22,9 +22,10 @@ from privclust.estimators._common_parameters import (
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._fit_task import Task
 from privclust.estimators._input import MEASURED, OpenTable
+from privclust.estimators._own_parameters import check_own_parameters
 from privclust.estimators._recorded_run import run_recorded
 from privclust.estimators._recording import recording
-from privclust.estimators._statement import given_to
+from privclust.estimators._statement import check_models, given_to
 from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering, Coreset, Precision
@@ -43,9 +44,14 @@ def fit(
 ) -> ClusterModel:
     """Run an estimator's algorithm on a table and return what it releases."""
     task, names = _task(estimator, table), table.schema.names
+    check_own_parameters(estimator)
     seed = seed_of(estimator.random_state)
     planned = plan(task)
+    task.check_spending(planned.spending)
     check_cost(cost_of(planned), unit=table.engine.unit)
+    kind, parameters = type(estimator).__name__, estimator.get_params(deep=False)
+    check_models(parameters, task.unit, estimator.epsilon)
+    runs, points = given_to(parameters)
     recorded = recording(
         estimator, table.domain, table.bounds_origin, table.engine.unit, seed, resume
     )
@@ -56,12 +62,10 @@ def fit(
         domain = table.domain
         if estimator.scale == MEASURED:
             curator, domain = _rescaled(curator, table)
-        return run(curator, planned, rng), domain
+        return task.check_outcome(run(curator, planned, rng), kind), domain
 
-    kind = type(estimator).__name__
     done = run_recorded(kind, table, planned.spending, recorded, work, task.n_rows, noiseless)
     found, domain = done.result
-    parameters = estimator.get_params(deep=False)
     columns = table.schema.n_columns if names is None else tuple(map(str, names))
     return ClusterModel(
         estimator=kind,
@@ -70,9 +74,7 @@ def fit(
         n_features_in=table.schema.n_columns,
         feature_names_in=None if names is None else tuple(names),
         releases=done.releases,
-        privacy_statement=done.statement(
-            "fit", kind, task.n_clusters, columns, *given_to(parameters)
-        ),
+        privacy_statement=done.statement("fit", kind, task.n_clusters, columns, runs, points),
         coreset=_coreset(domain, found.coreset, noiseless),
         participation=done.participation,
         **cluster_fields(domain, _known_exactly(found) if noiseless else found),

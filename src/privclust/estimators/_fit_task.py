@@ -10,10 +10,12 @@ import numpy as np
 
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
+from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Plan
 from privclust.queries.unit import Unit
 
 
@@ -63,3 +65,47 @@ class Task:
     def half_widths(self) -> FloatArray:
         """Half the width of each column's bounds, in the unit ball."""
         return self.domain.half_widths / self.domain.scales
+
+    def check_spending(self, spending: Plan) -> None:
+        """Refuse a plan for another guarantee than the typed one, which the statement names."""
+        if spending.budget == self.budget and self.budget.admits(spending.reserve):
+            return
+        typed, planned = self.budget, spending.budget
+        raise ParameterError(
+            f"the plan would spend epsilon={planned.epsilon:g} and delta={planned.delta:g}, or "
+            f"more, where the fit is to keep epsilon={typed.epsilon:g} and delta={typed.delta:g}. "
+            "Make it with make_plan(task.budget, slots)."
+        )
+
+    def check_outcome(self, found: object, kind: str) -> Clustering:
+        """Return what `run` of the estimator `kind` returned, or say which part of it is wrong."""
+        if not isinstance(found, Clustering):
+            raise TypeError(
+                f"{kind}.run must return a Clustering of privclust.models.clustering, got "
+                f"{safe_repr(found)}. Return Clustering(centers, sizes, n_rows)."
+            )
+        each = (self.n_clusters,)
+        _check_array(kind, "centers", found.centers, (*each, self.n_columns))
+        _check_array(kind, "sizes", found.sizes, each)
+        if not isinstance(found.n_rows, int | np.integer):
+            raise TypeError(
+                f"{kind}.run returned {safe_repr(found.n_rows)} as n_rows, which must be an "
+                "integer: the typed number of rows, or a noisy count. Round it with int()."
+            )
+        return found
+
+
+def _check_array(kind: str, name: str, found: object, shape: tuple[int, ...]) -> None:
+    """Refuse a part of an outcome that is not an array of finite numbers, of this shape."""
+    if not isinstance(found, np.ndarray):
+        got = safe_repr(found)
+    elif found.dtype.kind not in "iuf" or found.shape != shape:
+        got = f"an array of {found.dtype.name} of shape {found.shape}"
+    elif not np.isfinite(found).all():
+        got = "numbers that are missing or infinite"
+    else:
+        return
+    raise ValueError(
+        f"{kind}.run returned {got} as {name}, which must be a NumPy array of finite numbers of "
+        f"shape {shape}: one entry for each of n_clusters. Correct run, then resume the fit."
+    )

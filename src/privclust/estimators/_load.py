@@ -6,15 +6,13 @@ import inspect
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from privclust import estimators as library
 from privclust.errors import ModelFileError, ParameterError, safe_repr
+from privclust.estimators.base import PrivateClusterer
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.model_file import NOT_SAVED, read_model
-
-if TYPE_CHECKING:
-    from privclust.estimators.base import PrivateClusterer
 
 GROUP = "privclust.estimators"
 """Entry points of this group name the estimators that other packages bring."""
@@ -30,8 +28,9 @@ def load(path: str | Path, *, estimators: Iterable[type[PrivateClusterer]] = ())
     path : str or Path
         A file that `save` or ``privclust fit`` wrote, maybe somebody else's.
     estimators : iterable of classes, optional
-        Estimators of your own that the file may be of. Those that an installed package registers
-        as entry points of the group "privclust.estimators" are known without.
+        Estimators of your own that the file may be of: subclasses of `PrivateClusterer`. Those that
+        an installed package registers as entry points of the group "privclust.estimators" are known
+        without.
     """
     model = read_model(path)
     kind = _class_of(model, tuple(estimators), Path(path).name)
@@ -48,10 +47,12 @@ def _class_of(
     model: ClusterModel, given: tuple[type[PrivateClusterer], ...], file: str
 ) -> type[PrivateClusterer]:
     """Return the class of a model's estimator, which somebody must have named beside the file."""
-    if not all(isinstance(kind, type) for kind in given):
+    wrong: list[object] = [kind for kind in given if not _is_estimator(kind)]
+    if wrong:
+        got = (kind.__name__ if isinstance(kind, type) else safe_repr(kind) for kind in wrong)
         raise ParameterError(
-            "estimators must be classes, such as estimators=[MyKMeans]; got "
-            f"{', '.join(safe_repr(kind) for kind in given)}."
+            "estimators must be classes, subclasses of PrivateClusterer, such as "
+            f"estimators=[MyKMeans]; got {', '.join(got)}."
         )
     known: dict[str, type[PrivateClusterer]] = {
         name: getattr(library, name) for name in library.__all__
@@ -61,9 +62,20 @@ def _class_of(
         return known[model.estimator]
     for entry_point in entry_points(group=GROUP, name=model.estimator):
         registered: type[PrivateClusterer] = entry_point.load()
+        if not _is_estimator(registered):
+            raise ModelFileError(
+                f"the file {file!r} is a model of {safe_repr(model.estimator)}, and the entry "
+                f"point of that name, {entry_point.value!r}, is no subclass of PrivateClusterer. "
+                "Correct the package that registers it, or give the class: load(path, "
+                "estimators=[MyKMeans])."
+            )
         return registered
     raise ModelFileError(
         f"the file {file!r} is a model of the estimator {safe_repr(model.estimator)}, which is not "
         "one of privclust. If it is yours, give its class: load(path, estimators=[MyKMeans]). If "
         f"it is from a package, install that; it registers it in the entry-point group {GROUP!r}."
     )
+
+
+def _is_estimator(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, PrivateClusterer)

@@ -16,6 +16,7 @@ from privclust._version import __version__
 from privclust.domains.base import Domain
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, held_model
+from privclust.estimators._own_parameters import models_in, own_parameters
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import serialize
@@ -24,8 +25,12 @@ from privclust.queries.unit import Unit
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
+_TAKEN = {"estimator", "follows_from", "bounds_origin", "seed", "privclust", "numpy"}
+"""Facts that are no parameters."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
 """What only units of federations are called."""
+_READABLE = 80
+"""Characters of a fact; what is longer is written as a hash."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,8 @@ def recording(
     elif seed is None:
         seed = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     given = estimator.get_params(deep=False)
-    starts = [model for model in map(held_model, given.values()) if model is not None]
+    _check_names(given)
+    starts = [model for value in own_parameters(given).values() for model in models_in(value)]
     facts = {
         "estimator": kind,
         **{name: _fact(value) for name, value in given.items() if name not in _APART},
@@ -111,6 +117,16 @@ def recording(
         **versions(),
     }
     return Recording(ledger, label, facts, run, "fit(X, resume=RUN)")
+
+
+def _check_names(given: Mapping[str, object]) -> None:
+    """Refuse parameters whose names a ledger needs for other facts, and would not record."""
+    taken = sorted(_TAKEN & given.keys())
+    if taken:
+        raise ParameterError(
+            f"the parameter {taken[0]!r} of this estimator is called like something else that a "
+            f"ledger records of every fit. Give it another name than {', '.join(sorted(_TAKEN))}."
+        )
 
 
 def run_to_resume(resume: object, ledger: Ledger | None) -> str | None:
@@ -151,14 +167,28 @@ def fact_of_period(period: object) -> dict[str, str]:
 
 
 def _fact(value: object) -> str:
-    """Write a parameter so that equal numbers, and equal arrays, look equal; a model by centres."""
+    """Write a parameter so that it looks equal to equal ones alone; a model by its centres.
+
+    What is too long to be read is written as a hash of the whole.
+    """
     model = held_model(value)
     value = value if model is None else model.cluster_centers
     if isinstance(value, np.ndarray):
-        return sha256(f"{value.dtype}{value.shape}".encode() + value.tobytes()).hexdigest()[:16]
+        return _hashed(f"{value.dtype}{value.shape}".encode() + value.tobytes())
+    if isinstance(value, tuple | list):
+        text = f"[{', '.join(map(_fact, value))}]"
+        return text if len(text) <= _READABLE else f"{len(value)} values, {_hashed(text.encode())}"
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    return safe_repr(value)
+    shown = safe_repr(value)
+    if isinstance(value, str | int) and shown.endswith(("…", "digits")):
+        whole = value if isinstance(value, str) else hex(value)
+        return f"{shown} {_hashed(whole.encode('utf-8', 'surrogatepass'))}"
+    return shown
+
+
+def _hashed(content: bytes) -> str:
+    return sha256(content).hexdigest()[:16]
 
 
 def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, str]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
-
-import numpy as np
 
 from privclust.errors import ParameterError
-from privclust.estimators._common_parameters import Parameters, held_model
+from privclust.estimators._own_parameters import models_in, n_points_in, own_parameters
 from privclust.models._release_lines import noise_of
 from privclust.models.private_run import PrivateRun, Record
 from privclust.models.statement import (
@@ -23,9 +20,6 @@ from privclust.privacy.curator import Curator, noise_is_real
 from privclust.privacy.plan import Plan
 from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
-
-_COMMON = {parameter.name for parameter in fields(Parameters)}
-"""Parameters that hold no points; bounds may be an array."""
 
 
 def run_of(
@@ -59,16 +53,19 @@ def dependencies_of(role: Role, statement: Statement) -> tuple[Dependency, ...]:
 def given_to(
     parameters: Mapping[str, object],
 ) -> tuple[tuple[Dependency, ...], tuple[PublicPoints, ...]]:
-    """Return what a fit was given to start from: runs of models, and points called public."""
+    """Return what a fit was given to start from: runs of models, and points called public.
+
+    Both may be parts of tuples and lists.
+    """
     runs: tuple[Dependency, ...] = ()
     points: tuple[PublicPoints, ...] = ()
-    for name, value in parameters.items():
-        model = held_model(value)
-        if model is not None:
+    for name, value in own_parameters(parameters).items():
+        for model in models_in(value):
             runs += dependencies_of("start", model.privacy_statement)
             points += model.privacy_statement.public_points
-        elif isinstance(value, np.ndarray) and name not in _COMMON:
-            points += (PublicPoints(name, len(value)),)
+        n_points = n_points_in(value)
+        if n_points:
+            points += (PublicPoints(name, n_points),)
     return runs, points
 
 
@@ -83,6 +80,14 @@ def participation_of(
         return Participation(0, 0, earlier)
     fewest = min(participation, key=lambda one: one.responded)
     return Participation(fewest.responded, fewest.invited, earlier)
+
+
+def check_models(parameters: Mapping[str, object], unit: Unit, epsilon: float) -> None:
+    """Refuse to build a guarantee on any model that a parameter is or holds, as `init` does."""
+    for name, value in own_parameters(parameters).items():
+        for model in models_in(value):
+            role = f"the model given as {name}"
+            check_dependency(model.privacy_statement, unit, epsilon, role)
 
 
 def check_dependency(statement: Statement, unit: Unit, epsilon: float, role: str) -> None:

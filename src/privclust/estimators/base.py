@@ -38,6 +38,9 @@ class PrivateClusterer(
     bounds, units, ledger, statement, labels, profiles and files come with it. `center_stderr_`,
     `size_stderr_`, `cluster_radii_` and `coreset_` are there if `run` returns what they need.
 
+    Own parameters may be None, text, truth values, numbers, NumPy arrays of numbers, fitted models
+    of privclust, and tuples or lists of these. Statements list the models and points in them.
+
     Attributes
     ----------
     model_ : ClusterModel
@@ -96,7 +99,8 @@ class PrivateClusterer(
         """Return what the algorithm will spend on which query, from public values alone.
 
         `task` has the number of clusters and of columns, the budget, and whatever else is public.
-        The plan has what `run` needs, and the slots as its attribute `spending`.
+        The plan has what `run` needs, and as its attribute `spending` the slots, which
+        ``make_plan(task.budget, slots)`` makes; other budgets are refused.
         """
         return self.algorithm.plan(task.n_clusters, task.n_columns, task.budget, task.n_rows)
 
