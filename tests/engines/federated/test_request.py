@@ -52,7 +52,7 @@ NOTED = ProfileDomain(
         {"domain": Ball([0.0], 1.0)},
         {"unit": Unit("x")},
         {"unit": Unit("id", 2, clients=1)},
-        {"unit": Unit(None, 1, whole=True)},
+        {"unit": Unit("client", 1, clients=1, whole=True)},
         {"query": SecondMoment(5793)},
         {"columns": 2**16 + 1, "domain": Sphere(2**16 + 1)},
         {"query": SecondMoment(10**9)},

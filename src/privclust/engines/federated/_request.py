@@ -69,8 +69,8 @@ class QueryRequest:
                 f"a request and its fit have names of {NONCE_BYTES} bytes, and the sampling "
                 f"exponent is 0 to {SAMPLING_EXPONENT_MAX}."
             )
-        if self.unit.clients or (self.unit.whole and self.unit.column is None):
-            raise ValueError("a client counts its own rows alone, and as a whole by a name.")
+        if self.unit.clients:
+            raise ValueError("a client counts its own rows alone.")
         clustered = self.columns if isinstance(self.columns, tuple) else ()
         if not self.domain.fits(self.columns) or (
             self.unit.column in clustered and not self.unit.whole
