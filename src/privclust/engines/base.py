@@ -35,7 +35,8 @@ class Engine(Protocol):
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all units contribute to the query, as Python integers.
 
-        No unit contributes more than ``unit.sensitivity(query)``.
+        No unit contributes more than ``unit.sensitivity(query)``. There are ``query.size`` sums;
+        the Curator releases nothing of any other number.
         """
 
     def expect_sample(self, key: bytes) -> None:
