@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,7 @@ from helpers.query_examples import (
     SUMS,
     VOTES,
 )
+from helpers.requests import request_for
 
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._date_column import DateColumn
@@ -34,8 +36,8 @@ from privclust.domains.profiled import ProfileDomain
 from privclust.domains.sphere import Sphere
 from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
 from privclust.engines.federated.client import FAILED, Client, read_request
-from privclust.engines.federated.wire import encode
-from privclust.queries import ROW, Count, NearestVotes, Query, Unit
+from privclust.engines.federated.wire import decode, encode
+from privclust.queries import Count, NearestVotes, Query, Unit
 
 Choose = Callable[[int], int]
 """From a number of choices to one of them."""
@@ -72,10 +74,7 @@ def requests() -> tuple[bytes, ...]:
 
 def _request(query: Query, domain: Domain, **changed: Any) -> QueryRequest:
     columns = domain.names if isinstance(domain, ProfileDomain) else COLUMNS
-    given = {"columns": columns, "unit": ROW, "sampling_exponent": 0, **changed}
-    return QueryRequest(
-        nonce=bytes(NONCE_BYTES), fit=bytes(16), domain=domain, query=query, **given
-    )
+    return request_for(query, **{"columns": columns, "domain": domain, **changed})
 
 
 def parts_of(message: bytes) -> Parts:
@@ -106,7 +105,18 @@ def altered(message: bytes, choose: Choose) -> bytes:
             case _:
                 holder, key = _place(content, choose)
                 holder[key] = deepcopy(STRANGE[choose(len(STRANGE))])
-    return joined((content, blobs))
+    message = joined((content, blobs))
+    return message if choose(4) else _agreed(message)
+
+
+def _agreed(message: bytes) -> bytes:
+    """Return a request that assumes what its altered query declares; others as they are."""
+    try:
+        request = decode(message, QueryRequest)
+        query = request.query
+        return encode(replace(request, sensitivity=query.sensitivity, size=query.size))
+    except ValueError:
+        return message
 
 
 def _with_word(blobs: bytes, choose: Choose) -> bytes:

@@ -84,6 +84,42 @@ def test_engine_that_ignores_the_unit_is_refused_before_the_charge() -> None:
         DPLloyd(1, delta=1e-6, bounds={"a": (0, 9)}, unit="who").fit(Tiny())
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("asked", "opened"),
+    [
+        (ROW, Unit(clients=2)),
+        (PERSON, Unit("who", 1, clients=1)),
+        (PERSON, Unit("who", 1, whole=True)),
+        (Unit("who", 1, clients=2), PERSON),
+        (Unit("who", 1, whole=True), PERSON),
+        (PERSON, Unit("who", 2)),
+    ],
+)
+def test_engine_of_another_unit_than_its_table_says_is_refused(asked: Unit, opened: Unit) -> None:
+    class Other(Tiny):
+        def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> Engine:
+            engine = NumpyEngine(np.ones((5, 1)), domain)
+            engine.unit = opened
+            return engine
+
+    with pytest.raises(ParameterError, match="the engine of this table protects"):
+        open_engine(Other(), ["a"], BOX, asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "protected"),
+    [
+        (ROW, Unit(clients=2)),
+        (PERSON, Unit("who", 1, clients=2)),
+        (Unit("client", 3), Unit("client", 3, clients=1, whole=True)),
+    ],
+)
+def test_federation_protects_a_unit_at_all_its_clients(asked: Unit, protected: Unit) -> None:
+    federation = Federation.in_process({"one": ROWS, "two": ROWS}, clients_per_unit=2)
+    assert open_engine(federation, ["a"], BOX, asked).unit == protected
+
+
 def test_table_that_has_its_columns_alone_is_not_copied() -> None:
     frame = pd.DataFrame({"a": [1.0], "who": [7]})
     engine = open_engine(frame, ["a"], BOX, PERSON)

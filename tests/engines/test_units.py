@@ -17,7 +17,7 @@ from privclust.engines import units
 from privclust.engines._summing import total
 from privclust.engines.units import split_batches
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
-from privclust.queries.base import Contribution, Query, Sensitivity
+from privclust.queries.base import Contribution, Count, Query, Sensitivity
 from privclust.queries.clusters import ClusterSums
 from privclust.queries.unit import ROWS_PER_UNIT_MAX, Unit
 
@@ -273,3 +273,12 @@ def test_unit_that_counts_as_no_or_too_many_rows_is_refused() -> None:
     for wrong in ((None, 2), ("id", 0), ("id", -1), ("id", ROWS_PER_UNIT_MAX + 1), ("id", 1, -1)):
         with pytest.raises(ValueError, match="a unit counts as"):
             Unit(*wrong)
+
+
+@pytest.mark.attack
+def test_whole_client_without_a_name_is_refused() -> None:
+    """It would have the sensitivity of one row."""
+    for rows, clients in ((1, 0), (1, 1), (3, 1)):
+        with pytest.raises(ValueError, match="a whole client has a name"):
+            Unit(None, rows, clients, whole=True)
+    assert Unit("client", 3, 1, whole=True).sensitivity(Count()).linf == 3 * UNIT

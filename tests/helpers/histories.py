@@ -228,6 +228,9 @@ class _PairedTable(Table):
         absent, present = (table.open_engine(columns, domain, unit) for table in self._tables)
         return self._attack.paired(absent, present)
 
+    def protected(self, unit: Unit) -> Unit:
+        return self._tables[0].protected(unit)
+
     def clustered(
         self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
     ) -> Schema:

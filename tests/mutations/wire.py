@@ -79,6 +79,14 @@ WIRE = (
         "::test_query_for_rows_of_another_width_is_refused_with_and_without_rows",
     ),
     Mutation(
+        "noise by other bounds than the client's",
+        "engines/federated/client.py",
+        "    if (request.sensitivity, request.size) != (query.sensitivity, query.size):\n",
+        "    if request.size != query.size:\n",
+        "tests/queries/test_registry.py"
+        "::test_client_with_other_bounds_under_the_same_name_refuses_before_it_reads",
+    ),
+    Mutation(
         "a rehearsal that looks at no bounds",
         "engines/federated/_rehearsal.py",
         "    if len(together.values) != len(rows) or not kept_rows(query, together).all():\n",

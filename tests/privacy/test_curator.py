@@ -278,6 +278,29 @@ def test_totals_beyond_64_bits_are_clamped_not_wrapped() -> None:
     assert result.tolist() == [2**62, -(2**62), 0, 1]
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("coordinates", [0, 3, 5])
+@pytest.mark.parametrize("slot", ["votes", "choice"])
+def test_engine_that_returns_another_number_of_sums_releases_nothing(
+    slot: str, coordinates: int
+) -> None:
+    """One more would be a release that nobody planned."""
+
+    class Longer(Unreadable):
+        def aggregate(self, query: object) -> list[int]:
+            return [12345 * UNIT] * coordinates
+
+    ledger = own_ledger()
+    curator = Curator.open(Longer(), make_plan(BUDGET, SLOTS), ledger, "table")
+    measured = curator.select if slot == "choice" else curator.measure
+    with pytest.raises(EngineError, match="could not be read or summed") as failure:
+        measured(slot, NearestVotes(CANDIDATES))
+    assert failure.value.__context__ is failure.value.__cause__ is None
+    assert "12345" not in str(failure.value)
+    assert curator.releases == ()
+    assert ledger.runs("table")[0].spent == curator.plan.price(curator.plan.slot(slot))
+
+
 def test_failures_of_the_noise_source_say_nothing() -> None:
     class Broken(NoNoise):
         def gaussian(self, exact: IntArray, sigma: float) -> IntArray:

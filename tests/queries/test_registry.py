@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers.conformance import COLUMNS, DOMAIN, people
+from helpers.requests import request_for
 
 from privclust.engines.federated._request import QueryRequest
+from privclust.engines.federated.client import Client
 from privclust.engines.federated.federation import Federation
 from privclust.engines.federated.wire import WireError, decode, encode
 from privclust.engines.memory import NumpyEngine
@@ -24,6 +26,7 @@ from privclust.queries import (
     Contribution,
     Count,
     Query,
+    Sensitivity,
     frozen_points,
     one_hot,
     register,
@@ -68,12 +71,8 @@ class Sorted:
 SIDES = Sides(np.array([[0.5, -0.25, 0.125]]))
 
 
-def request(query: Query) -> QueryRequest:
-    return QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, query)
-
-
 def test_query_of_ones_own_arrives_as_it_left() -> None:
-    arrived = decode(encode(request(SIDES)), QueryRequest).query
+    arrived = decode(encode(request_for(SIDES)), QueryRequest).query
     assert type(arrived) is Sides
     assert serialize(arrived) == serialize(SIDES)
     assert serialize(SIDES).startswith(b"tests.Sides/normal=")
@@ -128,6 +127,54 @@ def test_query_defined_again_takes_the_place_of_the_first() -> None:
     assert isinstance(arrived, second)
     with pytest.raises(WireError):
         encode(first())
+
+
+def recoded(bounds: Sensitivity, coordinates: int) -> Query:
+    """Register other code under the same name, as another machine would."""
+
+    @register("tests.Recoded")
+    @dataclass(frozen=True, eq=False)
+    class Recoded(Count):
+        size, sensitivity = coordinates, bounds
+
+    return Recoded()
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("bounds", "coordinates"),
+    [
+        (replace(ONE_HOT, l1=2 * UNIT), 1),
+        (replace(ONE_HOT, l2_squared=2 * UNIT**2), 1),
+        (replace(ONE_HOT, l2_squared=2**70), 1),
+        (replace(ONE_HOT, linf=2 * UNIT), 1),
+        (replace(ONE_HOT, l0=2), 1),
+        (replace(ONE_HOT, monotone=False), 1),
+        (ONE_HOT, 2),
+    ],
+)
+def test_client_with_other_bounds_under_the_same_name_refuses_before_it_reads(
+    bounds: Sensitivity, coordinates: int
+) -> None:
+    """The server would size noise by its own, and the client let rows count by its own."""
+    reads: list[int] = []
+
+    def table() -> Any:
+        reads.append(1)
+        return people(3).select(COLUMNS)
+
+    for server, client in (
+        ((ONE_HOT, 1), (bounds, coordinates)),
+        ((bounds, coordinates), (ONE_HOT, 1)),
+    ):
+        message = encode(request_for(recoded(*server)))
+        asked = len(reads)
+        assert len(Client(table).respond(message)) == 16 + 8 * server[1]
+        assert len(reads) > asked
+        recoded(*client)
+        asked = len(reads)
+        assert Client(table).respond(message) == b""
+        assert len(reads) == asked
 
 
 @pytest.mark.parametrize("name", ["", "1.Query", "tests query", "tests.Qüery", "tests.", ".Query"])

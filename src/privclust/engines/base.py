@@ -35,7 +35,8 @@ class Engine(Protocol):
     def aggregate(self, query: Query) -> list[int]:
         """Return the sum of what all units contribute to the query, as Python integers.
 
-        No unit contributes more than ``unit.sensitivity(query)``.
+        No unit contributes more than ``unit.sensitivity(query)``. There are ``query.size`` sums;
+        the Curator releases nothing of any other number.
         """
 
     def expect_sample(self, key: bytes) -> None:
@@ -67,8 +68,16 @@ class Table(ABC):
         """Return an engine over these columns, or refuse them before anything is charged.
 
         `columns` are in the order of the `domain`; None stands for all but that of ids, where
-        columns have no names. The engine protects the `unit`. Nothing is read but names and types.
+        columns have no names. The engine's unit is ``protected(unit)``, or it is refused. Nothing
+        is read but names and types.
         """
+
+    def protected(self, unit: Unit) -> Unit:
+        """Return what its engines protect if a user asks for `unit`: the same, but for federations.
+
+        There, rows of one unit may lie at several clients.
+        """
+        return unit
 
     def clustered(
         self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None

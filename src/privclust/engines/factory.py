@@ -33,12 +33,13 @@ def open_engine(table: Any, columns: Sequence[str] | None, domain: Domain, unit:
     >>> engine.aggregate(Count())[0] // 2**26
     5
     """
-    engine = table_of(table).open_engine(columns, domain, unit)
-    if (engine.unit.column, engine.unit.rows) != (unit.column, unit.rows):
+    source = table_of(table)
+    engine, expected = source.open_engine(columns, domain, unit), source.protected(unit)
+    if engine.unit != expected:
         raise ParameterError(
             f"the engine of this table protects one {engine.unit.quoted}, and unit asks for one "
             f"{unit.quoted}. Leave unit out, or give a table that brings together the rows of one "
-            "id. Nothing was spent."
+            f"id: its engine must have {expected!r}, and has {engine.unit!r}. Nothing was spent."
         )
     return engine
 

@@ -292,6 +292,8 @@ def _stored_result(
     # Guarded as a whole: no frame that holds the exact sum outlives this call, whatever fails.
     # Nor one with a result that was not stored: measured again, its slot would give another.
     exact = _clamped(engine.aggregate(query))
+    if exact.shape != (query.size,):
+        raise ValueError  # one coordinate more would be a release that nobody planned
     noisy = draw(exact)
     try:
         return store(noisy)

@@ -20,7 +20,7 @@ class Unit:
     Attributes
     ----------
     column : str or None
-        The column of ids; None if every row is a unit of its own.
+        The column of ids; None if every row is a unit of its own. "client" for a whole client.
     rows : int
         A unit counts as so many rows at most, at each client.
     clients : int
@@ -36,7 +36,10 @@ class Unit:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        alone = self.column is None and not self.whole
+        alone = self.column is None
+        if alone and self.whole:
+            # Without a name it would pass for a row, and have a row's sensitivity.
+            raise ValueError("a whole client has a name as its column, such as 'client'; got None.")
         if not 1 <= self.rows <= (1 if alone else ROWS_PER_UNIT_MAX) or self.clients < 0:
             raise ValueError(
                 f"a unit counts as 1 to {ROWS_PER_UNIT_MAX} rows, a row as one, at 0 or more "

@@ -31,9 +31,10 @@ from helpers.conformance import (
     results,
     write_parquet,
 )
+from helpers.requests import request_for
 
 from privclust.engines.federated import client
-from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
+from privclust.engines.federated._request import NONCE_BYTES
 from privclust.engines.federated.client import FAILED, LARGEST, Client, response_size
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
@@ -292,7 +293,7 @@ def test_failure_of_a_client_counts_for_this_request_only() -> None:
 
 
 def test_client_of_another_version_gives_no_response() -> None:
-    request = QueryRequest(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+    request = request_for(Count())
     client = Client(people(20))
     assert len(client.respond(encode(request))) == response_size(Count())
     assert client.respond(encode(replace(request, version="0"))) == b""

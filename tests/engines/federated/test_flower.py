@@ -8,17 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from helpers.conformance import CANARY, COLUMNS, DOMAIN, people, write_parquet
+from helpers.conformance import CANARY, people, write_parquet
 from helpers.flower_stand_in import Records, Sent, stand_in
+from helpers.requests import request_for
 
-from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
+from privclust.engines.federated._request import NONCE_BYTES
 from privclust.engines.federated.client import FAILED, Client, response_size
 from privclust.engines.federated.flower import ACTION, END, client_app
 from privclust.engines.federated.wire import encode
 from privclust.queries.base import Count
-from privclust.queries.unit import ROW
 
-REQUEST = QueryRequest(bytes(NONCE_BYTES), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 1, Count())
+REQUEST = request_for(Count(), sampling_exponent=1)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.conformance import COLUMNS, DOMAIN
+from helpers.conformance import COLUMNS
+from helpers.requests import request_for
 
 from fuzz.hostile import requests
 from privclust.domains.sphere import Sphere
@@ -20,10 +21,9 @@ from privclust.engines.federated.wire import decode, encode
 from privclust.kernels.grid import UNIT, FloatArray
 from privclust.queries.base import ONE_HOT, Contribution, Count, Query
 from privclust.queries.clusters import NearestVotes
-from privclust.queries.unit import ROW
 
-REQUEST = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
-NARROW = encode(replace(REQUEST, query=NearestVotes(np.eye(2) / 2)))
+REQUEST = request_for(Count())
+NARROW = encode(request_for(NearestVotes(np.eye(2) / 2)))
 
 
 @dataclass(frozen=True, eq=False)

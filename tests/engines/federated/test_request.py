@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.conformance import COLUMNS, DOMAIN
+from helpers.requests import request_for
 
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._number_column import NumberColumn
@@ -16,14 +16,14 @@ from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.domains.profiled import ProfileDomain
 from privclust.domains.sphere import Sphere
-from privclust.engines.federated._request import SIZE_MAX, QueryRequest
-from privclust.queries.base import Count, Query
+from privclust.engines.federated._request import SIZE_MAX
+from privclust.queries.base import ONE_HOT, Count, Query
 from privclust.queries.clusters import NearestVotes
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.profiles import ProfileSums, ProfileTallies
-from privclust.queries.unit import ROW, Unit
+from privclust.queries.unit import Unit
 
-REQUEST = QueryRequest(bytes(16), bytes(16), tuple(COLUMNS), DOMAIN, ROW, 0, Count())
+REQUEST = request_for(Count())
 MIXED = Mixed((NumberColumn("z", 0, 1), CategoryColumn("x", ("A", "B"))))
 NOTED = ProfileDomain(
     Box([0], [1]), ("z",), (NumberColumn("n", 0, 1), CategoryColumn("x", ("A", "B")))
@@ -52,10 +52,18 @@ NOTED = ProfileDomain(
         {"domain": Ball([0.0], 1.0)},
         {"unit": Unit("x")},
         {"unit": Unit("id", 2, clients=1)},
-        {"unit": Unit(None, 1, whole=True)},
+        {"unit": Unit("client", 1, clients=1, whole=True)},
         {"query": SecondMoment(5793)},
         {"columns": 2**16 + 1, "domain": Sphere(2**16 + 1)},
         {"query": SecondMoment(10**9)},
+        {"size": 0},
+        {"size": 2**24 + 1},
+        {"sensitivity": replace(ONE_HOT, l1=0)},
+        {"sensitivity": replace(ONE_HOT, linf=-1)},
+        {"sensitivity": replace(ONE_HOT, l0=0)},
+        {"sensitivity": replace(ONE_HOT, l2_squared=0)},
+        {"sensitivity": replace(ONE_HOT, l1=2**63)},
+        {"sensitivity": replace(ONE_HOT, l2_squared=2**127)},
     ],
 )
 def test_parts_that_do_not_agree_are_refused(wrong: dict[str, Any]) -> None:

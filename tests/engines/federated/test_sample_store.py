@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.conformance import COLUMNS, DOMAIN, MOMENTS, UNITS, people, write_parquet
+from helpers.conformance import MOMENTS, UNITS, people, write_parquet
+from helpers.requests import request_for
 
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.box import Box
 from privclust.domains.profiled import ProfileDomain
 from privclust.engines.federated import client
-from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
+from privclust.engines.federated._request import NONCE_BYTES
 from privclust.engines.federated._sample_store import UNUSED_SECONDS
 from privclust.engines.federated.client import FAILED, Client
 from privclust.engines.federated.wire import encode
@@ -27,10 +28,10 @@ from privclust.engines.memory import NumpyEngine
 from privclust.errors import ParameterError
 from privclust.queries.base import Count
 from privclust.queries.clusters import NearestVotes
-from privclust.queries.unit import ROW, Unit
+from privclust.queries.unit import Unit
 
 FIT, OTHER_FIT = bytes(16), bytes([1] * 16)
-REQUEST = QueryRequest(bytes(NONCE_BYTES), FIT, tuple(COLUMNS), DOMAIN, ROW, 1, MOMENTS[0])
+REQUEST = request_for(MOMENTS[0], fit=FIT, sampling_exponent=1)
 OTHER = encode(replace(REQUEST, fit=OTHER_FIT))
 MESSAGE = encode(REQUEST)
 
@@ -230,8 +231,8 @@ def test_a_sample_is_of_one_domain(table: Path, folder: Path, kept: bool) -> Non
     """Rows on the grid of one domain would leave the unit ball of another."""
     client = Client(table, folder if kept else None)
     profiled = ProfileDomain(Box([0], [1]), ("z",), (NumberColumn("x", -50, 50),))
-    flat = replace(REQUEST, columns=("z", "x"), domain=profiled, query=Count())
-    request = replace(REQUEST, query=NearestVotes(np.eye(3) / 2))
+    flat = request_for(Count(), fit=FIT, sampling_exponent=1, columns=("z", "x"), domain=profiled)
+    request = request_for(NearestVotes(np.eye(3) / 2), fit=FIT, sampling_exponent=1)
     assert len(client.respond(encode(flat))) == NONCE_BYTES + 8
     assert len(client.respond(encode(request))) == NONCE_BYTES + 24
     if kept:

@@ -13,6 +13,7 @@ import pytest
 from helpers.conformance import DOMAIN, MOMENTS, QUERIES
 from helpers.query_examples import PROFILE_QUERIES, PROFILED, names_of, package_queries
 from helpers.query_examples import QUERIES as EXAMPLES
+from helpers.requests import request_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.cubes import SubcubeCounts
 from privclust.queries.nearby import NearbySums
-from privclust.queries.unit import ROW, Unit
+from privclust.queries.unit import Unit
 
 POINTS = np.random.default_rng(0).uniform(-0.5, 0.5, (4, 3))
 EVERY = [*QUERIES, *EXAMPLES, *PROFILE_QUERIES]
@@ -44,8 +45,7 @@ def spaces(query: Query) -> dict[str, Any]:
 
 
 def request(query: Query, **changed: Any) -> QueryRequest:
-    given = {"domain": DOMAIN, "unit": ROW, "sampling_exponent": 0, "columns": ("z", "x", "y")}
-    return QueryRequest(nonce=b"n" * 16, fit=b"f" * 16, query=query, **{**given, **changed})
+    return request_for(query, nonce=b"n" * 16, fit=b"f" * 16, **changed)
 
 
 @pytest.mark.parametrize("query", EVERY, ids=lambda query: type(query).__name__)
@@ -194,6 +194,33 @@ def test_field_of_another_type_or_size_is_refused(query: Query, field: str, valu
     fields = content["fields"]["query"]["fields"]
     assert field in fields
     fields[field] = value
+    with pytest.raises(WireError):
+        decode(joined((content, blobs)), QueryRequest)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("sensitivity", None),
+        ("sensitivity", {"tuple": [1, 1, 1, 1, True]}),
+        ("size", True),
+        ("size", {"float": "0x1p+0"}),
+        ("l1", True),
+        ("l1", 2**63),
+        ("linf", {"float": "0x1p+26"}),
+        ("l0", None),
+        ("l2_squared", 2**127),
+        ("l2_squared", {"float": "0x1p+52"}),
+        ("monotone", 0),
+    ],
+)
+def test_what_a_server_assumes_is_integers(field: str, value: Any) -> None:
+    content, blobs = parts_of(encode(request(MOMENTS[0])))
+    whole = content["fields"]
+    holder = whole if field in whole else whole["sensitivity"]["fields"]
+    assert field in holder
+    holder[field] = value
     with pytest.raises(WireError):
         decode(joined((content, blobs)), QueryRequest)
 

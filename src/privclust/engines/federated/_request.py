@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from privclust._version import __version__
 from privclust.domains.base import Domain
 from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
-from privclust.queries.base import Count, Query
+from privclust.queries.base import Count, Query, Sensitivity
 from privclust.queries.profiles import ProfileSums, ProfileTallies
 from privclust.queries.unit import Unit
 
@@ -16,6 +16,8 @@ SIZE_MAX = 2**24
 """Coordinates of a response, which then has 128 MiB."""
 WIDTH_MAX = 2**16
 """Coordinates of a row."""
+INTEGER_MAX, SQUARE_MAX = 2**63 - 1, 2**127 - 1
+"""Integers of a request, and the bound on squares: those of wide rows outgrow 64 bits."""
 Columns = tuple[str, ...] | int
 """Names of columns, or how many there are if they have none."""
 
@@ -40,6 +42,11 @@ class QueryRequest:
         0 for all rows; otherwise a sample, which the client draws by a key of its own.
     query : Query
         What to sum.
+    sensitivity : Sensitivity
+        What the server takes one row's contribution to be at most, by which it sizes noise.
+    size : int
+        How many coordinates it takes the result to have. A client whose own query declares
+        another size or sensitivity gives no response: the two have different code.
     version : str
         Of privclust; a client of another gives no response.
     """
@@ -51,6 +58,8 @@ class QueryRequest:
     unit: Unit
     sampling_exponent: int
     query: Query
+    sensitivity: Sensitivity
+    size: int
     version: str = __version__
 
     def __post_init__(self) -> None:
@@ -60,8 +69,8 @@ class QueryRequest:
                 f"a request and its fit have names of {NONCE_BYTES} bytes, and the sampling "
                 f"exponent is 0 to {SAMPLING_EXPONENT_MAX}."
             )
-        if self.unit.clients or (self.unit.whole and self.unit.column is None):
-            raise ValueError("a client counts its own rows alone, and as a whole by a name.")
+        if self.unit.clients:
+            raise ValueError("a client counts its own rows alone.")
         clustered = self.columns if isinstance(self.columns, tuple) else ()
         if not self.domain.fits(self.columns) or (
             self.unit.column in clustered and not self.unit.whole
@@ -73,6 +82,17 @@ class QueryRequest:
             raise ValueError(
                 f"a query has 1 to {SIZE_MAX} coordinates, and one of a profile its domain."
             )
+        if not 1 <= self.size <= SIZE_MAX or not _are_bounds(self.sensitivity):
+            raise ValueError(
+                f"a server must assume 1 to {SIZE_MAX} coordinates, and bounds of at least 1 that "
+                "64 bits hold, or 128 that on squares."
+            )
+
+
+def _are_bounds(assumed: Sensitivity) -> bool:
+    smallest = min(assumed.l1, assumed.l2_squared, assumed.linf, assumed.l0)
+    largest = max(assumed.l1, assumed.linf, assumed.l0)
+    return smallest >= 1 and largest <= INTEGER_MAX and assumed.l2_squared <= SQUARE_MAX
 
 
 def _belong_together(query: Query, domain: Domain) -> bool:

@@ -193,6 +193,10 @@ def _rehearsed(message: bytes) -> QueryRequest:
     request = decode(message, QueryRequest)
     if request.version != __version__:
         raise ValueError
+    query = request.query
+    # The server sizes noise by what it takes the query to declare, by code of its own.
+    if (request.sensitivity, request.size) != (query.sensitivity, query.size):
+        raise ValueError
     rehearse(request)
     return request
 

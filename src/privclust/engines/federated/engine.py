@@ -129,7 +129,15 @@ class FederatedEngine:
         columns, unit = self._federation.columns, self._of_client
         return encode(
             QueryRequest(
-                nonce, self._fit, columns, self._domain, unit, self._sampling_exponent, query
+                nonce,
+                self._fit,
+                columns,
+                self._domain,
+                unit,
+                self._sampling_exponent,
+                query,
+                query.sensitivity,
+                query.size,
             )
         )
 

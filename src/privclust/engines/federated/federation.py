@@ -178,13 +178,17 @@ class Federation(Table):
         """
         chosen = self if columns is None else replace(self, columns=tuple(columns))
         names = None if isinstance(chosen.columns, int) else chosen.columns
-        whole = unit.column == CLIENT
+        protected = self.protected(unit)
         for schema in self.schemas:
-            check_columns(schema, names, domain, ROW if whole else unit)
-        clients = 1 if whole else self.clients_per_unit
-        engine = FederatedEngine(chosen, domain, replace(unit, whole=whole, clients=clients))
+            check_columns(schema, names, domain, ROW if protected.whole else unit)
+        engine = FederatedEngine(chosen, domain, protected)
         engine.check_request()
         return engine
+
+    def protected(self, unit: Unit) -> Unit:
+        """Return `unit` with the number of clients at which it may have rows."""
+        whole = unit.column == CLIENT
+        return replace(unit, whole=whole, clients=1 if whole else self.clients_per_unit)
 
 
 def _lies_in(number: object, most: int) -> bool:

@@ -20,10 +20,10 @@ import numpy as np
 
 from privclust.domains.base import DOMAINS, Domain
 from privclust.domains.columns import COLUMNS
-from privclust.engines.federated._request import QueryRequest
+from privclust.engines.federated._request import INTEGER_MAX, SQUARE_MAX, QueryRequest
 from privclust.kernels.grid import is_on_grid
 from privclust.kernels.projection import Projection
-from privclust.queries.base import Query, frozen_points
+from privclust.queries.base import Query, Sensitivity, frozen_points
 from privclust.queries.cells import Partition
 from privclust.queries.registry import registered_kind, registered_name
 from privclust.queries.unit import Unit
@@ -38,7 +38,7 @@ _DTYPES = ("<f8", "<i8")
 KNOWN: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        *(QueryRequest, Unit, Projection),
+        *(QueryRequest, Sensitivity, Unit, Projection),
         *(*DOMAINS.values(), *COLUMNS),
     )
 }
@@ -171,9 +171,13 @@ def _known(name: str) -> type | None:
     return KNOWN[name] if name in KNOWN else registered_kind(name)
 
 
+class _Square(int):
+    """The declared type of a sum of squares, which may take more than 64 bits."""
+
+
 @cache
 def _types(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    return get_type_hints(kind) | ({"l2_squared": _Square} if kind is Sensitivity else {})
 
 
 def _is_a(value: object, declared: Any) -> bool:
@@ -201,7 +205,9 @@ def _is_a(value: object, declared: Any) -> bool:
     if declared is float and type(value) is float:
         return True
     if declared in (int, float):
-        return type(value) is int and abs(value) < 2**63
+        return type(value) is int and abs(value) <= INTEGER_MAX
+    if declared is _Square:
+        return type(value) is int and abs(value) <= SQUARE_MAX
     if declared is str and isinstance(value, str):
         return value == value.encode("utf-8", "ignore").decode()  # no half of a character
     return type(value) is declared
