@@ -72,6 +72,7 @@ def test_points_may_be_lists_of_numbers(start: Any, count: int) -> None:
     assert sum(one.count for one in listed) == count
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize(
     "start",
     [
@@ -129,6 +130,7 @@ def test_ledger_knows_which_runs_are_in_a_list(paid: dict[str, str]) -> None:
     assert Ledger.open(paid["ledger"]).run(run).facts["follows_from"] == ", ".join(names)
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("wrap", [lambda one: one, lambda one: [(one,)]])
 def test_models_that_guarantee_nothing_here_are_refused_before_the_charge(
     wrap: Any, paid: dict[str, str]
@@ -190,6 +192,7 @@ class Dearer(PrivateClusterer):
         return pe_means.plan(task.n_clusters, task.n_columns, budget, task.n_rows)
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("factor", [2.0, 0.5])
 def test_plan_for_another_budget_is_refused_before_the_charge(
     factor: float, paid: dict[str, str]

@@ -107,4 +107,27 @@ STATEMENTS = (
         "if given != true:",
         "tests/models/test_model_file_hostile.py::test_statement_that_its_results_contradict_is_refused",
     ),
+    Mutation(
+        "own parameters that hold what nobody looks into",
+        "estimators/_fit.py",
+        "    check_own_parameters(estimator)\n",
+        "",
+        "tests/estimators/test_own_parameters.py::test_other_values_are_refused_before_the_charge",
+    ),
+    Mutation(
+        "models in own parameters not checked",
+        "estimators/_fit.py",
+        "    check_models(parameters, task.unit, estimator.epsilon)\n",
+        "",
+        "tests/estimators/test_own_parameters.py::"
+        "test_models_that_guarantee_nothing_here_are_refused_before_the_charge",
+    ),
+    Mutation(
+        "a plan for another budget",
+        "estimators/_fit.py",
+        "    task.check_spending(planned.spending)\n",
+        "",
+        "tests/estimators/test_own_parameters.py::"
+        "test_plan_for_another_budget_is_refused_before_the_charge",
+    ),
 )
