@@ -19,8 +19,8 @@ from benchmarks.data import blobs
 from privclust import PEMeans
 from privclust.algorithms import pe_means
 from privclust.domains.ball import Ball
+from privclust.engines import local
 from privclust.engines.memory import NumpyEngine
-from privclust.estimators import _input
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models._weighted_kmeans import weighted_kmeans
@@ -73,7 +73,7 @@ def main(quick: bool) -> None:
 
 def _fit(rows: FloatArray, seed: int) -> tuple[Release, ...]:
     Listening.populations.clear()
-    with patch.object(_input, "NumpyEngine", Listening):
+    with patch.object(local, "NumpyEngine", Listening):
         model = PEMeans(16, epsilon=1.0, delta=1e-6, radius=1.0, random_state=seed).fit(rows)
     return tuple(model.releases_[1:])
 

@@ -28,6 +28,7 @@ PACKAGES = (
 exact samplers and stored results, whatever their code looks like."""
 
 PACKAGE = Path(privclust.__file__).parent
+TESTS = Path(__file__).parents[1] / "tests"
 BALL_SIDES = ("center", "half_widths", "scales")
 """What of a ball its map to the grid uses."""
 Definition = tuple[str, str]
@@ -81,7 +82,8 @@ def definitions_of(module: str) -> tuple[Definition, ...]:
 
 @cache
 def _tree(package: Path, module: str) -> ast.Module:
-    place = package.joinpath(*module.split(".")[1:])
+    first, *rest = module.split(".")
+    place = (package if first == "privclust" else TESTS / first).joinpath(*rest)
     file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     return ast.parse(file.read_text())
 
