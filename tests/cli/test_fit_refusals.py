@@ -77,7 +77,7 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
         (("--max-rows-per-unit", 5), 3, "--max-rows-per-unit", "Leave both out"),
         (("--seed", -1), 3, "from 0 up, got -1", ""),
         (("--bounds", "nowhere.toml"), 4, "'nowhere.toml' cannot be read", "Check its path"),
-        (("--unit", "nobody"), 5, "'nobody' is no column", "Name the column that tells"),
+        (("--unit", "nobody"), 5, "'nobody' is not a column", "Name the column that says"),
         (("--unit", "age"), 6, "neither integers nor text", "Convert it"),
         (("nowhere.parquet",), 7, "no Parquet, CSV or Arrow files", "Give a file, a folder"),
         (("empty",), 7, "no Parquet, CSV or Arrow files", "Give a file, a folder"),

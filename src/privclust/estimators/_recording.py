@@ -180,11 +180,11 @@ def _fact(value: object) -> str:
         return text if len(text) <= _READABLE else f"{len(value)} values, {_hashed(text.encode())}"
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    shown = safe_repr(value)
-    if isinstance(value, str | int) and shown.endswith(("…", "digits")):
+    text = safe_repr(value)
+    if isinstance(value, str | int) and text.endswith(("…", "digits")):
         whole = value if isinstance(value, str) else hex(value)
-        return f"{shown} {_hashed(whole.encode('utf-8', 'surrogatepass'))}"
-    return shown
+        return f"{text} {_hashed(whole.encode('utf-8', 'surrogatepass'))}"
+    return text
 
 
 def _hashed(content: bytes) -> str:
