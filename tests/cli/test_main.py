@@ -7,14 +7,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from privclust import Ledger, PrivateKMeans, __version__, save
+from privclust import Ledger, PEMeans, PrivateClusterer, PrivateKMeans, __version__, save
+from privclust.algorithms import pe_means
 from privclust.cli import app
+from privclust.estimators._fit_task import Algorithm
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -182,6 +184,36 @@ def test_verify_detects_a_hidden_start(place: Path, tmp_path: Path) -> None:
         changed = privclust("ledger", "verify", place, "--model", file)
         assert changed.exit_code == 1, what
         assert what in changed.stderr
+
+
+class Started(PrivateClusterer):
+    """Two models, of which one started from another, as own parameters."""
+
+    algorithm: ClassVar[Algorithm] = pe_means
+    start: Any = None
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_verify_knows_several_models_that_a_fit_follows_from(
+    place: Path, tmp_path: Path, recorded: bool
+) -> None:
+    given: dict[str, Any] = {"epsilon": 0.25, "radius": 1.0, "delta": 1e-7}
+    paid = {**given, "ledger": str(place), "dataset": "wards"}
+    rows = np.random.default_rng(0).normal(0.0, 0.2, (2000, 2))
+    first = PrivateKMeans(2, **(paid if recorded else given)).fit(rows)
+    second, third = PrivateKMeans(2, init=first, **paid).fit(rows), PEMeans(2, **paid).fit(rows)
+    file = tmp_path / "started.json"
+    save(Started(2, start=[second, third], **paid).fit(rows), file)
+    verified = privclust("ledger", "verify", place, "--model", file)
+    assert verified.exit_code == 0, verified.output
+    content = json.loads(file.read_text())
+    listed = content["statement"]["dependencies"]
+    assert len(listed) == 3
+    content["statement"]["dependencies"] = listed[::-1]
+    file.write_text(json.dumps(content))
+    changed = privclust("ledger", "verify", place, "--model", file)
+    assert changed.exit_code == 1
+    assert "what it follows from" in changed.stderr
 
 
 def test_export_is_the_ledger_line_by_line(place: Path, tmp_path: Path) -> None:

@@ -178,6 +178,18 @@ def test_contributions_of_more_rows_than_there_are_are_refused(starts: Any) -> N
         batch_sum(Repeated(), unit, Batch(np.zeros((3, 1)), starts))
 
 
+def test_query_cannot_write_to_rows_that_the_engine_holds() -> None:
+    class Writing(Count):
+        def contribute(self, rows: FloatArray) -> Contribution:
+            rows[:] = 0.0
+            return super().contribute(rows)
+
+    rows = np.ones((3, 1))
+    with pytest.raises(ValueError, match="read-only"):
+        batch_sum(Writing(), ROW, Batch(rows, None))
+    assert rows.all()
+
+
 def test_bounds_hold_over_all_blocks_of_a_row_together() -> None:
     query = Declared(Sensitivity(l1=4, l2_squared=8, linf=3, l0=2, monotone=True), size=3)
     values = [[[2], [2]], [[3], [1]], [[3], [0]]]

@@ -14,6 +14,7 @@ from privclust import Ledger, PrivateClusterer, PrivateKMeans
 from privclust.algorithms import pe_means
 from privclust.errors import ParameterError
 from privclust.estimators._fit_task import Algorithm
+from privclust.models.clustering import Coreset, Precision
 from privclust.privacy.accounting import Budget
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.testing import RepeatableNoise, noise_from
@@ -155,6 +156,10 @@ class Wrong(PrivateClusterer):
         return type(self).change(super().run(curator, plan, rng))
 
 
+PRECISION = Precision(np.ones(3), np.ones(3), np.ones(3))
+"""Of three clusters."""
+
+
 @pytest.mark.parametrize(
     ("change", "wrong"),
     [
@@ -167,6 +172,11 @@ class Wrong(PrivateClusterer):
         (lambda found: replace(found, sizes=found.sizes[:1]), "sizes"),
         (lambda found: replace(found, sizes=found.sizes * np.inf), "sizes"),
         (lambda found: replace(found, n_rows="many"), "n_rows"),
+        (lambda found: replace(found, precision=PRECISION), r"precision\.center_stderr"),
+        (
+            lambda found: replace(found, coreset=Coreset(np.zeros((3, 2)), np.ones(2), PRECISION)),
+            r"coreset\.weights",
+        ),
     ],
 )
 def test_wrong_outcome_is_refused_with_how_to_resume(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +75,55 @@ def _differences(ledger: Ledger, statement: Statement) -> list[str]:
         found.append("the origin of its bounds")
     if "init" in facts and "follows_from" not in facts and not statement.public_points:
         found.append("what it follows from")
-    chain = [statement.run, *(one.run for one in statement.dependencies)]
-    for one, earlier in zip_longest(chain, chain[1:]):
-        try:
-            run = ledger.run(one.name)
-        except LedgerError:
-            if one is statement.run:
-                raise
-            continue  # of another ledger, or of none
+    runs = [statement.run, *(one.run for one in statement.dependencies)]
+    recorded = [_recorded(ledger, one, needed=one is statement.run) for one in runs]
+    misplaced = _misplaced(runs, recorded)
+    for one, run in zip(runs, recorded, strict=True):
+        if run is None:  # of another ledger, or of none
+            continue
         wrong = _run_differences(one, run, ledger.dataset(run.label))
-        started = run.facts.get("follows_from")
-        if started != (None if earlier is None else earlier.name):
+        if one.name in misplaced:
             wrong.append("what it follows from")
         found += wrong if one is statement.run else [f"{what} (run {one.name})" for what in wrong]
     return found
+
+
+def _misplaced(runs: list[PrivateRun], recorded: list[Run | None]) -> set[str]:
+    """Return the runs of which something else is listed than what they follow from.
+
+    Each is listed before what it follows from. What stands after a run of another ledger may be
+    what that one follows from, up to the next that is expected here.
+    """
+    found: set[str] = set()
+    expected: list[tuple[str, str]] = []
+    is_foreign = False
+    for place, (one, run) in enumerate(zip(runs, recorded, strict=True)):
+        if place and expected and expected[0][0] == one.name:
+            expected.pop(0)
+            is_foreign = False
+        elif place and not is_foreign:
+            found.add(expected[0][1] if expected else runs[place - 1].name)
+        if run is None:
+            is_foreign = True
+        else:
+            expected[:0] = [(name, one.name) for name in _starts(run)]
+    return found | {owner for _, owner in expected}
+
+
+def _recorded(ledger: Ledger, run: PrivateRun, needed: bool) -> Run | None:
+    """Return a run as its ledger has it; None if this one does not."""
+    try:
+        return ledger.run(run.name)
+    except LedgerError:
+        if needed:
+            raise
+        return None
+
+
+def _starts(run: Run) -> list[str]:
+    """Return the names of the runs that a recorded one follows from."""
+    names = run.facts.get("follows_from")
+    return [] if names is None else names.split(", ")
 
 
 def _run_differences(described: PrivateRun, run: Run, account: Dataset) -> list[str]:

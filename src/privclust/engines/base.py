@@ -96,9 +96,12 @@ class Table(ABC):
 def contributions(query: Query, rows: FloatArray) -> Contribution:
     """Return what each row contributes, and refuse a query that does not say so of each row once.
 
-    The bounds are those of one row. They hold for a row of the table only if it has one line.
+    The bounds are those of one row. They hold for a row of the table only if it has one line. A
+    query cannot write to the rows, which the engine may hold for the next.
     """
-    found = query.contribute(rows)
+    kept = rows.view()
+    kept.setflags(write=False)
+    found = query.contribute(kept)
     if not len(found.blocks) == len(found.values) == len(rows):
         raise ValueError(
             f"the query {type(query).__name__} gives {len(found.values)} contributions of "

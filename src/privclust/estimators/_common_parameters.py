@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field, fields
+from dataclasses import field
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,7 +15,7 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
 
-WHOLE_MAX = 2**53
+INTEGER_MAX = 2**53
 """No table has as many rows, and arithmetic with larger numbers may fail."""
 
 
@@ -77,11 +77,6 @@ class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
     dataset: str | None = None
     period: str | None = None
     random_state: int | None = None
-
-
-def parameters_of(estimator: Parameters) -> Parameters:
-    """Return what every estimator has of an estimator's parameters, as they are now."""
-    return Parameters(**{one.name: getattr(estimator, one.name) for one in fields(Parameters)})
 
 
 def held_model(value: object) -> ClusterModel | None:
@@ -174,7 +169,7 @@ def integer(name: str, value: object) -> int:
                 f" must be an integer of at least 1, got {safe_repr(value)}. Type one such as 8.",
             )
         )
-    if value > WHOLE_MAX:
+    if value > INTEGER_MAX:
         raise ParameterError(
             Message(
                 Parameter(name),

@@ -12,7 +12,7 @@ from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
 from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
-from privclust.models.clustering import Clustering
+from privclust.models.clustering import Clustering, Precision
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan
@@ -87,12 +87,24 @@ class Task:
         each = (self.n_clusters,)
         _check_array(kind, "centers", found.centers, (*each, self.n_columns))
         _check_array(kind, "sizes", found.sizes, each)
+        _check_precision(kind, "precision", found.precision, each)
+        if found.coreset is not None:
+            points = (len(found.coreset.points),)
+            _check_array(kind, "coreset.points", found.coreset.points, (*points, self.n_columns))
+            _check_array(kind, "coreset.weights", found.coreset.weights, points)
+            _check_precision(kind, "coreset.precision", found.coreset.precision, points)
         if not isinstance(found.n_rows, int | np.integer):
             raise TypeError(
                 f"{kind}.run returned {safe_repr(found.n_rows)} as n_rows, which must be an "
                 "integer: the typed number of rows, or a noisy count. Round it with int()."
             )
         return found
+
+
+def _check_precision(kind: str, name: str, found: Precision | None, shape: tuple[int, ...]) -> None:
+    if found is not None:
+        for part in ("center_stderr", "size_stderr", "radii"):
+            _check_array(kind, f"{name}.{part}", getattr(found, part), shape)
 
 
 def _check_array(kind: str, name: str, found: object, shape: tuple[int, ...]) -> None:
@@ -107,5 +119,5 @@ def _check_array(kind: str, name: str, found: object, shape: tuple[int, ...]) ->
         return
     raise ValueError(
         f"{kind}.run returned {got} as {name}, which must be a NumPy array of finite numbers of "
-        f"shape {shape}: one entry for each of n_clusters. Correct run, then resume the fit."
+        f"shape {shape}. Correct run, then resume the fit."
     )

@@ -19,7 +19,7 @@ from privclust.engines.factory import local_table, open_engine, remote_table, ta
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
 from privclust.errors import BoundsError, ColumnError, ParameterError, clears_frames, safe_repr
-from privclust.estimators._common_parameters import Parameters, number, parameters_of, unit_of
+from privclust.estimators._common_parameters import Parameters, number, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
@@ -70,14 +70,13 @@ def open_table(
     bounds name, if they are given by name. `around` is a domain that public data give, in place of
     bounds and radius.
     """
-    given = parameters_of(estimator)
-    unit = unit_of(given)
-    if given.scale == MEASURED and (isinstance(X, Federation) or not may_measure_scale):
+    unit = unit_of(estimator)
+    if estimator.scale == MEASURED and (isinstance(X, Federation) or not may_measure_scale):
         raise ParameterError(
             f"scale={MEASURED!r} is for PrivateKMeans on one table, without init. Leave it out, "
             "and give columns weights in a bounds file (docs/bounds.md)."
         )
-    table, named = table_of(X), bounded_columns(given.bounds)
+    table, named = table_of(X), bounded_columns(estimator.bounds)
     whole = table.schema
     if named is None and unit.column is None and whole.looks_like_a_row:
         # Its cells would be published as the names of columns.
@@ -94,7 +93,7 @@ def open_table(
 @clears_frames
 def open_profiled(estimator: Parameters, X: Any, domain: ProfileDomain, origin: str) -> OpenTable:
     """Put a table behind an engine that reads the columns of a profile by their names."""
-    table, unit = table_of(X), unit_of(parameters_of(estimator))
+    table, unit = table_of(X), unit_of(estimator)
     return _opened(table, table.profiled(unit, domain), domain, origin, unit)
 
 
@@ -176,11 +175,10 @@ def _sphere(given: Parameters, schema: Schema) -> Sphere:
     return Sphere(dict(schema.lengths)[name], name)
 
 
-def _domain(estimator: Parameters, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
-    given = parameters_of(estimator)
+def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
     if around is not None:
         return around, SERVER_DATA
-    if _counts_directions(estimator):
+    if _counts_directions(given):
         return _sphere(given, schema), NOT_NEEDED
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"

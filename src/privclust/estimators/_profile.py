@@ -25,10 +25,7 @@ from privclust.estimators._recording import (
     run_to_resume,
     versions,
 )
-from privclust.estimators._statement import (
-    check_dependency,
-    dependencies_of,
-)
+from privclust.estimators._statement import check_dependency, dependencies_of
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.private_run import PrivateRun
 from privclust.models.profile import Profile, clusters_of

@@ -15,7 +15,7 @@ from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
-from privclust.estimators._common_parameters import WHOLE_MAX
+from privclust.estimators._common_parameters import INTEGER_MAX
 from privclust.estimators._cost_check import beyond_limits
 from privclust.kernels.grid import to_grid
 from privclust.models.composition import WEAK, best_power, describe_strength
@@ -194,7 +194,7 @@ def check_sizes(**numbers: Any) -> None:
                     f" must be an integer of at least 1, got {safe_repr(value)}.",
                 )
             )
-        if int(value) > WHOLE_MAX:
+        if int(value) > INTEGER_MAX:
             raise ParameterError(
                 Message(
                     Parameter(name),
