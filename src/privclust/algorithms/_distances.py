@@ -61,6 +61,11 @@ class Distances:
         """A typical distance in each bin."""
         return np.append(self.edges / np.sqrt(2), self.edges[-1] * np.sqrt(2))
 
+    @property
+    def root_mean_square(self) -> float:
+        """Of all distances, as far as bins tell."""
+        return float(np.sqrt(self.parts @ self.middles**2))
+
     def quantile(self, level: float) -> float:
         """Return the distance below which a part `level` of the rows lies."""
         below = np.cumsum(self.parts)

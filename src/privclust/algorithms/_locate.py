@@ -36,7 +36,7 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
     steps = [(f"radius {number}", f"locate {number}") for number in range(2, LOCATE_STEPS + 1)]
     needed = (LOCATE_ROWS / (n_rows * curator.plan.reserve.mu)) ** 2
     share = float(np.clip(needed, LOCATE_SHARE, LOCATE_SHARE_MAX))
-    wide = seen.centers.shape[1] + 2
+    wide = seen.centers.shape[1] + 4
     slots = [
         slot
         for distances, mean in steps
@@ -47,7 +47,7 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
     radius, before = float(seen.radii[0]), np.inf
     for distances, mean in steps:
         histogram = distances_to(curator, distances, centers.points, radius / RANGE)
-        radius = min(radius, histogram.quantile(0.8))
+        radius = min(radius, max(histogram.quantile(0.8), histogram.root_mean_square))
         if radius > before / 2:
             break
         centers = refine(curator, mean, centers, histogram, n_rows)

@@ -14,6 +14,7 @@ from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.models.clustering import Coreset, Precision
 
 STARTS = 20
+SURE = 2.0
 
 
 class Merged(NamedTuple):
@@ -49,7 +50,8 @@ def merge(coreset: Coreset, n_clusters: int, rng: np.random.Generator) -> Merged
 
 def with_background(coreset: Coreset, distances: Distances, rng: np.random.Generator) -> Coreset:
     """Add points that stand for rows far from all others; `distances` says how many there are."""
-    points, weights = background(coreset.points, distances, rng)
+    sure = coreset.weights > SURE * coreset.precision.size_stderr
+    points, weights = background(coreset.points, coreset.precision.radii, distances, rng, sure)
     known, nothing = coreset.precision, np.zeros(len(points))
     return Coreset(
         np.vstack([coreset.points, points]),

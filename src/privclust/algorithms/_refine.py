@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import math
+
 import numpy as np
 
 from privclust.algorithms._distances import Distances, edges_around
-from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh_means
-from privclust.algorithms._split import SMALLEST, into_ball
+from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh, weigh_means
+from privclust.algorithms._split import SHELLS_MAX, SMALLEST, Tails, _tails, into_ball
+from privclust.algorithms._swap import swapped
+from privclust.models.clustering import Coreset, Precision
+from privclust.queries.shells import CORE_RADII, FAR_RESIDUAL, SHELL_RATIO, ShellMoments
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
@@ -86,10 +91,11 @@ def distances_to(
     points: FloatArray,
     radius: float,
     projection: Projection | None = None,
+    radii: FloatArray | None = None,
 ) -> Distances:
     """Measure how far rows are from the nearest of `points`, on a scale set by a public radius."""
     edges = edges_around(radius)
-    release = curator.measure(slot, DistanceHistogram(points, edges, projection))
+    release = curator.measure(slot, DistanceHistogram(points, edges, projection, radii))
     return Distances(edges, release.values, release.sigma)
 
 
@@ -138,6 +144,93 @@ def refine(
         radii, counts, n_columns, curator.sampling_exponent
     )
     return Centers(into_ball(points + step.moves), variance, radii)
+
+
+def refine_each(
+    curator: Curator,
+    slot: str,
+    centers: Centers,
+    distances: Distances,
+    sizes: FloatArray,
+    last: bool = True,
+) -> tuple[Centers, FloatArray]:
+    """Measure residuals from their centres, each cluster clipped on its own scale, and move."""
+    points, known = centers.points, centers.radii
+    n_columns = points.shape[1]
+    granted = curator.plan.price(curator.plan.slot(slot)).mu2
+    sigma = 2**curator.sampling_exponent * np.sqrt((1 + WEIGHT**2) / granted)
+    held = np.maximum(sizes, 2 * sigma / WEIGHT)
+    factor = np.array([distances.best_clip(noise) for noise in np.sqrt(n_columns) * sigma / held])
+    clips = np.clip(factor * known, SMALLEST, 1.0)
+    needed = math.log(2 / (CORE_RADII * float(clips.min()))) / math.log(SHELL_RATIO)
+    n_shells = min(max(math.ceil(needed), 1), SHELLS_MAX)
+    query = ShellMoments(points, clips, WEIGHT, SQUARE_WEIGHT, n_shells)
+    release = curator.measure(slot, query)
+    found, sigma = query.split(release.values), release.sigma
+    tails = _tails(
+        points, found.far_sums, found.far_counts, found.far_squares, query.outer, sigma
+    )
+    counts = np.maximum(found.counts, 0.0)
+    seen = tails.counts > 0
+    sums = found.sums + (found.far_sums * seen[:, :, None]).sum(axis=1)
+    held = rows_held(counts, sigma / WEIGHT)
+    noise2 = (sigma / held) ** 2 * (
+        clips**2 + ((query.outer / FAR_RESIDUAL) ** 2 * seen).sum(axis=1)
+    )
+    step = weigh(sums / held[:, None], noise2, centers.variance)
+    core = np.maximum(counts - tails.counts.sum(axis=1), 0.0)
+    sq = np.maximum(found.squares, 0.0)
+    typical = max(sq.sum(), 1e-18) / max((counts * known**2).sum(), 1e-18)
+    doubt = DOUBT_ROWS * sigma / SQUARE_WEIGHT
+    radii = np.sqrt((sq + doubt * typical * known**2) / (counts + doubt))
+    whole = np.maximum(counts, 1.0)
+    mean2 = (step.moves**2).sum(axis=1)
+    wide = np.sqrt(np.maximum((sq + tails.inertia.sum(axis=1)) / whole - mean2, 0))
+    radii = np.where(tails.counts.sum(axis=1) > TAIL_PART * counts, np.maximum(wide, radii), radii)
+    radii = np.clip(radii, SMALLEST, 1.0)
+    variance = step.variance + sampling_variance(
+        radii, counts, n_columns, curator.sampling_exponent
+    )
+    moved = into_ball(points + step.moves)
+    if last or not SWAP:
+        return Centers(moved, variance, radii), counts
+    return _relocated(Centers(moved, variance, radii), np.where(counts > DEAD * sigma / WEIGHT, core, 0.0), tails)
+
+
+TAIL_PART = 0.5
+SWAP = True
+DEAD = 2.0
+
+
+def _relocated(centers: Centers, core: FloatArray, tails: Tails) -> tuple[Centers, FloatArray]:
+    """Move centres that hold hardly any rows to tails that hold many."""
+    seen = tails.counts > 0
+    if not seen.any():
+        return centers, core
+    ends = into_ball(tails.centers[seen])
+    end_counts = tails.counts[seen]
+    end_radii = np.clip(np.sqrt(tails.within[seen] / end_counts), SMALLEST, 1.0)
+    end_variance = tails.variance[seen]
+    points = np.vstack([centers.points, ends])
+    weights = np.concatenate([core, end_counts])
+    zero = np.zeros(len(points))
+    coreset = Coreset(
+        points, weights, Precision(zero, zero, np.concatenate([centers.radii, end_radii]))
+    )
+    found = swapped(coreset, centers.points)
+    gone = np.flatnonzero((found != centers.points).any(axis=1))
+    radii, variance = centers.radii.copy(), centers.variance.copy()
+    for place in gone:
+        end = int(((ends - found[place]) ** 2).sum(axis=1).argmin())
+        radii[place], variance[place], core[place] = (
+            end_radii[end],
+            end_variance[end],
+            end_counts[end],
+        )
+    return Centers(found, variance, radii), core
+
+
+DOUBT_ROWS = 6.0
 
 
 def _clip(

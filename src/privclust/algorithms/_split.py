@@ -7,16 +7,19 @@ that hold many rows need little of the budget, so nearly all of it goes to the l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import gammainc, ndtri
 
 from privclust.algorithms._shrinkage import sampling_variance, weigh_means
-from privclust.kernels.grid import FloatArray
+from privclust.kernels.grid import FloatArray, IntArray
 from privclust.kernels.projection import Projection
 from privclust.models.clustering import Coreset, Precision
 from privclust.privacy.curator import Curator
 from privclust.queries.clusters import ClusterMoments
+from privclust.queries.shells import CORE_RADII, FAR_COUNT, FAR_RESIDUAL, SHELL_RATIO, ShellMoments
 
 WEIGHT = 0.6
 SQUARE_WEIGHT = 0.4
@@ -28,6 +31,15 @@ GROWTH = 2.0
 CAUTION = 6.0
 """How much a cell's width leans towards that of all, in standard deviations of its count."""
 SMALLEST = 2.0**-19
+PARTS_MAX = 4
+"""A cell is split into at most this many at once."""
+FALSE_SHELLS = 0.01
+"""How many empty shells a measurement may take to hold rows, on average."""
+SHELLS_MAX = 10
+GROW = 2.0
+OCTAVES = 1.0
+GAUSS = True
+GROWN = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +66,16 @@ class Cells:
     inertia: FloatArray
     variance: FloatArray
     count_sigma: float
+    tails: Tails | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tails:
+    centers: FloatArray
+    counts: FloatArray
+    inertia: FloatArray
+    within: FloatArray
+    variance: FloatArray
 
 
 def one_cell(center: FloatArray, radius: float) -> Cells:
@@ -93,28 +115,56 @@ def find_cells(
     """Measure once for each slot and return the last cells."""
     cells = start
     for slot, n_cells in zip(slots, steps, strict=True):
-        cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
-    return cells
+        cells = measure_shells(curator, slot, split(cells, n_cells, rng), projection)
+    return with_tails(cells)
 
 
 def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
-    """Replace the cells of largest inertia by two each, a little apart, until there are enough."""
-    widest = np.argsort(-cells.inertia, kind="stable")[: n_cells - len(cells.centers)]
+    """Replace cells of large inertia by several, until there are enough."""
+    tails = cells.tails
+    whole = cells.inertia if tails is None else cells.inertia + tails.inertia.sum(axis=1)
+    widest = _apportioned(whole, n_cells - len(whole))
     n_columns = cells.centers.shape[1]
     directions = rng.normal(size=(len(widest), n_columns))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     aside = directions * (STEP * cells.radii[widest] / np.sqrt(n_columns))[:, None]
-    centers = np.vstack([cells.centers, cells.centers[widest] - aside])
-    centers[widest] += aside
+    added, radii = cells.centers[widest] - aside, cells.radii[widest]
+    moved = aside
+    if tails is not None:
+        tailed = tails.inertia.sum(axis=1)[widest] > cells.inertia[widest]
+        shell = tails.inertia[widest].argmax(axis=1)
+        held = np.maximum(tails.counts[widest, shell], 1.0)
+        wide = np.sqrt(tails.within[widest, shell] / held)
+        apart = directions * (STEP * wide / np.sqrt(n_columns))[:, None]
+        added = np.where(tailed[:, None], tails.centers[widest, shell] - apart, added)
+        radii = np.where(tailed, np.maximum(wide, radii), radii)
+        moved = np.where(tailed[:, None], 0.0, aside)
+    centers = np.vstack([cells.centers, added])
+    first = np.unique(widest, return_index=True)[1]
+    centers[widest[first]] += moved[first]
     both = np.concatenate([np.arange(len(cells.centers)), widest])
     return Cells(
         into_ball(centers),
-        cells.radii[both],
+        np.concatenate([cells.radii, radii]),
         cells.counts[both],
         cells.inertia[both],
         cells.variance[both],
         cells.count_sigma,
     )
+
+
+def _apportioned(inertia: FloatArray, n_more: int) -> IntArray:
+    """Return which cells get one more part, so that the inertia of a part is nowhere large.
+
+    Examples
+    --------
+    >>> _apportioned(np.array([10.0, 1.0, 4.0]), 3).tolist()
+    [0, 0, 2]
+    """
+    parts = np.arange(1.0, PARTS_MAX)
+    each = inertia[:, None] / parts
+    order = np.argsort(-each, axis=None, kind="stable")[:n_more]
+    return np.asarray(order // len(parts))
 
 
 def measure_cells(
@@ -140,6 +190,110 @@ def measure_cells(
         squares * (counts > 0),
         step.variance,
         release.sigma / WEIGHT,
+    )
+
+
+def measure_shells(
+    curator: Curator, slot: str, cells: Cells, projection: Projection | None = None
+) -> Cells:
+    """Measure every cell's core and tail, move it to its core's mean and learn its radius."""
+    clips = np.clip(CLIP * cells.radii, SMALLEST, 1.0)
+    needed = math.log(2 / (CORE_RADII * float(clips.min()))) / math.log(SHELL_RATIO)
+    n_shells = min(max(math.ceil(needed), 1), SHELLS_MAX)
+    query = ShellMoments(cells.centers, clips, WEIGHT, SQUARE_WEIGHT, n_shells, projection)
+    release = curator.measure(slot, query)
+    found, sigma = query.split(release.values), release.sigma
+    counts, squares = np.maximum(found.counts, 0.0), np.maximum(found.squares, 0.0)
+    tails = _tails(cells.centers, found.far_sums, found.far_counts, found.far_squares, query.outer, sigma)
+    core = np.maximum(counts - tails.counts.sum(axis=1), 0.0)
+    step = weigh_means(found.sums, core, sigma, clips, WEIGHT)
+    visible = 2 * sigma / SQUARE_WEIGHT * np.sqrt(len(clips))
+    octaves = np.log2(clips)
+    alike = np.exp2(-(((octaves[:, None] - octaves) / OCTAVES) ** 2))
+    noise_alike = 2 * sigma / SQUARE_WEIGHT * np.sqrt((alike**2).sum(axis=1))
+    shrunk = np.maximum(alike @ (squares / clips**2), noise_alike) / np.maximum(alike @ counts, 1.0)
+    typical = np.minimum(shrunk, 1.0) * clips**2
+    doubt = CAUTION * sigma / SQUARE_WEIGHT
+    if GAUSS:
+        part = (squares / clips**2 + doubt * typical / clips**2) / np.maximum(counts + doubt, 1.0)
+        radii = np.minimum(clips * np.sqrt(_spread(part, clips.size and cells.centers.shape[1])), GROWN * cells.radii)
+    else:
+        radii = np.sqrt((squares + doubt * typical) / np.maximum(counts + doubt, 1.0)) / CLIP
+        radii = np.minimum(radii, cells.radii)
+    beyond = found.far_counts[:, :2].sum(axis=1)
+    grow = beyond > np.maximum(counts / 2, GROW * sigma / FAR_COUNT * 2**0.5)
+    radii = np.where(grow, CORE_RADII * clips, radii)
+    squares = np.maximum(squares - tails.counts.sum(axis=1) * clips**2, 0.0)
+    centers = cells.centers + step.moves
+    # Where most rows are in the tail, it is the core.
+    inside = tails.counts.sum(axis=1)
+    outside = inside > core
+    if outside.any():
+        whole = np.maximum(core + inside, 1.0)
+        pull = ((tails.centers - cells.centers[:, None]) * tails.counts[:, :, None]).sum(axis=1)
+        mean = (pull + core[:, None] * step.moves) / whole[:, None]
+        spread = (squares + tails.inertia.sum(axis=1)) / whole - (mean**2).sum(axis=1)
+        wide = np.sqrt(np.maximum(spread, squares / whole))
+        centers = np.where(outside[:, None], cells.centers + mean, centers)
+        radii = np.where(outside, np.maximum(wide, radii), radii)
+    return Cells(
+        into_ball(centers),
+        np.clip(radii, SMALLEST, 1.0),
+        core,
+        squares * (core > 0),
+        step.variance,
+        sigma / WEIGHT,
+        tails,
+    )
+
+
+def _spread(part: FloatArray, n_columns: int) -> FloatArray:
+    """Return the mean square that a Gaussian cluster has whose clipped mean square is `part`."""
+    spread = np.exp2(np.linspace(-20.0, 6.0, 521))
+    inside = n_columns / spread / 2
+    clipped = spread * gammainc(n_columns / 2 + 1, inside) + 1 - gammainc(n_columns / 2, inside)
+    return np.exp2(np.interp(part, clipped, np.log2(spread)))
+
+
+def _tails(
+    centers: FloatArray,
+    sums: FloatArray,
+    counts: FloatArray,
+    squares: FloatArray,
+    outer: FloatArray,
+    sigma: float,
+) -> Tails:
+    """Tell shells that hold rows from those that hold noise."""
+    clear = float(-ndtri(FALSE_SHELLS / counts.size))
+    seen = (counts > max(clear * sigma / FAR_COUNT, 0.5)) & (outer < 2 * SHELL_RATIO)
+    counts = np.where(seen, counts, 0.0)
+    held = np.maximum(counts, 1.0)
+    noise = (sigma * outer / FAR_RESIDUAL) ** 2
+    n_columns = centers.shape[1]
+    lengths = (sums**2).sum(axis=2)
+    gain = np.maximum(1 - n_columns * noise / np.maximum(lengths, 1e-300), 0.0) * seen
+    means = sums * (gain / held)[:, :, None]
+    inertia = np.clip(squares, counts * (outer / SHELL_RATIO) ** 2, counts * outer**2)
+    within = np.maximum(inertia - counts * (means**2).sum(axis=2), counts * (outer / SHELL_RATIO / 8) ** 2)
+    return Tails(
+        centers[:, None] + means, counts, inertia, within, np.maximum(gain, 0.25) * noise / held**2
+    )
+
+
+def with_tails(cells: Cells) -> Cells:
+    """Return the cells, and each tail as a cell of its own."""
+    tails = cells.tails
+    if tails is None or not tails.counts.any():
+        return replace(cells, tails=None)
+    seen = tails.counts > 0
+    counts, within = tails.counts[seen], tails.within[seen]
+    return Cells(
+        into_ball(np.vstack([cells.centers, tails.centers[seen]])),
+        np.clip(np.concatenate([cells.radii, np.sqrt(within / counts)]), SMALLEST, 1.0),
+        np.concatenate([cells.counts, counts]),
+        np.concatenate([cells.inertia, within]),
+        np.concatenate([cells.variance, tails.variance[seen]]),
+        cells.count_sigma,
     )
 
 

@@ -37,6 +37,7 @@ from privclust.algorithms._refine import (
     lift,
     projected_means,
     refine,
+    refine_each,
     steps_for,
 )
 from privclust.algorithms._split import (
@@ -73,6 +74,7 @@ SAMPLE_ROWS = 2**15
 SAMPLE_SIGNAL = 300.0
 """A sample has so many rows, and so many per cluster for each standard deviation of a count."""
 FULL_STEPS = 2
+EACH = True
 SPLIT_SHARE = {False: 0.53, True: 0.29}
 DISTANCE_SHARE = {False: 0.1, True: 0.03}
 """Without and with a projection: the means of many columns need more of the budget."""
@@ -180,7 +182,7 @@ def plan(
     >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
     ['locate 1', 'rest']
     """
-    wide = n_columns + 2
+    wide = n_columns + 4
     first = Slot(FIRST_SLOT, LOCATE_SHARE, wide)
     spending = make_plan(budget, [first, Slot("rest", 1 - LOCATE_SHARE, wide)])
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
@@ -203,22 +205,27 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     cells = _split(sample, plan, n_rows, start, rng, projection)
     width = float(np.median(cells.radii))
     radius = width if projection is None else width / MARGIN
-    around_cells = distances_to(sample, "width", cells.centers, width, projection)
+    around_cells = distances_to(sample, "width", cells.centers, 1.0, projection, cells.radii)
     coreset = as_coreset(sample, cells)
     merged = merge(with_background(coreset, around_cells, rng), plan.n_clusters, rng)
     if projection is None:
         steps = _plan_refinement(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
         known = merged.precision
-        centers = Centers(merged.centers, known.center_stderr**2, known.radii)
+        centers = Centers(merged.centers, known.center_stderr**2, np.clip(known.radii, SMALLEST, 1.0))
     else:
         projected = ProjectedCenters(merged.centers, projection)
-        within = around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
+        within = width * around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
         steps = _plan_refinement(curator, plan, _lift_steps(curator, plan, n_rows, within))
         centers = lift(sample, steps.pop(0), whole, projected, n_rows)
+    held = merged.sizes
     for number, slots in enumerate(steps, 1):
         source = sample if number <= len(steps) - FULL_STEPS else curator
-        distances = distances_to(sample, slots[0], centers.points, radius)
-        centers = refine(source, slots[1], centers, distances, n_rows)
+        if EACH:
+            distances = distances_to(sample, slots[0], centers.points, 1.0, radii=centers.radii)
+            centers, held = refine_each(source, slots[1], centers, distances, held, number > len(steps) - FULL_STEPS)
+        else:
+            distances = distances_to(sample, slots[0], centers.points, radius)
+            centers = refine(source, slots[1], centers, distances, n_rows)
     if projection is not None:
         coreset = _lifted_cells(sample, cells, merged.centers, centers, projection)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
@@ -271,7 +278,7 @@ def _split(
     left = curator.left
     granted = SPLIT_SHARE[plan.projects] * left
     merging = DISTANCE_SHARE[plan.projects] / 2 * left
-    wide = plan.n_columns + 2
+    wide = plan.n_columns + 4
     curator.refine(
         [
             *(
@@ -290,7 +297,7 @@ def _plan_refinement(
 ) -> list[tuple[str, str]]:
     """Share out what is left after the cells were merged; return the slots of each step."""
     left = curator.left
-    wide = plan.n_columns + 2
+    wide = plan.n_columns + 4
     last = [Slot("sizes", SIZE_SHARE)]
     if plan.projects:
         last.insert(0, Slot("cells", CORESET_SHARE, wide))

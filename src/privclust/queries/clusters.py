@@ -264,6 +264,8 @@ class DistanceHistogram:
         Increasing distances between one bin and the next; compared exactly, as squares.
     projection : Projection, optional
         Applied to rows first.
+    radii : array of shape (k,), optional
+        Distances to a centre are measured in its radius; by default in that of the ball.
 
     Examples
     --------
@@ -277,6 +279,7 @@ class DistanceHistogram:
     centers: FloatArray
     edges: FloatArray
     projection: Projection | None = None
+    radii: FloatArray | None = None
     sensitivity = ONE_HOT
 
     def __post_init__(self) -> None:
@@ -299,4 +302,7 @@ class DistanceHistogram:
         rows = projected(rows, self.projection)
         cluster = nearest(rows, self.centers)
         squares = squared_distances(rows, self.centers[cluster])
-        return one_hot(np.searchsorted((self.edges * GRID) ** 2, squares, side="right"))
+        if self.radii is None:
+            return one_hot(np.searchsorted((self.edges * GRID) ** 2, squares, side="right"))
+        edges = (self.edges * self.radii[:, None] * GRID) ** 2
+        return one_hot((squares[:, None] >= edges[cluster]).sum(axis=1))

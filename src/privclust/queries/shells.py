@@ -1,0 +1,180 @@
+"""Moments of clusters with tails: rows far from their centre are measured on a scale of their own.
+
+Proofs: docs/proofs/sensitivity.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from privclust.kernels.grid import GRID, UNIT, FloatArray, clip_to_ball, norms_squared
+from privclust.kernels.nearest import nearest
+from privclust.kernels.projection import Projection, check_widths
+from privclust.queries.base import (
+    Contribution,
+    Sensitivity,
+    frozen,
+    frozen_points,
+    projected,
+)
+from privclust.queries.registry import register
+
+FAR_RESIDUAL, FAR_COUNT, FAR_SQUARE = 0.75, 0.55, 0.36
+"""What a residual of a shell's outer radius and one row count there. Their squares sum to 1, so
+that a far row adds no more than a near one."""
+CORE_RADII = 3.0
+"""A core ends at this many clipping radii."""
+SHELL_RATIO = 4.0
+"""A shell's outer radius over its inner one."""
+SHELLS_MAX = 12
+
+
+class ShellValues(NamedTuple):
+    """What `ShellMoments` measures: of each cluster's core, and of each of its shells."""
+
+    sums: FloatArray
+    counts: FloatArray
+    squares: FloatArray
+    far_sums: FloatArray
+    far_counts: FloatArray
+    far_squares: FloatArray
+
+
+@register("ShellMoments")
+@dataclass(frozen=True, eq=False)
+class ShellMoments:
+    """Each row adds a count to its cluster; its residual and square to the core or to one shell.
+
+    The core of a cluster holds the rows within `CORE_RADII` clipping radii; shells around it are
+    each `SHELL_RATIO` times as wide as the one before. A row of a shell is measured in the shell's
+    outer radius, so that a few far rows are neither cut off nor do they set the noise of all.
+
+    Parameters
+    ----------
+    centers : array of shape (k, d), or (k, p) with a projection
+        Public points of the unit ball; a row belongs to the nearest and its residual is taken
+        from it.
+    radii : array of shape (k,)
+        Residuals in the core are clipped to their cluster's radius and measured in it.
+    weight, square_weight : float
+        What one row counts, and what a squared length of one radius counts, relative to one radius
+        of residual: sensitivity is sqrt(1 + weight² + square_weight²).
+    n_shells : int
+        Shells per cluster; the last one has no outer end.
+    projection : Projection, optional
+        Applied to rows first; residuals are then those of the projected rows.
+
+    Examples
+    --------
+    >>> from privclust.kernels.grid import to_grid
+    >>> query = ShellMoments(np.zeros((1, 2)), np.array([0.1]), 1.0, 1.0, n_shells=1)
+    >>> rows = to_grid(np.array([[0.05, 0.0], [0.0, 0.0], [0.0, 0.5]]))
+    >>> found = query.split(query.contribute(rows).values.sum(axis=0).ravel() / UNIT)
+    >>> found.counts.round(6).tolist(), found.far_counts.round(6).tolist()
+    ([3.0], [[1.0]])
+    >>> found.sums.round(6).tolist(), found.far_sums.round(6).tolist()
+    ([[0.05, 0.0]], [[[0.0, 0.5]]])
+    """
+
+    centers: FloatArray
+    radii: FloatArray
+    weight: float
+    square_weight: float
+    n_shells: int
+    projection: Projection | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centers", frozen_points(self.centers))
+        check_widths(self.centers, self.projection)
+        radii = frozen(np.array(self.radii, dtype=np.float64))
+        object.__setattr__(self, "radii", radii)
+        usable = radii.shape == (len(self.centers),) and bool(
+            ((radii >= 2**-20) & (radii <= 2)).all()
+        )
+        weights = (self.weight, self.square_weight)
+        if not (usable and all(2**-10 <= weight <= 16 for weight in weights)):
+            raise ValueError(
+                "each centre needs a radius between 2^-20 and 2, and weight and square_weight must "
+                f"lie between 2^-10 and 16; got weight={self.weight!r}, "
+                f"square_weight={self.square_weight!r}."
+            )
+        if not 1 <= self.n_shells <= SHELLS_MAX:
+            raise ValueError(f"n_shells must be 1 to {SHELLS_MAX}, got {self.n_shells!r}.")
+
+    @property
+    def inner(self) -> FloatArray:
+        """The inner radius of each cluster's shells."""
+        return CORE_RADII * self.radii[:, None] * SHELL_RATIO ** np.arange(float(self.n_shells))
+
+    @property
+    def outer(self) -> FloatArray:
+        """What residuals are measured in, in each shell."""
+        return self.inner * SHELL_RATIO
+
+    @property
+    def size(self) -> int:
+        """For each core, then for each shell: the sum's coordinates, the count, the squares."""
+        n_clusters, n_columns = self.centers.shape
+        return n_clusters * (1 + self.n_shells) * (n_columns + 2)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """A near row's residual, count and square, or a far row's, whichever is more."""
+        n_columns = self.centers.shape[1]
+        count, square = int(self.weight * UNIT), int(self.square_weight * UNIT)
+        residual, far_count = int(FAR_RESIDUAL * UNIT), int(FAR_COUNT * UNIT)
+        far_square = int(FAR_SQUARE * UNIT)
+        near_l1 = math.isqrt(n_columns * UNIT**2) + 1
+        far_l1 = math.isqrt(n_columns * residual**2) + 1 + far_count + far_square
+        return Sensitivity(
+            l1=count + square + max(near_l1, far_l1),
+            l2_squared=count**2 + square**2 + max(UNIT**2, residual**2 + far_count**2 + far_square**2),
+            linf=max(UNIT, count, square),
+            l0=n_columns + 4,
+            monotone=False,
+        )
+
+    def contribute(self, rows: FloatArray) -> Contribution:
+        """Return what each row adds to its cluster, and to its core or one of its shells."""
+        rows = projected(rows, self.projection)
+        cluster = nearest(rows, self.centers)
+        residuals = rows - self.centers[cluster]
+        squares = norms_squared(residuals)
+        # Exact squares are compared with the cluster's own edges: a row's shell is its alone.
+        edges = (self.inner * GRID)[cluster] ** 2
+        shell = (squares[:, None] >= edges).sum(axis=1) - 1
+        scale = (np.column_stack([self.radii, self.outer]) * GRID)[cluster, shell + 1]
+        far = shell >= 0
+        values = np.zeros((len(rows), 2, rows.shape[1] + 2), dtype=np.int64)
+        moved = np.zeros((len(rows), rows.shape[1] + 2), dtype=np.int64)
+        for kind, unit in ((~far, UNIT), (far, int(FAR_RESIDUAL * UNIT))):
+            moved[kind, :-2] = clip_to_ball(residuals[kind] / scale[kind, None], unit)
+        square_unit = np.where(far, int(FAR_SQUARE * UNIT), int(self.square_weight * UNIT))
+        moved[:, -1] = np.minimum(squares / scale**2, 1.0) * square_unit
+        moved[far, -2] = int(FAR_COUNT * UNIT)
+        values[~far, 0] = moved[~far]
+        values[far, 1] = moved[far]
+        values[:, 0, -2] = int(self.weight * UNIT)
+        values[far, 0, -1] = int(self.square_weight * UNIT)
+        place = len(self.centers) + cluster * self.n_shells + np.maximum(shell, 0)
+        return Contribution(np.column_stack([cluster, place]), values)
+
+    def split(self, values: FloatArray) -> ShellValues:
+        """Turn a result in votes into units of the ball and counts of rows."""
+        n_clusters = len(self.centers)
+        table = values.reshape(n_clusters * (1 + self.n_shells), -1)
+        core = table[:n_clusters]
+        far = table[n_clusters:].reshape(n_clusters, self.n_shells, -1)
+        square = UNIT / int(self.square_weight * UNIT)
+        return ShellValues(
+            core[:, :-2] * self.radii[:, None],
+            core[:, -2] * (UNIT / int(self.weight * UNIT)),
+            core[:, -1] * square * self.radii**2,
+            far[:, :, :-2] * (self.outer * (UNIT / int(FAR_RESIDUAL * UNIT)))[:, :, None],
+            far[:, :, -2] * (UNIT / int(FAR_COUNT * UNIT)),
+            far[:, :, -1] * (UNIT / int(FAR_SQUARE * UNIT)) * self.outer**2,
+        )
