@@ -24,6 +24,7 @@ from benchmarks import (
     planner,
     profiles,
     reproduce,
+    robustness,
     scale,
     series,
     speed,
@@ -58,6 +59,7 @@ MEASUREMENTS = {
     "planner": planner.main,
     "profiles": profiles.main,
     "reproduce": reproduce.main,
+    "robustness": robustness.main,
     "scale": _scale,
     "series": series.main,
     "speed": speed.main,
@@ -86,7 +88,15 @@ def main() -> None:
     parser.add_argument(
         "--estimator", metavar="MODULE:CLASS", help="with utility: compare one of your own"
     )
+    parser.add_argument(
+        "--held-out", action="store_true", help="with robustness: measure the held-out half as well"
+    )
     given = parser.parse_args()
+    if given.held_out:
+        if given.name != "robustness" or given.quick or given.report:
+            parser.error("--held-out goes with robustness, without --quick and --report")
+        robustness.main(quick=False, held_out=True)
+        return
     if given.estimator is not None:
         if given.name != "utility" or given.report:
             parser.error("--estimator goes with utility, without --report")

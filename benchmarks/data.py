@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from privclust.kernels.grid import FloatArray
+from privclust.kernels.grid import FloatArray, IntArray
 
 CLUSTERS_OF_FILES = {"iris": 3, "adult": 3, "letter": 26, "gas": 6, "mnist": 10, "birch2": 100}
 COLUMNS = (4, 16, 64, 128)
@@ -36,12 +36,26 @@ THESIS_ROWS, THESIS_BOUNDS = 100_000, (-5.0, 105.0)
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table, how many clusters to look for in it, and what no coordinate's size exceeds."""
+    """A table, how many clusters to look for in it, and what no coordinate's size exceeds.
+
+    Without a delta it is fitted with the paper's, ``N**-1.1``. Where rows belong to users, these
+    are protected, and so many rows of one count.
+    """
 
     name: str
     rows: FloatArray
     n_clusters: int
     half_width: float
+    delta: float | None = None
+    users: IntArray | None = None
+    max_rows_per_unit: int = 1
+
+    @property
+    def n_counted(self) -> int:
+        """How many rows count: of one user no more than the limit."""
+        if self.users is None:
+            return len(self.rows)
+        return int(np.minimum(np.bincount(self.users), self.max_rows_per_unit).sum())
 
 
 class MissingDataError(FileNotFoundError):

@@ -1,0 +1,1 @@
+"""Generated tables as people have them, for `benchmarks/robustness.py`."""

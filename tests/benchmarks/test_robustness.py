@@ -1,0 +1,114 @@
+"""The suite's tables are the committed ones, and fits are measured as its report says."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import robustness
+from benchmarks.methods import EPSILONS, METHODS
+from benchmarks.pieces import Piece
+from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE
+from benchmarks.robust.tables import DESIGN, DIGESTS, HELD_OUT, SPECS, TABLES, dataset, digest
+from benchmarks.robustness import EXACT, EXACT_EPSILON, measure, pieces
+
+
+def test_tables_are_the_committed_ones() -> None:
+    """Rows, bounds, clusters and the split, so that nobody fits them to an algorithm."""
+    assert {name: digest(spec) for name, spec in TABLES.items()} == json.loads(DIGESTS.read_text())
+
+
+def test_every_family_has_both_halves() -> None:
+    families = {spec.family for spec in SPECS}
+    for half in (DESIGN, HELD_OUT):
+        assert {TABLES[name].family for name in half} == families
+    assert len(TABLES) == len(SPECS) == len(DESIGN) + len(HELD_OUT) >= 40
+    assert abs(len(DESIGN) - len(HELD_OUT)) <= 2
+    assert len({spec.seed for spec in SPECS}) == len(SPECS)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_lie_within_bounds_and_can_be_told_apart(name: str) -> None:
+    found, data = TABLES[name].draw(), dataset(name)
+    assert (found.lower < found.upper).all()
+    assert ((found.lower <= found.rows) & (found.rows <= found.upper)).all()
+    assert np.abs(data.rows).max() <= data.half_width * (1 + 1e-9)
+    assert len(np.unique(data.rows, axis=0)) > data.n_clusters
+
+
+def test_users_have_few_rows_or_very_many() -> None:
+    data = dataset("users_a")
+    assert data.users is not None
+    counts = np.bincount(data.users)
+    assert counts.min() >= 1
+    assert np.median(counts) <= data.max_rows_per_unit < counts.max() / 50
+    assert 20_000 <= len(data.rows) <= 30_000
+    assert data.n_counted == sum(min(count, 4) for count in counts.tolist())
+
+
+def test_every_method_meets_every_table() -> None:
+    made = pieces(DESIGN)
+    assert {piece.method for piece in made} <= set(METHODS)
+    assert {piece.dataset for piece in made} == set(DESIGN)
+    for name in DESIGN:
+        seeds = {
+            key: sum(
+                (piece.method, piece.epsilon) == key for piece in made if piece.dataset == name
+            )
+            for key in {(piece.method, piece.epsilon) for piece in made}
+        }
+        assert seeds[REFERENCE, 0.0] == 1
+        assert seeds[EXACT, EXACT_EPSILON] == 10
+        for epsilon in EPSILONS:
+            papers = seeds["PEMeans", epsilon] + seeds["HDPEMeans", epsilon]
+            assert papers == (10 if epsilon == 1 else 3)
+            assert seeds[FLAGSHIP, epsilon] == seeds["LSHCoreset", epsilon] == 10
+        assert (seeds[MARKED, 1.0] == 0) == (dataset(name).users is not None)
+
+
+def test_wide_tables_are_fitted_by_the_method_for_many_columns() -> None:
+    assert robustness.method_on("PEMeans", "k_small_b") == "PEMeans"
+    assert robustness.method_on("PEMeans", "correlated_a") == "HDPEMeans"
+    assert robustness.method_on(FLAGSHIP, "correlated_a") == FLAGSHIP
+
+
+def test_warnings_and_units_are_seen() -> None:
+    hopeless = measure(Piece(FLAGSHIP, "few_rows_a", 0.25, 0))
+    assert hopeless.warned
+    assert not measure(Piece(REFERENCE, "few_rows_a", 0.0, 0)).warned
+    assert not measure(Piece(FLAGSHIP, "users_a", 4.0, 0)).warned
+
+
+def test_fits_without_noise_are_repeatable() -> None:
+    first, second = (measure(Piece(EXACT, "few_rows_1000_a", 4.0, 3)).loss for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("words", [["utility"], ["robustness", "--quick"]])
+def test_held_out_half_is_opened_with_robustness_alone(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *words, "--held-out"])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert "--held-out goes with robustness" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [[], ["--held-out"]])
+def test_held_out_half_is_measured_only_if_named(
+    flags: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: set[str] = set()
+
+    def run(name: str, wanted: list[Piece], *_: object, **__: object) -> None:
+        fitted.update(piece.dataset for piece in wanted)
+
+    monkeypatch.setattr(robustness, "run", run)
+    monkeypatch.setattr(robustness, "prepare", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "robustness", *flags])
+    command.main()
+    assert fitted == {*DESIGN, *(HELD_OUT if flags else ())}
