@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import math
 
@@ -171,7 +171,12 @@ def refine_each(
         points, found.far_sums, found.far_counts, found.far_squares, query.outer, sigma
     )
     counts = np.maximum(found.counts, 0.0)
-    seen = tails.counts > 0
+    seen = tails.sure
+    tails = replace(
+        tails,
+        counts=np.where(seen, tails.counts, 0.0),
+        inertia=np.where(seen, tails.inertia, 0.0),
+    )
     sums = found.sums + (found.far_sums * seen[:, :, None]).sum(axis=1)
     held = rows_held(counts, sigma / WEIGHT)
     noise2 = (sigma / held) ** 2 * (
@@ -204,7 +209,7 @@ DEAD = 2.0
 
 def _relocated(centers: Centers, core: FloatArray, tails: Tails) -> tuple[Centers, FloatArray]:
     """Move centres that hold hardly any rows to tails that hold many."""
-    seen = tails.counts > 0
+    seen = tails.sure
     if not seen.any():
         return centers, core
     ends = into_ball(tails.centers[seen])

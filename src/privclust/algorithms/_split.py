@@ -11,9 +11,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc, ndtri
 
 from privclust.algorithms._shrinkage import sampling_variance, weigh_means
+from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.kernels.projection import Projection
 from privclust.models.clustering import Coreset, Precision
@@ -28,7 +30,7 @@ CLIP = 0.9
 STEP = 0.5
 GROWTH = 2.0
 """Shares of the budget grow by this factor while the number of cells doubles."""
-CAUTION = 6.0
+CAUTION = 3.0
 """How much a cell's width leans towards that of all, in standard deviations of its count."""
 SMALLEST = 2.0**-19
 PARTS_MAX = 4
@@ -38,6 +40,8 @@ FALSE_SHELLS = 0.01
 SHELLS_MAX = 10
 GROW = 2.0
 OCTAVES = 1.0
+HINT = 2.5
+PRUNE = 1.0
 GAUSS = True
 GROWN = 1.5
 
@@ -76,6 +80,7 @@ class Tails:
     inertia: FloatArray
     within: FloatArray
     variance: FloatArray
+    sure: NDArray[np.bool_]
 
 
 def one_cell(center: FloatArray, radius: float) -> Cells:
@@ -111,19 +116,24 @@ def find_cells(
     start: Cells,
     rng: np.random.Generator,
     projection: Projection | None = None,
+    n_clusters: int = 1,
 ) -> Cells:
     """Measure once for each slot and return the last cells."""
     cells = start
     for slot, n_cells in zip(slots, steps, strict=True):
         cells = measure_shells(curator, slot, split(cells, n_cells, rng), projection)
-    return with_tails(cells)
+    return with_tails(cells, n_clusters)
 
 
 def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
     """Replace cells of large inertia by several, until there are enough."""
+    if PRUNE and cells.tails is not None:
+        keep = cells.counts > PRUNE * cells.count_sigma
+        if keep.any():
+            cells = _chosen(cells, keep)
     tails = cells.tails
     whole = cells.inertia if tails is None else cells.inertia + tails.inertia.sum(axis=1)
-    widest = _apportioned(whole, n_cells - len(whole))
+    widest = _apportioned(whole, max(n_cells - len(whole), 0))
     n_columns = cells.centers.shape[1]
     directions = rng.normal(size=(len(widest), n_columns))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -150,6 +160,27 @@ def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
         cells.inertia[both],
         cells.variance[both],
         cells.count_sigma,
+    )
+
+
+def _chosen(cells: Cells, keep: NDArray[np.bool_]) -> Cells:
+    tails = cells.tails
+    assert tails is not None
+    return Cells(
+        cells.centers[keep],
+        cells.radii[keep],
+        cells.counts[keep],
+        cells.inertia[keep],
+        cells.variance[keep],
+        cells.count_sigma,
+        Tails(
+            tails.centers[keep],
+            tails.counts[keep],
+            tails.inertia[keep],
+            tails.within[keep],
+            tails.variance[keep],
+            tails.sure[keep],
+        ),
     )
 
 
@@ -205,7 +236,8 @@ def measure_shells(
     found, sigma = query.split(release.values), release.sigma
     counts, squares = np.maximum(found.counts, 0.0), np.maximum(found.squares, 0.0)
     tails = _tails(cells.centers, found.far_sums, found.far_counts, found.far_squares, query.outer, sigma)
-    core = np.maximum(counts - tails.counts.sum(axis=1), 0.0)
+    certain = np.where(tails.sure, tails.counts, 0.0)
+    core = np.maximum(counts - certain.sum(axis=1), 0.0)
     step = weigh_means(found.sums, core, sigma, clips, WEIGHT)
     visible = 2 * sigma / SQUARE_WEIGHT * np.sqrt(len(clips))
     octaves = np.log2(clips)
@@ -223,16 +255,17 @@ def measure_shells(
     beyond = found.far_counts[:, :2].sum(axis=1)
     grow = beyond > np.maximum(counts / 2, GROW * sigma / FAR_COUNT * 2**0.5)
     radii = np.where(grow, CORE_RADII * clips, radii)
-    squares = np.maximum(squares - tails.counts.sum(axis=1) * clips**2, 0.0)
+    squares = np.maximum(squares - certain.sum(axis=1) * clips**2, 0.0)
     centers = cells.centers + step.moves
     # Where most rows are in the tail, it is the core.
-    inside = tails.counts.sum(axis=1)
+    inside = certain.sum(axis=1)
     outside = inside > core
     if outside.any():
         whole = np.maximum(core + inside, 1.0)
-        pull = ((tails.centers - cells.centers[:, None]) * tails.counts[:, :, None]).sum(axis=1)
+        pull = ((tails.centers - cells.centers[:, None]) * certain[:, :, None]).sum(axis=1)
         mean = (pull + core[:, None] * step.moves) / whole[:, None]
-        spread = (squares + tails.inertia.sum(axis=1)) / whole - (mean**2).sum(axis=1)
+        inertia = np.where(tails.sure, tails.inertia, 0.0).sum(axis=1)
+        spread = (squares + inertia) / whole - (mean**2).sum(axis=1)
         wide = np.sqrt(np.maximum(spread, squares / whole))
         centers = np.where(outside[:, None], cells.centers + mean, centers)
         radii = np.where(outside, np.maximum(wide, radii), radii)
@@ -265,7 +298,9 @@ def _tails(
 ) -> Tails:
     """Tell shells that hold rows from those that hold noise."""
     clear = float(-ndtri(FALSE_SHELLS / counts.size))
-    seen = (counts > max(clear * sigma / FAR_COUNT, 0.5)) & (outer < 2 * SHELL_RATIO)
+    inside = outer < 2 * SHELL_RATIO
+    sure = (counts > max(clear * sigma / FAR_COUNT, 0.5)) & inside
+    seen = (counts > max(HINT * sigma / FAR_COUNT, 0.5)) & inside
     counts = np.where(seen, counts, 0.0)
     held = np.maximum(counts, 1.0)
     noise = (sigma * outer / FAR_RESIDUAL) ** 2
@@ -276,16 +311,36 @@ def _tails(
     inertia = np.clip(squares, counts * (outer / SHELL_RATIO) ** 2, counts * outer**2)
     within = np.maximum(inertia - counts * (means**2).sum(axis=2), counts * (outer / SHELL_RATIO / 8) ** 2)
     return Tails(
-        centers[:, None] + means, counts, inertia, within, np.maximum(gain, 0.25) * noise / held**2
+        centers[:, None] + means, counts, inertia, within, np.maximum(gain, 0.25) * noise / held**2, sure
     )
 
 
-def with_tails(cells: Cells) -> Cells:
+def _trusted(cells: Cells, n_clusters: int) -> NDArray[np.bool_]:
+    sure = cells.counts > PROOF * cells.count_sigma
+    if not sure.any():
+        return np.ones(len(sure), dtype=bool)
+    apart = squared_gaps(cells.centers, cells.centers[sure])
+    apart[sure] = 0.0
+    each = float(cells.counts @ cells.radii**2) / n_clusters
+    trusted = sure | (cells.count_sigma * apart.min(axis=1) < PULL * each)
+    order = np.argsort(-cells.counts, kind="stable")[: n_clusters + 1]
+    trusted[order] = True
+    return np.asarray(trusted)
+
+
+PROOF = 2.5
+PULL = 0.25
+
+
+def with_tails(cells: Cells, n_clusters: int) -> Cells:
     """Return the cells, and each tail as a cell of its own."""
     tails = cells.tails
-    if tails is None or not tails.counts.any():
+    if PROOF:
+        cells = _chosen(cells, _trusted(cells, n_clusters))
+    tails = cells.tails
+    if tails is None or not tails.sure.any():
         return replace(cells, tails=None)
-    seen = tails.counts > 0
+    seen = tails.sure
     counts, within = tails.counts[seen], tails.within[seen]
     return Cells(
         into_ball(np.vstack([cells.centers, tails.centers[seen]])),

@@ -289,7 +289,7 @@ def _split(
             Slot("rest", left - granted - merging, wide),
         ]
     )
-    return find_cells(curator, slots, steps, start, rng, projection)
+    return find_cells(curator, slots, steps, start, rng, projection, plan.n_clusters)
 
 
 def _plan_refinement(
