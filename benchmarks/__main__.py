@@ -89,7 +89,7 @@ def main() -> None:
         "--estimator", metavar="MODULE:CLASS", help="with utility: compare one of your own"
     )
     parser.add_argument(
-        "--held-out", action="store_true", help="with robustness: measure the held-out half as well"
+        "--held-out", action="store_true", help="with robustness: fit PrivateKMeans to the held-out half as well"
     )
     given = parser.parse_args()
     if given.held_out:

@@ -12,9 +12,9 @@ from benchmarks import __main__ as command
 from benchmarks import robustness
 from benchmarks.methods import EPSILONS, METHODS
 from benchmarks.pieces import Piece
-from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE
+from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE, RIVALS
 from benchmarks.robust.tables import DESIGN, DIGESTS, HELD_OUT, SPECS, TABLES, dataset, digest
-from benchmarks.robustness import EXACT, EXACT_EPSILON, measure, pieces
+from benchmarks.robustness import EXACT, EXACT_EPSILON, MAIN_EPSILON, measure, pieces
 
 
 def test_tables_are_the_committed_ones() -> None:
@@ -51,10 +51,10 @@ def test_users_have_few_rows_or_very_many() -> None:
 
 
 def test_every_method_meets_every_table() -> None:
-    made = pieces(DESIGN)
+    made = pieces(held_out=True)
     assert {piece.method for piece in made} <= set(METHODS)
-    assert {piece.dataset for piece in made} == set(DESIGN)
-    for name in DESIGN:
+    assert len(set(made)) == len(made)
+    for name in TABLES:
         seeds = {
             key: sum(
                 (piece.method, piece.epsilon) == key for piece in made if piece.dataset == name
@@ -99,16 +99,25 @@ def test_held_out_half_is_opened_with_robustness_alone(
 
 
 @pytest.mark.parametrize("flags", [[], ["--held-out"]])
-def test_held_out_half_is_measured_only_if_named(
+def test_held_out_half_is_opened_only_if_named(
     flags: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fitted: set[str] = set()
+    fitted: dict[str, set[str]] = {}
 
     def run(name: str, wanted: list[Piece], *_: object, **__: object) -> None:
-        fitted.update(piece.dataset for piece in wanted)
+        for piece in wanted:
+            fitted.setdefault(piece.method, set()).add(piece.dataset)
 
     monkeypatch.setattr(robustness, "run", run)
     monkeypatch.setattr(robustness, "prepare", lambda: None)
     monkeypatch.setattr(sys, "argv", ["benchmarks", "robustness", *flags])
     command.main()
-    assert fitted == {*DESIGN, *(HELD_OUT if flags else ())}
+    for method in (FLAGSHIP, EXACT):
+        assert fitted[method] == {*DESIGN, *(HELD_OUT if flags else ())}
+    assert fitted[REFERENCE] == fitted["LSHCoreset"] == set(TABLES)
+
+
+def test_epsilon_of_the_targets_comes_first() -> None:
+    rivals = [piece for piece in pieces(held_out=False) if piece.method in RIVALS]
+    first = [piece.epsilon == MAIN_EPSILON for piece in rivals]
+    assert first == sorted(first, reverse=True)
