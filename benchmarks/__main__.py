@@ -71,6 +71,7 @@ REPORTS = {
     "audit": audit.report,
     "federated": federated.report,
     "reproduce": reproduce.report,
+    "robustness": robustness.report,
     "series": series.report,
     "speed": speed.report,
     "thesis": thesis.report,
@@ -89,7 +90,9 @@ def main() -> None:
         "--estimator", metavar="MODULE:CLASS", help="with utility: compare one of your own"
     )
     parser.add_argument(
-        "--held-out", action="store_true", help="with robustness: measure the held-out half as well"
+        "--held-out",
+        action="store_true",
+        help="with robustness: fit PrivateKMeans to the held-out half",
     )
     given = parser.parse_args()
     if given.held_out:

@@ -1,78 +1,23 @@
 """Tables as people have them (`benchmarks/robust`): every method, every epsilon, without noise.
 
-Public bounds map each table into the unit ball, and losses are measured there. Everybody's delta is
-1e-6; rivals are given the number of rows, PrivateKMeans is not. Where rows belong to users, these
-are protected. The held-out half is measured only if asked for, once designing is over.
+Half of the tables are held out: PrivateKMeans is fitted to them once, when designing is over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
 
-from benchmarks.methods import EPSILONS, code_of, measure_on
-from benchmarks.pieces import Outcome, Piece, run
-from benchmarks.rivals import FLAGSHIP, MARKED, PAPERS_OWN, REFERENCE, RIVALS
-from benchmarks.robust.tables import DESIGN, HELD_OUT, dataset
+from benchmarks.methods import code_of
+from benchmarks.pieces import Piece, load, run
+from benchmarks.rivals import FLAGSHIP, REFERENCE
+from benchmarks.robust.figure import draw
+from benchmarks.robust.fits import MAIN_EPSILON, Judged, measure, pieces
+from benchmarks.robust.ratios import Fits
+from benchmarks.robust.report import tell
+from benchmarks.robust.tables import HELD_OUT
 from benchmarks.third_party import prepare
 
-EXACT = "PrivateKMeans, no noise"
-ONE_START = "k-means, one start"
-EXACT_EPSILON = 4.0
-"""Fits without noise follow the plan of this epsilon, under which they are kept."""
-SEEDS, SEEDS_OF_SLOW_FITS = 10, 3
-MAIN_EPSILON = 1.0
-"""Where slow methods have all seeds."""
-SLOW = (PAPERS_OWN, "BalcanKMeans", MARKED)
-COLUMNS_OF_HDPE = 17
-"""From so many columns on HDPEMeans stands in for PEMeans."""
 QUICK_TABLES = ("few_rows_a", "few_rows_1000_a", "zero_rows_a")
-
-
-@dataclass(frozen=True)
-class Judged(Outcome):
-    """What a fit gave, and whether the library warned of it."""
-
-    warned: bool
-
-
-def method_on(method: str, table: str) -> str:
-    """Return the estimator that stands for a method on a table."""
-    many = dataset(table).rows.shape[1] >= COLUMNS_OF_HDPE
-    return "HDPEMeans" if many and method == PAPERS_OWN else method
-
-
-def references(tables: Iterable[str]) -> list[Piece]:
-    """Return the fits of k-means."""
-    return [
-        Piece(method, name, 0.0, seed)
-        for name in tables
-        for method, seeds in ((REFERENCE, 1), (ONE_START, SEEDS))
-        for seed in range(seeds)
-    ]
-
-
-def pieces(tables: Iterable[str]) -> list[Piece]:
-    """Return the fits of all methods on some tables, all tables before the next seed."""
-    names = list(tables)
-    exact = [Piece(EXACT, name, EXACT_EPSILON, seed) for seed in range(SEEDS) for name in names]
-    private = [
-        Piece(method_on(method, name), name, epsilon, seed)
-        for seed in range(SEEDS)
-        for method in (FLAGSHIP, *RIVALS, MARKED)
-        for name in names
-        for epsilon in EPSILONS
-        if seed < SEEDS_OF_SLOW_FITS or epsilon == MAIN_EPSILON or method not in SLOW
-        # It protects rows alone.
-        if method != MARKED or dataset(name).users is None
-    ]
-    return references(names) + exact + private
-
-
-def measure(piece: Piece) -> Judged:
-    """Make one fit."""
-    outcome, warned = measure_on(dataset(piece.dataset), piece)
-    return Judged(outcome.loss, outcome.cpu_seconds, outcome.code, warned)
 
 
 def main(quick: bool, held_out: bool = False) -> None:
@@ -85,5 +30,22 @@ def main(quick: bool, held_out: bool = False) -> None:
             print(f"{FLAGSHIP} {name} 1.0: {found.loss / best:.4f} of best-of-10 k-means, {warned}")
         return
     prepare()
-    tables = (*DESIGN, *HELD_OUT) if held_out else DESIGN
-    run("robustness", pieces(tables), measure, code_of, kind=Judged)
+    run("robustness", pieces(held_out), measure, code_of, kind=Judged)
+    report()
+
+
+def report() -> bool:
+    """Print tables and verdicts from what is kept, and return whether all targets are met."""
+    results, wanted = load("robustness", Judged), pieces(held_out=True)
+    found = {piece: results[piece] for piece in wanted if piece in results}
+    missing = [piece for piece in wanted if piece not in results]
+    stale = sum(fit.code != code_of(piece.method) for piece, fit in found.items())
+    print(f"{len(found)} of {len(wanted)} fits, {stale} of them by older code")
+    halves = ("design", "held-out")
+    lacking = Counter((piece.method, piece.dataset in HELD_OUT) for piece in missing)
+    for method in dict.fromkeys(piece.method for piece in missing):
+        parts = (f"{lacking[method, half]} {halves[half]}" for half in (False, True))
+        print(f"missing of {method}: {', '.join(parts)}")
+    fits = Fits(found, missing)
+    draw(fits)
+    return tell(fits)

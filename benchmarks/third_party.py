@@ -39,6 +39,8 @@ def prepare() -> Path:
 @cache
 def _worker() -> Any:
     """Start a process that fits until this one ends."""
-    worker = subprocess.Popen([prepare(), WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # Isolated: files beside the worker, such as csv.py, would hide the standard library's.
+    command = [str(prepare()), "-I", str(WORKER)]
+    worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(worker.kill)
     return worker

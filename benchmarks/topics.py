@@ -155,7 +155,8 @@ def _embedded() -> Rows:
     if not file.exists():
         python = python_with(NEEDS, "minilm")
         unfinished = file.with_suffix(".unfinished.npy")
-        subprocess.run([python, WORKER, unfinished], input=json.dumps(texts), text=True, check=True)
+        command = [str(python), "-I", str(WORKER), str(unfinished)]
+        subprocess.run(command, input=json.dumps(texts), text=True, check=True)
         unfinished.replace(file)
     rows: Rows = np.load(file)
     return directed(rows)

@@ -69,4 +69,5 @@ def _levels(rng: np.random.Generator, kinds: IntArray, n_levels: int) -> IntArra
     """Return a level per row; each kind of row has probabilities of its own."""
     shares: FloatArray = rng.dirichlet(np.full(n_levels, 0.5), int(kinds.max()) + 1)
     picked = (rng.random(len(kinds))[:, None] > np.cumsum(shares, axis=1)[kinds]).sum(axis=1)
-    return np.minimum(picked, n_levels - 1)
+    levels: IntArray = np.minimum(picked, n_levels - 1)
+    return levels

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import __main__ as command
 from benchmarks import robustness
-from benchmarks.methods import EPSILONS, METHODS
+from benchmarks.data import Dataset
+from benchmarks.methods import EPSILONS, METHODS, Method
 from benchmarks.pieces import Piece
-from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE
+from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE, RIVALS
+from benchmarks.robust.fits import (
+    EXACT,
+    EXACT_EPSILON,
+    MAIN_EPSILON,
+    SLOW,
+    measure,
+    method_on,
+    pieces,
+)
 from benchmarks.robust.tables import DESIGN, DIGESTS, HELD_OUT, SPECS, TABLES, dataset, digest
-from benchmarks.robustness import EXACT, EXACT_EPSILON, measure, pieces
+from privclust import DPLloyd
+from privclust.errors import warn_user
+from privclust.kernels.grid import FloatArray
 
 
 def test_tables_are_the_committed_ones() -> None:
@@ -51,10 +66,10 @@ def test_users_have_few_rows_or_very_many() -> None:
 
 
 def test_every_method_meets_every_table() -> None:
-    made = pieces(DESIGN)
+    made = pieces(held_out=True)
     assert {piece.method for piece in made} <= set(METHODS)
-    assert {piece.dataset for piece in made} == set(DESIGN)
-    for name in DESIGN:
+    assert len(set(made)) == len(made)
+    for name in TABLES:
         seeds = {
             key: sum(
                 (piece.method, piece.epsilon) == key for piece in made if piece.dataset == name
@@ -71,16 +86,40 @@ def test_every_method_meets_every_table() -> None:
 
 
 def test_wide_tables_are_fitted_by_the_method_for_many_columns() -> None:
-    assert robustness.method_on("PEMeans", "k_small_b") == "PEMeans"
-    assert robustness.method_on("PEMeans", "correlated_a") == "HDPEMeans"
-    assert robustness.method_on(FLAGSHIP, "correlated_a") == FLAGSHIP
+    assert method_on("PEMeans", "k_small_b") == "PEMeans"
+    assert method_on("PEMeans", "correlated_a") == "HDPEMeans"
+    assert method_on(FLAGSHIP, "correlated_a") == FLAGSHIP
 
 
-def test_warnings_and_units_are_seen() -> None:
-    hopeless = measure(Piece(FLAGSHIP, "few_rows_a", 0.25, 0))
-    assert hopeless.warned
-    assert not measure(Piece(REFERENCE, "few_rows_a", 0.0, 0)).warned
-    assert not measure(Piece(FLAGSHIP, "users_a", 4.0, 0)).warned
+@pytest.mark.parametrize("kind", [UserWarning, ConvergenceWarning, None])
+def test_warnings_of_the_library_are_seen(
+    kind: type[Warning] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(data: Dataset, epsilon: float, seed: int) -> FloatArray:
+        if kind is UserWarning:
+            warn_user("clusters will hardly be found")
+        elif kind is not None:
+            warnings.warn("no convergence", kind, stacklevel=1)
+        return data.rows[: data.n_clusters]
+
+    monkeypatch.setitem(METHODS, FLAGSHIP, Method(fit))
+    assert measure(Piece(FLAGSHIP, "few_rows_a", 0.25, 0)).warned == (kind is UserWarning)
+
+
+def test_users_are_protected_where_rows_are_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[DPLloyd] = []
+    original = DPLloyd.fit
+
+    def fit(self: DPLloyd, table: pa.Table) -> DPLloyd:
+        assert table.column_names == ["user", *(f"column {number}" for number in range(4))]
+        given.append(self)
+        return original(self, table)
+
+    monkeypatch.setattr(DPLloyd, "fit", fit)
+    measure(Piece("DPLloyd", "users_a", 1.0, 0))
+    (model,) = given
+    assert (model.unit, model.max_rows_per_unit) == ("user", 4)
+    assert (model.delta, model.n_rows) == (1e-6, dataset("users_a").n_counted)
 
 
 def test_fits_without_noise_are_repeatable() -> None:
@@ -99,16 +138,26 @@ def test_held_out_half_is_opened_with_robustness_alone(
 
 
 @pytest.mark.parametrize("flags", [[], ["--held-out"]])
-def test_held_out_half_is_measured_only_if_named(
+def test_held_out_half_is_opened_only_if_named(
     flags: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fitted: set[str] = set()
+    fitted: dict[str, set[str]] = {}
 
     def run(name: str, wanted: list[Piece], *_: object, **__: object) -> None:
-        fitted.update(piece.dataset for piece in wanted)
+        for piece in wanted:
+            fitted.setdefault(piece.method, set()).add(piece.dataset)
 
     monkeypatch.setattr(robustness, "run", run)
     monkeypatch.setattr(robustness, "prepare", lambda: None)
+    monkeypatch.setattr(robustness, "report", lambda: None)
     monkeypatch.setattr(sys, "argv", ["benchmarks", "robustness", *flags])
     command.main()
-    assert fitted == {*DESIGN, *(HELD_OUT if flags else ())}
+    for method in (FLAGSHIP, EXACT):
+        assert fitted[method] == {*DESIGN, *(HELD_OUT if flags else ())}
+    assert fitted[REFERENCE] == fitted["LSHCoreset"] == set(TABLES)
+
+
+def test_epsilon_of_the_targets_comes_first() -> None:
+    rivals = [piece for piece in pieces(held_out=False) if piece.method in RIVALS]
+    order = [(piece.method in SLOW, piece.epsilon != MAIN_EPSILON) for piece in rivals]
+    assert order == sorted(order)
