@@ -40,7 +40,7 @@ FALSE_SHELLS = 0.01
 SHELLS_MAX = 10
 GROW = 2.0
 OCTAVES = 1.0
-HINT = 2.5
+HINT = 3.0
 PRUNE = 1.0
 GAUSS = True
 GROWN = 1.5
@@ -322,14 +322,18 @@ def _trusted(cells: Cells, n_clusters: int) -> NDArray[np.bool_]:
     apart = squared_gaps(cells.centers, cells.centers[sure])
     apart[sure] = 0.0
     each = float(cells.counts @ cells.radii**2) / n_clusters
-    trusted = sure | (cells.count_sigma * apart.min(axis=1) < PULL * each)
+    alone = apart.min(axis=1)
+    group = (squared_gaps(cells.centers, cells.centers) <= GROUP * alone[:, None]).astype(float)
+    proven = group @ cells.counts > PROOF * cells.count_sigma * np.sqrt(group.sum(axis=1))
+    trusted = sure | proven | (cells.count_sigma * alone < PULL * each)
     order = np.argsort(-cells.counts, kind="stable")[: n_clusters + 1]
     trusted[order] = True
     return np.asarray(trusted)
 
 
-PROOF = 2.5
+PROOF = 1.5
 PULL = 0.25
+GROUP = 0.25
 
 
 def with_tails(cells: Cells, n_clusters: int) -> Cells:

@@ -86,7 +86,7 @@ START_RADII = {False: 3.0, True: 1.3}
 """Splitting starts with this many times the radius of all rows, for those far out. If clusters are
 not clear, noise would be as much wider, too."""
 CELLS_PER_CLUSTER = 3
-ROWS_PER_CELL = 8.0
+ROWS_PER_CELL, ROWS_PER_POINT = 8.0, 24.0
 """A cell needs this many rows for each standard deviation that all of the budget would give."""
 FIND, MEAN = 10.0, 6.0
 """Rows per cluster, times mu, that finding it takes and that its mean takes, per root dimension."""
@@ -269,11 +269,11 @@ def _split(
     projection: Projection | None,
 ) -> Cells:
     """Share out what is left after rows were located, and split until there are enough cells."""
-    wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
-    rows_sampled = n_rows / 2**curator.sampling_exponent
-    affordable = int(rows_sampled * plan.spending.reserve.mu / ROWS_PER_CELL)
+    signal = n_rows / 2**curator.sampling_exponent * plan.spending.reserve.mu
+    found = min(CELLS_PER_CLUSTER * plan.n_clusters, int(signal / ROWS_PER_CELL))
+    kept = min(plan.max_clusters, int(signal / ROWS_PER_POINT))
     repeats = 1 if plan.signal(n_rows) < FAINT else 2
-    steps = schedule(max(min(wanted, affordable), 2 * plan.n_clusters), repeats)
+    steps = schedule(max(found, kept, 2 * plan.n_clusters), repeats)
     slots = numbered("split", len(steps))
     left = curator.left
     granted = SPLIT_SHARE[plan.projects] * left
