@@ -48,10 +48,10 @@ def merge(coreset: Coreset, n_clusters: int, rng: np.random.Generator) -> Merged
     return Merged(centers, sizes, precision)
 
 
-def with_background(coreset: Coreset, distances: Distances, rng: np.random.Generator) -> Coreset:
+def with_background(coreset: Coreset, scales: FloatArray, distances: Distances, rng: np.random.Generator) -> Coreset:
     """Add points that stand for rows far from all others; `distances` says how many there are."""
     sure = coreset.weights > SURE * coreset.precision.size_stderr
-    points, weights = background(coreset.points, coreset.precision.radii, distances, rng, sure)
+    points, weights = background(coreset.points, scales, distances, rng, sure)
     known, nothing = coreset.precision, np.zeros(len(points))
     return Coreset(
         np.vstack([coreset.points, points]),

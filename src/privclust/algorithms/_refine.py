@@ -12,6 +12,7 @@ from privclust.algorithms._distances import Distances, edges_around
 from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh, weigh_means
 from privclust.algorithms._split import SHELLS_MAX, SMALLEST, Tails, _tails, into_ball
 from privclust.algorithms._swap import swapped
+from privclust.kernels.distances import squared_gaps
 from privclust.models.clustering import Coreset, Precision
 from privclust.queries.shells import CORE_RADII, FAR_RESIDUAL, SHELL_RATIO, ShellMoments
 from privclust.kernels.grid import FloatArray
@@ -164,6 +165,19 @@ def refine_each(
     clips = np.clip(factor * known, SMALLEST, 1.0)
     needed = math.log(2 / (CORE_RADII * float(clips.min()))) / math.log(SHELL_RATIO)
     n_shells = min(max(math.ceil(needed), 1), SHELLS_MAX)
+    if not FAR:
+        query = ClusterMoments(points, clips, WEIGHT, SQUARE_WEIGHT)
+        release = curator.measure(slot, query)
+        residuals, counts, squares = query.split(release.values)
+        sigma = release.sigma
+        step = weigh_means(residuals, counts, sigma, clips, WEIGHT, centers.variance)
+        n, sq = np.maximum(counts, 0.0), np.maximum(squares, 0.0)
+        typical = max(sq.sum(), 1e-18) / max((n * known**2).sum(), 1e-18)
+        doubt = DOUBT_ROWS * sigma / SQUARE_WEIGHT
+        radii = np.sqrt((sq + doubt * typical * known**2) / (n + doubt))
+        radii = np.clip(radii, SMALLEST, 1.0)
+        variance = step.variance + sampling_variance(radii, counts, n_columns, curator.sampling_exponent)
+        return Centers(into_ball(points + step.moves), variance, radii), n, sigma / WEIGHT
     query = ShellMoments(points, clips, WEIGHT, SQUARE_WEIGHT, n_shells)
     release = curator.measure(slot, query)
     found, sigma = query.split(release.values), release.sigma
@@ -172,6 +186,8 @@ def refine_each(
     )
     counts = np.maximum(found.counts, 0.0)
     seen = tails.sure
+    if not FAR:
+        seen = np.zeros_like(seen)
     tails = replace(
         tails,
         counts=np.where(seen, tails.counts, 0.0),
@@ -198,13 +214,40 @@ def refine_each(
     )
     moved = into_ball(points + step.moves)
     if last or not SWAP:
-        return Centers(moved, variance, radii), counts
+        return Centers(moved, variance, radii), counts, sigma / WEIGHT
     return _relocated(Centers(moved, variance, radii), np.where(counts > DEAD * sigma / WEIGHT, core, 0.0), tails)
 
 
 TAIL_PART = 0.5
+FAR = False
 SWAP = True
 DEAD = 2.0
+
+
+def relocate(
+    coreset: Coreset, centers: Centers, held: FloatArray, sigma: float, before: FloatArray
+) -> tuple[Centers, FloatArray]:
+    """Move centres that hold hardly any rows to where a coreset needs one."""
+    idle = np.flatnonzero((held < DEAD * sigma) & (held < before - DEAD * sigma))
+    points, weights = coreset.points, coreset.weights
+    found = centers.points.copy()
+    radii, variance, held = centers.radii.copy(), centers.variance.copy(), held.copy()
+    between = squared_gaps(points, points)
+    for place in idle:
+        others = np.delete(found, place, axis=0)
+        first = squared_gaps(points, others).min(axis=1)
+        gains = weights @ np.maximum(first[:, None] - between, 0.0)
+        joining = int(gains.argmax())
+        mine = between[:, joining] < first
+        share = weights * mine
+        if share.sum() <= 0:
+            continue
+        found[place] = share @ points / share.sum()
+        apart = ((points - found[place]) ** 2).sum(axis=1)
+        radii[place] = np.sqrt(share @ (apart + coreset.precision.radii**2) / share.sum())
+        variance[place] = (share**2 @ coreset.precision.center_stderr**2) / share.sum() ** 2
+        held[place] = share.sum()
+    return Centers(found, variance, np.clip(radii, SMALLEST, 1.0)), held
 
 
 def _relocated(centers: Centers, core: FloatArray, tails: Tails) -> tuple[Centers, FloatArray]:

@@ -38,6 +38,7 @@ from privclust.algorithms._refine import (
     projected_means,
     refine,
     refine_each,
+    relocate,
     steps_for,
 )
 from privclust.algorithms._split import (
@@ -74,6 +75,8 @@ SAMPLE_ROWS = 2**15
 SAMPLE_SIGNAL = 300.0
 """A sample has so many rows, and so many per cluster for each standard deviation of a count."""
 FULL_STEPS = 2
+SCALE = 'median'
+RELOCATE = False
 EACH = True
 SPLIT_SHARE = {False: 0.53, True: 0.29}
 DISTANCE_SHARE = {False: 0.1, True: 0.03}
@@ -205,9 +208,16 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     cells = _split(sample, plan, n_rows, start, rng, projection)
     width = float(np.median(cells.radii))
     radius = width if projection is None else width / MARGIN
-    around_cells = distances_to(sample, "width", cells.centers, 1.0, projection, cells.radii)
+    if SCALE == "own":
+        scales = cells.radii
+    elif SCALE == "median":
+        scales = np.full(len(cells.radii), np.median(cells.radii))
+    else:
+        rms = float(np.sqrt((cells.counts @ cells.radii**2) / max(cells.counts.sum(), 1.0)))
+        scales = np.maximum(cells.radii, rms)
+    around_cells = distances_to(sample, "width", cells.centers, 1.0, projection, scales)
     coreset = as_coreset(sample, cells)
-    merged = merge(with_background(coreset, around_cells, rng), plan.n_clusters, rng)
+    merged = merge(with_background(coreset, scales, around_cells, rng), plan.n_clusters, rng)
     if projection is None:
         steps = _plan_refinement(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
         known = merged.precision
@@ -222,7 +232,9 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
         source = sample if number <= len(steps) - FULL_STEPS else curator
         if EACH:
             distances = distances_to(sample, slots[0], centers.points, 1.0, radii=centers.radii)
-            centers, held = refine_each(source, slots[1], centers, distances, held, number > len(steps) - FULL_STEPS)
+            centers, held, sigma = refine_each(source, slots[1], centers, distances, held, True)
+            if RELOCATE and number == 1 and projection is None and number < len(steps):
+                centers, held = relocate(coreset, centers, held, sigma, merged.sizes)
         else:
             distances = distances_to(sample, slots[0], centers.points, radius)
             centers = refine(source, slots[1], centers, distances, n_rows)
