@@ -331,7 +331,7 @@ def _trusted(cells: Cells, n_clusters: int) -> NDArray[np.bool_]:
     return np.asarray(trusted)
 
 
-PROOF = 1.5
+PROOF = 2.0
 PULL = 0.25
 GROUP = 0.25
 
