@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.algorithms._distances import Distances
+from privclust.algorithms._distances import EDGES, Distances
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 
 POINTS = 1000
-FLOOR = 2.0
 FAR = 4.0
 """Rows this many median distances from the nearest cell belong to none."""
 HALF_WIDTHS = 2.0
@@ -19,10 +18,10 @@ HALF_WIDTHS = 2.0
 
 def background(
     cells: FloatArray,
-    radii: FloatArray,
+    certain: NDArray[np.bool_],
+    width: float,
     distances: Distances,
     rng: np.random.Generator,
-    sure: NDArray[np.bool_],
 ) -> tuple[FloatArray, FloatArray]:
     """Spread the rows that a histogram shows far from all cells evenly over the space around.
 
@@ -34,6 +33,10 @@ def background(
     ----------
     cells : array of shape (M, p)
         Centres of what was found.
+    certain : array of shape (M,)
+        Which of them hold rows beyond doubt: noise may have thrown an empty one anywhere.
+    width : float
+        The radius that distances are measured in.
     distances : Distances
         Of rows to the nearest cell.
 
@@ -42,19 +45,19 @@ def background(
     points, weights : arrays
         None where the far bins hold no more than noise would put there.
     """
-    inside = cells[sure] if sure.any() else cells
-    lowest, highest = inside.min(axis=0), inside.max(axis=0)
+    known = cells[certain] if certain.any() else cells
+    lowest, highest = known.min(axis=0), known.max(axis=0)
     aside = (
         rng.uniform(-HALF_WIDTHS, HALF_WIDTHS, (POINTS, cells.shape[1])) * (highest - lowest) / 2
     )
     grid_points = to_grid((lowest + highest) / 2 + aside)
     points = grid_points / GRID
-    owner = nearest(grid_points, to_grid(cells))
-    away = np.linalg.norm(points - cells[owner], axis=1) / radii[owner]
-    bins = np.searchsorted(distances.edges, away, side="right")
+    away = np.linalg.norm(points - cells[nearest(grid_points, to_grid(cells))], axis=1)
+    bins = np.searchsorted(EDGES, away / width, side="right")
     there = np.bincount(bins, minlength=len(distances.votes))
-    typical = max(distances.quantile(0.5), FLOOR * float(distances.edges[0]))
-    nearby = int(np.searchsorted(distances.edges, FAR * typical))
+    # Where most rows are alike, their median distance says nothing of the others' cells.
+    typical = max(distances.quantile(0.5), 1.0)
+    nearby = int(np.searchsorted(EDGES, FAR * typical))
     far = np.flatnonzero(there[nearby + 1 :]) + nearby + 1
     votes = np.maximum(distances.votes[far], 0.0)
     # Less one standard deviation: a centre spent on rows that are not there costs a cluster.

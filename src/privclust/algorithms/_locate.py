@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from privclust.algorithms._cells import Cells, measure_cells, one_cell
 from privclust.algorithms._refine import Centers, distances_to, refine
-from privclust.algorithms._split import Cells, measure_cells, one_cell
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot
+from privclust.queries.shells import numbers_changed
 
 LOCATE_STEPS = 8
 LOCATE_SHARE, LOCATE_SHARE_MAX = 0.005, 0.06
@@ -36,7 +37,7 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
     steps = [(f"radius {number}", f"locate {number}") for number in range(2, LOCATE_STEPS + 1)]
     needed = (LOCATE_ROWS / (n_rows * curator.plan.reserve.mu)) ** 2
     share = float(np.clip(needed, LOCATE_SHARE, LOCATE_SHARE_MAX))
-    wide = seen.centers.shape[1] + 4
+    wide = numbers_changed(seen.centers.shape[1])
     slots = [
         slot
         for distances, mean in steps
@@ -46,10 +47,14 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
     centers = Centers(seen.centers, seen.variance, seen.radii)
     radius, before = float(seen.radii[0]), np.inf
     for distances, mean in steps:
-        histogram = distances_to(curator, distances, centers.points, radius / RANGE)
-        radius = min(radius, max(histogram.quantile(0.8), histogram.root_mean_square))
+        scale = radius / RANGE
+        centers = replace(centers, radii=np.array([scale]))
+        histogram = distances_to(curator, distances, centers.points, centers.radii)
+        # Most rows may be alike: then only the far ones tell how wide all of them are.
+        widest = max(histogram.quantile(0.8), histogram.root_mean_square)
+        radius = min(radius, scale * widest)
         if radius > before / 2:
             break
-        centers = refine(curator, mean, centers, histogram, n_rows)
+        centers = refine(curator, mean, centers, histogram, np.array([float(n_rows)]))
         before = radius
     return replace(centers, radii=np.array([radius]))

@@ -14,7 +14,8 @@ from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.models.clustering import Coreset, Precision
 
 STARTS = 20
-SURE = 2.0
+CERTAIN = 2.0
+"""Standard deviations of rows that a point must hold to say where outliers may be."""
 
 
 class Merged(NamedTuple):
@@ -48,10 +49,12 @@ def merge(coreset: Coreset, n_clusters: int, rng: np.random.Generator) -> Merged
     return Merged(centers, sizes, precision)
 
 
-def with_background(coreset: Coreset, scales: FloatArray, distances: Distances, rng: np.random.Generator) -> Coreset:
-    """Add points that stand for rows far from all others; `distances` says how many there are."""
-    sure = coreset.weights > SURE * coreset.precision.size_stderr
-    points, weights = background(coreset.points, scales, distances, rng, sure)
+def with_background(
+    coreset: Coreset, width: float, distances: Distances, rng: np.random.Generator
+) -> Coreset:
+    """Add points for rows far from all others; `distances`, in `width`, says how many there are."""
+    certain = coreset.weights > CERTAIN * coreset.precision.size_stderr
+    points, weights = background(coreset.points, certain, width, distances, rng)
     known, nothing = coreset.precision, np.zeros(len(points))
     return Coreset(
         np.vstack([coreset.points, points]),

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from privclust.algorithms._distances import Distances, edges_around
-from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh, weigh_means
-from privclust.algorithms._split import SHELLS_MAX, SMALLEST, Tails, _tails, into_ball
-from privclust.algorithms._swap import swapped
-from privclust.kernels.distances import squared_gaps
-from privclust.models.clustering import Coreset, Precision
-from privclust.queries.shells import CORE_RADII, FAR_RESIDUAL, SHELL_RATIO, ShellMoments
+from privclust.algorithms._cells import SMALLEST, into_ball
+from privclust.algorithms._distances import EDGES, Distances
+from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh_means
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
@@ -23,6 +17,8 @@ from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHist
 WEIGHT = 0.35
 SQUARE_WEIGHT = 0.15
 STEPS_MAX = 6
+CAUTION = 6.0
+"""How much a cluster's radius leans towards what it was, in standard deviations of its squares."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +86,12 @@ def distances_to(
     curator: Curator,
     slot: str,
     points: FloatArray,
-    radius: float,
+    radii: FloatArray,
     projection: Projection | None = None,
-    radii: FloatArray | None = None,
 ) -> Distances:
-    """Measure how far rows are from the nearest of `points`, on a scale set by a public radius."""
-    edges = edges_around(radius)
-    release = curator.measure(slot, DistanceHistogram(points, edges, projection, radii))
-    return Distances(edges, release.values, release.sigma)
+    """Measure how far rows are from the nearest of `points`, in the radius of that point."""
+    release = curator.measure(slot, DistanceHistogram(points, EDGES, radii, projection))
+    return Distances(release.values, release.sigma)
 
 
 def lift(
@@ -110,9 +104,9 @@ def lift(
     """Take the full means of clusters found in a projection, as residuals of the mean of all."""
     distances, sums = slots
     n_clusters = len(projected.centers)
-    radius = float(whole.radii[0])
-    histogram = distances_to(curator, distances, whole.points, radius)
-    clip = _clip(histogram, curator, sums, n_clusters, whole.points.shape[1], n_rows)
+    histogram = distances_to(curator, distances, whole.points, whole.radii)
+    rows_each = np.array([n_rows / n_clusters])
+    clip = float(_clips(histogram, curator, sums, whole.radii, rows_each, whole.points.shape[1])[0])
     origins = np.repeat(whole.points, n_clusters, axis=0)
     step = projected_means(curator, sums, origins, clip, projected)
     return Centers(into_ball(origins + step.moves), step.variance, np.full(n_clusters, clip))
@@ -129,163 +123,53 @@ def projected_means(
 
 
 def refine(
-    curator: Curator, slot: str, centers: Centers, distances: Distances, n_rows: int
+    curator: Curator, slot: str, centers: Centers, distances: Distances, sizes: FloatArray
 ) -> Centers:
-    """Measure the residuals of rows from their centres, and move; clip by `distances`."""
-    points = centers.points
-    n_clusters, n_columns = points.shape
-    clip = _clip(distances, curator, slot, n_clusters, n_columns, n_rows)
-    query = ClusterMoments(points, np.full(n_clusters, clip), WEIGHT, SQUARE_WEIGHT)
+    """Measure the residuals of rows from their centres, and move.
+
+    Parameters
+    ----------
+    curator : Curator
+        Of the rows.
+    slot : str
+        What to spend.
+    centers : Centers
+        Where they are now.
+    distances : Distances
+        Of rows to these centres, in their radii.
+    sizes : array of shape (k,)
+        About how many rows each cluster has.
+    """
+    points, known = centers.points, centers.radii
+    n_columns = points.shape[1]
+    clips = _clips(distances, curator, slot, known, sizes, n_columns)
+    query = ClusterMoments(points, clips, WEIGHT, SQUARE_WEIGHT)
     release = curator.measure(slot, query)
     residuals, counts, squares = query.split(release.values)
-    step = weigh_means(residuals, counts, release.sigma, clip, WEIGHT, centers.variance)
-    mean_squares = squares / rows_held(counts, release.sigma / WEIGHT)
-    radii = np.sqrt(np.clip(mean_squares, 0.0, clip**2))
+    step = weigh_means(residuals, counts, release.sigma, clips, WEIGHT, centers.variance)
+    held, squares = np.maximum(counts, 0.0), np.maximum(squares, 0.0)
+    # Radii are taken to have changed as much as all have, unless a cluster's rows say otherwise.
+    change = max(float(squares.sum()), SMALLEST**2) / max(float(held @ known**2), SMALLEST**2)
+    doubt = CAUTION * release.sigma / SQUARE_WEIGHT
+    radii = np.sqrt((squares + doubt * change * known**2) / (held + doubt))
+    radii = np.clip(radii, SMALLEST, 1.0)
     variance = step.variance + sampling_variance(
         radii, counts, n_columns, curator.sampling_exponent
     )
     return Centers(into_ball(points + step.moves), variance, radii)
 
 
-def refine_each(
+def _clips(
+    histogram: Distances,
     curator: Curator,
     slot: str,
-    centers: Centers,
-    distances: Distances,
+    radii: FloatArray,
     sizes: FloatArray,
-    last: bool = True,
-) -> tuple[Centers, FloatArray]:
-    """Measure residuals from their centres, each cluster clipped on its own scale, and move."""
-    points, known = centers.points, centers.radii
-    n_columns = points.shape[1]
+    n_columns: int,
+) -> FloatArray:
+    """Weigh, for each cluster, what a clip cuts off against the noise that `slot` will have."""
     granted = curator.plan.price(curator.plan.slot(slot)).mu2
-    sigma = 2**curator.sampling_exponent * np.sqrt((1 + WEIGHT**2) / granted)
-    held = np.maximum(sizes, 2 * sigma / WEIGHT)
-    factor = np.array([distances.best_clip(noise) for noise in np.sqrt(n_columns) * sigma / held])
-    clips = np.clip(factor * known, SMALLEST, 1.0)
-    needed = math.log(2 / (CORE_RADII * float(clips.min()))) / math.log(SHELL_RATIO)
-    n_shells = min(max(math.ceil(needed), 1), SHELLS_MAX)
-    if not FAR:
-        query = ClusterMoments(points, clips, WEIGHT, SQUARE_WEIGHT)
-        release = curator.measure(slot, query)
-        residuals, counts, squares = query.split(release.values)
-        sigma = release.sigma
-        step = weigh_means(residuals, counts, sigma, clips, WEIGHT, centers.variance)
-        n, sq = np.maximum(counts, 0.0), np.maximum(squares, 0.0)
-        typical = max(sq.sum(), 1e-18) / max((n * known**2).sum(), 1e-18)
-        doubt = DOUBT_ROWS * sigma / SQUARE_WEIGHT
-        radii = np.sqrt((sq + doubt * typical * known**2) / (n + doubt))
-        radii = np.clip(radii, SMALLEST, 1.0)
-        variance = step.variance + sampling_variance(radii, counts, n_columns, curator.sampling_exponent)
-        return Centers(into_ball(points + step.moves), variance, radii), n, sigma / WEIGHT
-    query = ShellMoments(points, clips, WEIGHT, SQUARE_WEIGHT, n_shells)
-    release = curator.measure(slot, query)
-    found, sigma = query.split(release.values), release.sigma
-    tails = _tails(
-        points, found.far_sums, found.far_counts, found.far_squares, query.outer, sigma
-    )
-    counts = np.maximum(found.counts, 0.0)
-    seen = tails.sure
-    if not FAR:
-        seen = np.zeros_like(seen)
-    tails = replace(
-        tails,
-        counts=np.where(seen, tails.counts, 0.0),
-        inertia=np.where(seen, tails.inertia, 0.0),
-    )
-    sums = found.sums + (found.far_sums * seen[:, :, None]).sum(axis=1)
-    held = rows_held(counts, sigma / WEIGHT)
-    noise2 = (sigma / held) ** 2 * (
-        clips**2 + ((query.outer / FAR_RESIDUAL) ** 2 * seen).sum(axis=1)
-    )
-    step = weigh(sums / held[:, None], noise2, centers.variance)
-    core = np.maximum(counts - tails.counts.sum(axis=1), 0.0)
-    sq = np.maximum(found.squares, 0.0)
-    typical = max(sq.sum(), 1e-18) / max((counts * known**2).sum(), 1e-18)
-    doubt = DOUBT_ROWS * sigma / SQUARE_WEIGHT
-    radii = np.sqrt((sq + doubt * typical * known**2) / (counts + doubt))
-    whole = np.maximum(counts, 1.0)
-    mean2 = (step.moves**2).sum(axis=1)
-    wide = np.sqrt(np.maximum((sq + tails.inertia.sum(axis=1)) / whole - mean2, 0))
-    radii = np.where(tails.counts.sum(axis=1) > TAIL_PART * counts, np.maximum(wide, radii), radii)
-    radii = np.clip(radii, SMALLEST, 1.0)
-    variance = step.variance + sampling_variance(
-        radii, counts, n_columns, curator.sampling_exponent
-    )
-    moved = into_ball(points + step.moves)
-    if last or not SWAP:
-        return Centers(moved, variance, radii), counts, sigma / WEIGHT
-    return _relocated(Centers(moved, variance, radii), np.where(counts > DEAD * sigma / WEIGHT, core, 0.0), tails)
-
-
-TAIL_PART = 0.5
-FAR = False
-SWAP = True
-DEAD = 2.0
-
-
-def relocate(
-    coreset: Coreset, centers: Centers, held: FloatArray, sigma: float, before: FloatArray
-) -> tuple[Centers, FloatArray]:
-    """Move centres that hold hardly any rows to where a coreset needs one."""
-    idle = np.flatnonzero((held < DEAD * sigma) & (held < before - DEAD * sigma))
-    points, weights = coreset.points, coreset.weights
-    found = centers.points.copy()
-    radii, variance, held = centers.radii.copy(), centers.variance.copy(), held.copy()
-    between = squared_gaps(points, points)
-    for place in idle:
-        others = np.delete(found, place, axis=0)
-        first = squared_gaps(points, others).min(axis=1)
-        gains = weights @ np.maximum(first[:, None] - between, 0.0)
-        joining = int(gains.argmax())
-        mine = between[:, joining] < first
-        share = weights * mine
-        if share.sum() <= 0:
-            continue
-        found[place] = share @ points / share.sum()
-        apart = ((points - found[place]) ** 2).sum(axis=1)
-        radii[place] = np.sqrt(share @ (apart + coreset.precision.radii**2) / share.sum())
-        variance[place] = (share**2 @ coreset.precision.center_stderr**2) / share.sum() ** 2
-        held[place] = share.sum()
-    return Centers(found, variance, np.clip(radii, SMALLEST, 1.0)), held
-
-
-def _relocated(centers: Centers, core: FloatArray, tails: Tails) -> tuple[Centers, FloatArray]:
-    """Move centres that hold hardly any rows to tails that hold many."""
-    seen = tails.sure
-    if not seen.any():
-        return centers, core
-    ends = into_ball(tails.centers[seen])
-    end_counts = tails.counts[seen]
-    end_radii = np.clip(np.sqrt(tails.within[seen] / end_counts), SMALLEST, 1.0)
-    end_variance = tails.variance[seen]
-    points = np.vstack([centers.points, ends])
-    weights = np.concatenate([core, end_counts])
-    zero = np.zeros(len(points))
-    coreset = Coreset(
-        points, weights, Precision(zero, zero, np.concatenate([centers.radii, end_radii]))
-    )
-    found = swapped(coreset, centers.points)
-    gone = np.flatnonzero((found != centers.points).any(axis=1))
-    radii, variance = centers.radii.copy(), centers.variance.copy()
-    for place in gone:
-        end = int(((ends - found[place]) ** 2).sum(axis=1).argmin())
-        radii[place], variance[place], core[place] = (
-            end_radii[end],
-            end_variance[end],
-            end_counts[end],
-        )
-    return Centers(found, variance, radii), core
-
-
-DOUBT_ROWS = 6.0
-
-
-def _clip(
-    histogram: Distances, curator: Curator, slot: str, n_clusters: int, n_columns: int, n_rows: int
-) -> float:
-    """Weigh what a clip cuts off against the noise that the sums of `slot` will have."""
-    granted = curator.plan.price(curator.plan.slot(slot)).mu2
-    sigma = 2**curator.sampling_exponent * np.sqrt((1 + WEIGHT**2) / granted)
-    noise = float(np.sqrt(n_columns) * sigma * n_clusters / n_rows)
-    return float(np.clip(histogram.best_clip(noise), SMALLEST, 1.0))
+    sigma = 2**curator.sampling_exponent * float(np.sqrt((1 + WEIGHT**2) / granted))
+    noise = np.sqrt(n_columns) * sigma / rows_held(sizes, sigma / WEIGHT)
+    factors = np.array([histogram.best_clip(float(each)) for each in noise])
+    return np.clip(factors * radii, SMALLEST, 1.0)

@@ -20,6 +20,7 @@ from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries.columns import ColumnHistograms
+from privclust.queries.shells import numbers_changed
 
 SLOT = "scale"
 SHARE = 0.03
@@ -52,7 +53,7 @@ def plan(
     ['scale', 'locate 1', 'rest']
     """
     planned = private_kmeans.plan(n_clusters, n_columns, budget, n_rows, max_clusters)
-    wide = n_columns + 2
+    wide = numbers_changed(n_columns)
     slots = [
         Slot(SLOT, SHARE, n_columns),
         Slot(FIRST_SLOT, LOCATE_SHARE, wide),

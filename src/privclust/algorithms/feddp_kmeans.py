@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privclust.algorithms._cells import into_ball
 from privclust.algorithms._cost import Cost, Measured, packing_seconds, total
 from privclust.algorithms._packing import sphere_packing
-from privclust.algorithms._split import into_ball
 from privclust.errors import Message, Parameter, warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.projection import Projection

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privclust.algorithms._background_points import POINTS
+from privclust.algorithms._cells import SMALLEST, Cells, as_coreset, into_ball, one_cell
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import (
     FIRST_RADIUS,
@@ -37,20 +38,9 @@ from privclust.algorithms._refine import (
     lift,
     projected_means,
     refine,
-    refine_each,
-    relocate,
     steps_for,
 )
-from privclust.algorithms._split import (
-    SMALLEST,
-    Cells,
-    as_coreset,
-    find_cells,
-    into_ball,
-    one_cell,
-    schedule,
-    shares,
-)
+from privclust.algorithms._split import find_cells, schedule, settled, shares
 from privclust.errors import Message, Parameter, warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
@@ -61,6 +51,7 @@ from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
 from privclust.queries.clusters import NearestVotes
+from privclust.queries.shells import numbers_changed
 
 MANY_COLUMNS = 32
 """Beyond this many columns clusters are found in a projection."""
@@ -75,9 +66,6 @@ SAMPLE_ROWS = 2**15
 SAMPLE_SIGNAL = 300.0
 """A sample has so many rows, and so many per cluster for each standard deviation of a count."""
 FULL_STEPS = 2
-SCALE = 'median'
-RELOCATE = False
-EACH = True
 SPLIT_SHARE = {False: 0.53, True: 0.29}
 DISTANCE_SHARE = {False: 0.1, True: 0.03}
 """Without and with a projection: the means of many columns need more of the budget."""
@@ -90,7 +78,8 @@ START_RADII = {False: 3.0, True: 1.3}
 not clear, noise would be as much wider, too."""
 CELLS_PER_CLUSTER = 3
 ROWS_PER_CELL, ROWS_PER_POINT = 8.0, 24.0
-"""A cell needs this many rows for each standard deviation that all of the budget would give."""
+"""A cell needs this many rows for each standard deviation that all of the budget would give: one
+that clusters are found by, and one that only makes the coreset finer."""
 FIND, MEAN = 10.0, 6.0
 """Rows per cluster, times mu, that finding it takes and that its mean takes, per root dimension."""
 
@@ -185,7 +174,7 @@ def plan(
     >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
     ['locate 1', 'rest']
     """
-    wide = n_columns + 4
+    wide = numbers_changed(n_columns)
     first = Slot(FIRST_SLOT, LOCATE_SHARE, wide)
     spending = make_plan(budget, [first, Slot("rest", 1 - LOCATE_SHARE, wide)])
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
@@ -206,38 +195,25 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     projection = _projection(plan, n_rows, rng) if plan.projects else None
     start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
     cells = _split(sample, plan, n_rows, start, rng, projection)
-    width = float(np.median(cells.radii))
-    radius = width if projection is None else width / MARGIN
-    if SCALE == "own":
-        scales = cells.radii
-    elif SCALE == "median":
-        scales = np.full(len(cells.radii), np.median(cells.radii))
-    else:
-        rms = float(np.sqrt((cells.counts @ cells.radii**2) / max(cells.counts.sum(), 1.0)))
-        scales = np.maximum(cells.radii, rms)
-    around_cells = distances_to(sample, "width", cells.centers, 1.0, projection, scales)
+    widths = np.full(len(cells.radii), np.median(cells.radii))
+    around_cells = distances_to(sample, "width", cells.centers, widths, projection)
     coreset = as_coreset(sample, cells)
-    merged = merge(with_background(coreset, scales, around_cells, rng), plan.n_clusters, rng)
+    filled = with_background(coreset, float(widths[0]), around_cells, rng)
+    merged = merge(filled, plan.n_clusters, rng)
     if projection is None:
         steps = _plan_refinement(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
         known = merged.precision
-        centers = Centers(merged.centers, known.center_stderr**2, np.clip(known.radii, SMALLEST, 1.0))
+        radii = np.clip(known.radii, SMALLEST, 1.0)
+        centers = Centers(merged.centers, known.center_stderr**2, radii)
     else:
         projected = ProjectedCenters(merged.centers, projection)
-        within = width * around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
+        within = float(widths[0]) * around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
         steps = _plan_refinement(curator, plan, _lift_steps(curator, plan, n_rows, within))
         centers = lift(sample, steps.pop(0), whole, projected, n_rows)
-    held = merged.sizes
     for number, slots in enumerate(steps, 1):
         source = sample if number <= len(steps) - FULL_STEPS else curator
-        if EACH:
-            distances = distances_to(sample, slots[0], centers.points, 1.0, radii=centers.radii)
-            centers, held, sigma = refine_each(source, slots[1], centers, distances, held, True)
-            if RELOCATE and number == 1 and projection is None and number < len(steps):
-                centers, held = relocate(coreset, centers, held, sigma, merged.sizes)
-        else:
-            distances = distances_to(sample, slots[0], centers.points, radius)
-            centers = refine(source, slots[1], centers, distances, n_rows)
+        distances = distances_to(sample, slots[0], centers.points, centers.radii)
+        centers = refine(source, slots[1], centers, distances, merged.sizes)
     if projection is not None:
         coreset = _lifted_cells(sample, cells, merged.centers, centers, projection)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
@@ -281,16 +257,13 @@ def _split(
     projection: Projection | None,
 ) -> Cells:
     """Share out what is left after rows were located, and split until there are enough cells."""
-    signal = n_rows / 2**curator.sampling_exponent * plan.spending.reserve.mu
-    found = min(CELLS_PER_CLUSTER * plan.n_clusters, int(signal / ROWS_PER_CELL))
-    kept = min(plan.max_clusters, int(signal / ROWS_PER_POINT))
     repeats = 1 if plan.signal(n_rows) < FAINT else 2
-    steps = schedule(max(found, kept, 2 * plan.n_clusters), repeats)
+    steps = schedule(cells_wanted(plan, n_rows / 2**curator.sampling_exponent), repeats)
     slots = numbered("split", len(steps))
     left = curator.left
     granted = SPLIT_SHARE[plan.projects] * left
     merging = DISTANCE_SHARE[plan.projects] / 2 * left
-    wide = plan.n_columns + 4
+    wide = numbers_changed(plan.n_columns)
     curator.refine(
         [
             *(
@@ -301,7 +274,16 @@ def _split(
             Slot("rest", left - granted - merging, wide),
         ]
     )
-    return find_cells(curator, slots, steps, start, rng, projection, plan.n_clusters)
+    cells = find_cells(curator, slots, steps, start, rng, projection)
+    return settled(cells, plan.n_clusters)
+
+
+def cells_wanted(plan: PrivateKMeansPlan, n_rows: float) -> int:
+    """Return how many cells so many rows are split into."""
+    signal = n_rows * plan.spending.reserve.mu
+    found = min(CELLS_PER_CLUSTER * plan.n_clusters, int(signal / ROWS_PER_CELL))
+    kept = min(plan.max_clusters, int(signal / ROWS_PER_POINT))
+    return max(found, kept, 2 * plan.n_clusters)
 
 
 def _plan_refinement(
@@ -309,7 +291,7 @@ def _plan_refinement(
 ) -> list[tuple[str, str]]:
     """Share out what is left after the cells were merged; return the slots of each step."""
     left = curator.left
-    wide = plan.n_columns + 4
+    wide = numbers_changed(plan.n_columns)
     last = [Slot("sizes", SIZE_SHARE)]
     if plan.projects:
         last.insert(0, Slot("cells", CORESET_SHARE, wide))

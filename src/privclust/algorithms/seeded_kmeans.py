@@ -17,18 +17,18 @@ from hashlib import sha256
 import numpy as np
 
 from privclust.algorithms._background_points import POINTS
+from privclust.algorithms._cells import SMALLEST, Cells, as_coreset, measure_cells
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import Centers, distances_to, refine
-from privclust.algorithms._split import SMALLEST, Cells, as_coreset, measure_cells, split
+from privclust.algorithms._split import settled, split
 from privclust.algorithms._swap import swapped
 from privclust.algorithms.private_kmeans import (
-    CELLS_PER_CLUSTER,
     FULL_STEPS,
-    ROWS_PER_CELL,
     SIZE_SHARE,
     PrivateKMeansPlan,
+    cells_wanted,
     warn_if_lost,
 )
 from privclust.kernels.distances import squared_gaps
@@ -40,6 +40,7 @@ from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
 from privclust.queries.clusters import NearestVotes
+from privclust.queries.shells import numbers_changed
 
 CELL_SHARE = (0.05, 0.15)
 """Of the budget, for the start's cells and for those they are split into."""
@@ -142,7 +143,7 @@ def plan(
     start: Start,
 ) -> SeededPlan:
     """Plan a fit from public values, among them the start."""
-    wide = n_columns + 2
+    wide = numbers_changed(n_columns)
     spending = make_plan(
         budget, [Slot(FIRST_SLOT, LOCATE_SHARE, wide), Slot("rest", 1 - LOCATE_SHARE, wide)]
     )
@@ -164,15 +165,15 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     steps = _plan_slots(curator, known)
     sample = curator.sample(known.sampling_exponent(n_rows))
     cells = _cells(sample, known, n_rows, start, rng)
-    width = float(np.median(cells.radii))
-    around_cells = distances_to(sample, "width", cells.centers, width)
+    widths = np.full(len(cells.radii), np.median(cells.radii))
+    around_cells = distances_to(sample, "width", cells.centers, widths)
     coreset = as_coreset(sample, cells)
-    filled = with_background(coreset, around_cells, rng)
-    centers = _first_centers(filled, known.n_clusters, start, rng)
+    filled = with_background(coreset, float(widths[0]), around_cells, rng)
+    centers, expected = _first_centers(filled, known.n_clusters, start, rng)
     for number, (distances, sums) in enumerate(steps, 1):
         source = sample if number <= len(steps) - FULL_STEPS else curator
-        histogram = distances_to(sample, distances, centers.points, width)
-        centers = refine(source, sums, centers, histogram, n_rows)
+        histogram = distances_to(sample, distances, centers.points, centers.radii)
+        centers = refine(source, sums, centers, histogram, expected)
     sizes = curator.measure("sizes", NearestVotes(centers.points))
     precision = Precision(
         np.sqrt(centers.variance), np.full(known.n_clusters, sizes.sigma), centers.radii
@@ -194,7 +195,7 @@ def _directions_of(start: Start, rng: np.random.Generator) -> np.random.Generato
 
 def _plan_slots(curator: Curator, plan: PrivateKMeansPlan) -> list[tuple[str, str]]:
     """Share out what is left after the count; return the slots of each step of refinement."""
-    wide = plan.n_columns + 2
+    wide = numbers_changed(plan.n_columns)
     names = list(zip(numbered("distances", STEPS), numbered("sums", STEPS), strict=True))
     others = [
         *(
@@ -227,23 +228,28 @@ def _cells(
     # Rows that came since may lie beyond what the start saw; a radius shrinks when it is measured.
     first = Cells(start.points, np.minimum(2 * radii, 1.0), unknown, unknown, unknown, np.inf)
     cells = measure_cells(curator, "start", first)
-    rows_sampled = n_rows / 2**curator.sampling_exponent
-    affordable = int(rows_sampled * plan.spending.reserve.mu / ROWS_PER_CELL)
-    wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
-    wanted = max(min(wanted, affordable), 2 * plan.n_clusters, len(start.points))
+    wanted = max(cells_wanted(plan, n_rows / 2**curator.sampling_exponent), len(start.points))
     while len(cells.centers) < wanted // 2:
         cells = split(cells, min(2 * len(cells.centers), wanted), rng)
-    return measure_cells(curator, "split", split(cells, wanted, rng))
+    cells = measure_cells(curator, "split", split(cells, wanted, rng))
+    return settled(cells, plan.n_clusters)
 
 
 def _first_centers(
     coreset: Coreset, n_clusters: int, start: Start, rng: np.random.Generator
-) -> Centers:
-    """Return the start with centres swapped where that pays; of another number, merge the cells."""
+) -> tuple[Centers, FloatArray]:
+    """Return the start with centres swapped where that pays; of another number, merge the cells.
+
+    And about how many rows each cluster has.
+    """
     if len(start.points) == n_clusters:
         points = swapped(coreset, start.points)
         moved = MOVED * np.maximum(start.radii, np.median(start.radii))
-        return Centers(points, moved**2 / points.shape[1], start.radii)
+        cluster = nearest(to_grid(coreset.points), to_grid(points))
+        sizes = np.bincount(cluster, coreset.weights, n_clusters).astype(np.float64)
+        radii = np.clip(start.radii, SMALLEST, 1.0)
+        return Centers(points, moved**2 / points.shape[1], radii), sizes
     merged = merge(coreset, n_clusters, rng)
     found = merged.precision
-    return Centers(merged.centers, found.center_stderr**2, found.radii)
+    radii = np.clip(found.radii, SMALLEST, 1.0)
+    return Centers(merged.centers, found.center_stderr**2, radii), merged.sizes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privclust.algorithms._split import into_ball
+from privclust.algorithms._cells import into_ball
 from privclust.algorithms.seeded_kmeans import Start, start_cost, start_from
 from privclust.errors import ParameterError, safe_repr
 from privclust.estimators._common_parameters import held_model

@@ -21,6 +21,7 @@ from privclust.queries.cubes import SubcubeCounts
 from privclust.queries.nearby import NearbySums
 from privclust.queries.profiles import ProfileSums, ProfileTallies
 from privclust.queries.registry import register, registered_queries
+from privclust.queries.shells import ShellMoments
 from privclust.queries.swaps import SetSavings, SwapSavings
 from privclust.queries.unit import ROW, Unit
 
@@ -44,6 +45,7 @@ __all__ = [
     "SecondMoment",
     "Sensitivity",
     "SetSavings",
+    "ShellMoments",
     "SignCells",
     "SubcubeCounts",
     "SwapSavings",

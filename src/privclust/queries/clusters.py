@@ -262,10 +262,10 @@ class DistanceHistogram:
         Public points of the unit ball.
     edges : array of shape (bins - 1,)
         Increasing distances between one bin and the next; compared exactly, as squares.
-    projection : Projection, optional
-        Applied to rows first.
     radii : array of shape (k,), optional
         Distances to a centre are measured in its radius; by default in that of the ball.
+    projection : Projection, optional
+        Applied to rows first.
 
     Examples
     --------
@@ -278,8 +278,8 @@ class DistanceHistogram:
 
     centers: FloatArray
     edges: FloatArray
-    projection: Projection | None = None
     radii: FloatArray | None = None
+    projection: Projection | None = None
     sensitivity = ONE_HOT
 
     def __post_init__(self) -> None:
@@ -291,6 +291,11 @@ class DistanceHistogram:
         if not (usable and (np.diff(edges) > 0).all()):
             raise ValueError("edges must be one list of finite, increasing distances from 0 up.")
         object.__setattr__(self, "edges", edges)
+        given = np.ones(len(self.centers)) if self.radii is None else self.radii
+        radii = frozen(np.array(given, dtype=np.float64))
+        if radii.shape != (len(self.centers),) or not ((radii >= 2**-20) & (radii <= 2)).all():
+            raise ValueError("each centre needs a radius between 2^-20 and 2.")
+        object.__setattr__(self, "radii", radii)
 
     @property
     def size(self) -> int:
@@ -302,7 +307,5 @@ class DistanceHistogram:
         rows = projected(rows, self.projection)
         cluster = nearest(rows, self.centers)
         squares = squared_distances(rows, self.centers[cluster])
-        if self.radii is None:
-            return one_hot(np.searchsorted((self.edges * GRID) ** 2, squares, side="right"))
-        edges = (self.edges * self.radii[:, None] * GRID) ** 2
+        edges = (self.edges * np.asarray(self.radii)[:, None] * GRID) ** 2
         return one_hot((squares[:, None] >= edges[cluster]).sum(axis=1))

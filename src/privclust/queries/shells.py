@@ -24,13 +24,32 @@ from privclust.queries.base import (
 from privclust.queries.registry import register
 
 FAR_RESIDUAL, FAR_COUNT, FAR_SQUARE = 0.75, 0.55, 0.36
-"""What a residual of a shell's outer radius and one row count there. Their squares sum to 1, so
-that a far row adds no more than a near one."""
+"""What a far row adds to its shell: a residual of the outer radius, a count, a squared length of
+that radius. Their squares sum to less than 1, so that it adds no more than a near row does."""
 CORE_RADII = 3.0
 """A core ends at this many clipping radii."""
 SHELL_RATIO = 4.0
 """A shell's outer radius over its inner one."""
-SHELLS_MAX = 12
+_FAR_UNITS = tuple(int(part * UNIT) for part in (FAR_RESIDUAL, FAR_COUNT, FAR_SQUARE))
+SHELLS_MAX = 10
+"""Enough for a clipping radius of 2^-20 to reach through the ball."""
+
+
+def shells_needed(radius: float) -> int:
+    """Return how many shells around a core of this clipping radius reach through the unit ball.
+
+    Examples
+    --------
+    >>> shells_needed(0.5), shells_needed(0.01)
+    (1, 4)
+    """
+    octaves = math.log(2 / (CORE_RADII * radius), SHELL_RATIO)
+    return min(max(math.ceil(octaves), 1), SHELLS_MAX)
+
+
+def numbers_changed(n_columns: int) -> int:
+    """Return how many numbers of a result one row can change: those of a core and of a shell."""
+    return n_columns + 4
 
 
 class ShellValues(NamedTuple):
@@ -47,11 +66,12 @@ class ShellValues(NamedTuple):
 @register("ShellMoments")
 @dataclass(frozen=True, eq=False)
 class ShellMoments:
-    """Each row adds a count to its cluster; its residual and square to the core or to one shell.
+    """Each row adds a count and a clipped square to its cluster, its residual to core or shell.
 
     The core of a cluster holds the rows within `CORE_RADII` clipping radii; shells around it are
     each `SHELL_RATIO` times as wide as the one before. A row of a shell is measured in the shell's
-    outer radius, so that a few far rows are neither cut off nor do they set the noise of all.
+    outer radius, with a count and a square of its own there, so that a few far rows are neither cut
+    off nor set the noise of all.
 
     Parameters
     ----------
@@ -119,22 +139,22 @@ class ShellMoments:
     def size(self) -> int:
         """For each core, then for each shell: the sum's coordinates, the count, the squares."""
         n_clusters, n_columns = self.centers.shape
-        return n_clusters * (1 + self.n_shells) * (n_columns + 2)
+        return int(n_clusters * (1 + self.n_shells) * (n_columns + 2))
 
     @property
     def sensitivity(self) -> Sensitivity:
         """A near row's residual, count and square, or a far row's, whichever is more."""
         n_columns = self.centers.shape[1]
         count, square = int(self.weight * UNIT), int(self.square_weight * UNIT)
-        residual, far_count = int(FAR_RESIDUAL * UNIT), int(FAR_COUNT * UNIT)
-        far_square = int(FAR_SQUARE * UNIT)
+        residual, far_count, far_square = _FAR_UNITS
         near_l1 = math.isqrt(n_columns * UNIT**2) + 1
         far_l1 = math.isqrt(n_columns * residual**2) + 1 + far_count + far_square
+        far_l2_squared = residual**2 + far_count**2 + far_square**2
         return Sensitivity(
             l1=count + square + max(near_l1, far_l1),
-            l2_squared=count**2 + square**2 + max(UNIT**2, residual**2 + far_count**2 + far_square**2),
+            l2_squared=count**2 + square**2 + max(UNIT**2, far_l2_squared),
             linf=max(UNIT, count, square),
-            l0=n_columns + 4,
+            l0=numbers_changed(n_columns),
             monotone=False,
         )
 
@@ -145,21 +165,19 @@ class ShellMoments:
         residuals = rows - self.centers[cluster]
         squares = norms_squared(residuals)
         # Exact squares are compared with the cluster's own edges: a row's shell is its alone.
-        edges = (self.inner * GRID)[cluster] ** 2
-        shell = (squares[:, None] >= edges).sum(axis=1) - 1
+        shell = (squares[:, None] >= ((self.inner * GRID) ** 2)[cluster]).sum(axis=1) - 1
+        far, near = shell >= 0, shell < 0
         scale = (np.column_stack([self.radii, self.outer]) * GRID)[cluster, shell + 1]
-        far = shell >= 0
+        relative = np.minimum(squares / scale**2, 1.0)
+        residual, far_count, far_square = _FAR_UNITS
         values = np.zeros((len(rows), 2, rows.shape[1] + 2), dtype=np.int64)
-        moved = np.zeros((len(rows), rows.shape[1] + 2), dtype=np.int64)
-        for kind, unit in ((~far, UNIT), (far, int(FAR_RESIDUAL * UNIT))):
-            moved[kind, :-2] = clip_to_ball(residuals[kind] / scale[kind, None], unit)
-        square_unit = np.where(far, int(FAR_SQUARE * UNIT), int(self.square_weight * UNIT))
-        moved[:, -1] = np.minimum(squares / scale**2, 1.0) * square_unit
-        moved[far, -2] = int(FAR_COUNT * UNIT)
-        values[~far, 0] = moved[~far]
-        values[far, 1] = moved[far]
-        values[:, 0, -2] = int(self.weight * UNIT)
-        values[far, 0, -1] = int(self.square_weight * UNIT)
+        core, tail = values[:, 0], values[:, 1]
+        core[near, :-2] = clip_to_ball(residuals[near] / scale[near, None], UNIT)
+        core[:, -2] = int(self.weight * UNIT)
+        core[:, -1] = np.where(far, 1.0, relative) * int(self.square_weight * UNIT)
+        tail[far, :-2] = clip_to_ball(residuals[far] / scale[far, None], residual)
+        tail[far, -2] = far_count
+        tail[far, -1] = relative[far] * far_square
         place = len(self.centers) + cluster * self.n_shells + np.maximum(shell, 0)
         return Contribution(np.column_stack([cluster, place]), values)
 
@@ -169,12 +187,12 @@ class ShellMoments:
         table = values.reshape(n_clusters * (1 + self.n_shells), -1)
         core = table[:n_clusters]
         far = table[n_clusters:].reshape(n_clusters, self.n_shells, -1)
-        square = UNIT / int(self.square_weight * UNIT)
+        residual, far_count, far_square = (UNIT / units for units in _FAR_UNITS)
         return ShellValues(
             core[:, :-2] * self.radii[:, None],
             core[:, -2] * (UNIT / int(self.weight * UNIT)),
-            core[:, -1] * square * self.radii**2,
-            far[:, :, :-2] * (self.outer * (UNIT / int(FAR_RESIDUAL * UNIT)))[:, :, None],
-            far[:, :, -2] * (UNIT / int(FAR_COUNT * UNIT)),
-            far[:, :, -1] * (UNIT / int(FAR_SQUARE * UNIT)) * self.outer**2,
+            core[:, -1] * (UNIT / int(self.square_weight * UNIT)) * self.radii**2,
+            far[:, :, :-2] * (self.outer * residual)[:, :, None],
+            far[:, :, -2] * far_count,
+            far[:, :, -1] * far_square * self.outer**2,
         )
