@@ -21,6 +21,7 @@ from privclust.queries.cubes import SubcubeCounts
 from privclust.queries.nearby import NearbySums
 from privclust.queries.profiles import ProfileSums, ProfileTallies
 from privclust.queries.registry import register, registered_queries
+from privclust.queries.squared_distances import SquaredDistanceVotes
 from privclust.queries.swaps import SetSavings, SwapSavings
 from privclust.queries.unit import ROW, Unit
 
@@ -45,6 +46,7 @@ __all__ = [
     "Sensitivity",
     "SetSavings",
     "SignCells",
+    "SquaredDistanceVotes",
     "SubcubeCounts",
     "SwapSavings",
     "Unit",
