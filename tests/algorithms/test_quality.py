@@ -218,17 +218,28 @@ def test_any_histogram_gives_a_distance_to_measure_by(
     votes: FloatArray, sigma: float, radius: float
 ) -> None:
     distance, _ = _typical_distance(Distances(edges_around(radius), votes, sigma))
-    assert SMALLEST <= distance <= max(SMALLEST, 256 * radius)
+    assert SMALLEST <= distance <= max(2.0, 128 * radius)
 
 
-@pytest.mark.parametrize(("votes", "hidden"), [((0, 600, 400), False), ((600, 0, 400), True)])
-def test_median_is_hidden_in_the_first_bin(votes: tuple[int, int, int], hidden: bool) -> None:
+@pytest.mark.parametrize(
+    ("votes", "halfway"),
+    [
+        ({2: 600, 5: 400}, None),
+        ({0: 600, 5: 400}, 0.1 * 2.0**4 / np.sqrt(2)),
+        ({0: 900, 2: 60, 9: 40}, 2.0),
+        ({2: 400, 9: 600}, 2.0),
+        ({0: 1000}, 0.05 / np.sqrt(2)),
+    ],
+)
+def test_median_is_hidden_in_the_first_and_the_last_bin(
+    votes: dict[int, int], halfway: float | None
+) -> None:
     table = np.zeros(10)
-    table[[0, 2, 5]] = votes
+    table[list(votes)] = list(votes.values())
     distances = Distances(edges_around(0.1), table, 1.0)
     distance, is_median = _typical_distance(distances)
-    assert is_median is not hidden
-    assert distance == (distances.middles[5] if hidden else distances.quantile(0.5))
+    assert is_median is (halfway is None)
+    assert distance == pytest.approx(distances.quantile(0.5) if halfway is None else halfway)
 
 
 def test_quality_costs_two_percent_and_changes_two_numbers() -> None:

@@ -16,6 +16,7 @@ from privclust.queries.squared_distances import FARTHEST, SquaredDistanceVotes
 QUALITY_SLOT = Slot(MEASURED_AS, 0.02, l0=2)
 NODES_MAX = 20
 """From the smallest cap to the largest distance, squares grow by a factor of four."""
+DIAMETER = 2.0
 FEWEST = 5.0
 """With fewer rows than so many standard errors of the number of votes, no loss is reported."""
 FALSE_ALARMS = 0.01
@@ -63,14 +64,16 @@ def quality_of(
 def _typical_distance(distances: Distances) -> tuple[float, bool]:
     """Return the median distance and True, or one that halves the loss if the median is hidden.
 
-    It is hidden where most rows are equal: they lie in the first bin, which begins at 0.
+    It is hidden in the first bin, where rows lie if most of them are equal, and in the last, which
+    has no end.
     """
     parts, median = distances.parts, distances.quantile(0.5)
-    if parts[0] < 0.5 and median >= SMALLEST:
+    if max(parts[0], parts[-1]) < 0.5 and median >= SMALLEST:
         return median, True
-    loss = np.cumsum(np.append(0.0, parts[1:] * distances.middles[1:] ** 2))
+    middles = np.append(distances.middles[:-1], DIAMETER)
+    loss = np.cumsum(np.append(0.0, parts[1:] * middles[1:] ** 2))
     halfway = int(np.searchsorted(loss, loss[-1] / 2))
-    return max(float(distances.middles[halfway]), SMALLEST), False
+    return float(np.clip(middles[halfway], SMALLEST, DIAMETER)), False
 
 
 def _nodes(cap: float, centers: FloatArray) -> FloatArray:

@@ -28,9 +28,8 @@ class Quality:
     Attributes
     ----------
     cap : float
-        A distance: 2.83 times the median distance of rows to their centre. If most rows lie so
-        near to their centre that noise hides where the median is, one that holds more than half of
-        the loss.
+        A distance: 2.83 times the median distance of rows to their centre. Where that is hidden, as
+        it is if most rows are equal, a distance that leaves more than half of the loss within.
     capped_loss, capped_loss_stderr : float
         Mean squared distance of rows to their centre, where rows beyond `cap` count as if they lay
         at that distance, and its standard error.
