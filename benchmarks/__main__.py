@@ -23,6 +23,7 @@ from benchmarks import (
     overhead,
     planner,
     profiles,
+    quality,
     reproduce,
     robustness,
     scale,
@@ -58,6 +59,7 @@ MEASUREMENTS = {
     "overhead": overhead.main,
     "planner": planner.main,
     "profiles": profiles.main,
+    "quality": quality.main,
     "reproduce": reproduce.main,
     "robustness": robustness.main,
     "scale": _scale,
@@ -70,6 +72,7 @@ MEASUREMENTS = {
 REPORTS = {
     "audit": audit.report,
     "federated": federated.report,
+    "quality": quality.report,
     "reproduce": reproduce.report,
     "robustness": robustness.report,
     "series": series.report,

@@ -131,7 +131,7 @@ def test_all_rows_are_measured_first_and_last_and_a_sample_in_between(
     steps = [slot for slot in exponents if slot.startswith("sums")]
     assert len(steps) > 2
     whole = [slot for slot, exponent in exponents.items() if exponent == 0]
-    assert whole == ["locate 1", *steps[-2:], "sizes"]
+    assert whole == ["locate 1", *steps[-2:], "sizes", "quality"]
     assert set(exponents.values()) == {0, 2}
 
 

@@ -21,7 +21,7 @@ from privclust.testing import SeededNoise, noise_from
 BALL = Ball(np.zeros(2), 1.0)
 MIDDLES = np.array([[0.6, 0.0], [-0.6, 0.0], [0.0, 0.6]])
 SLOTS = ["locate 1", "start", "split", "width"]
-SLOTS += ["distances 1", "sums 1", "distances 2", "sums 2", "sizes"]
+SLOTS += ["distances 1", "sums 1", "distances 2", "sums 2", "sizes", "quality"]
 
 hardly_found = pytest.mark.filterwarnings("ignore:.*hardly be found")
 

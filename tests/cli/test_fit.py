@@ -162,6 +162,8 @@ def test_the_outcome_is_a_table_on_standard_output(twin: PrivateKMeans) -> None:
     for words in ("rows", "age", "weight", "cluster 0", "cluster 1"):
         assert words in shown.stdout
     assert f"{twin.cluster_sizes_[0]:.0f} ± " in shown.stdout
+    for sentence in twin.model_.quality_sentences:
+        assert sentence in " ".join(shown.stdout.split())
     assert "No ledger recorded this fit" in shown.stdout
     assert "Wrote kept.json" in shown.stdout
     assert shown.stderr.strip() == ""
@@ -185,6 +187,7 @@ def test_json_is_the_model_without_its_results(twin: PrivateKMeans) -> None:
         "cluster_centers",
         "cluster_sizes",
         "size_stderr",
+        "quality",
         "n_rows",
         "statement",
     }
@@ -234,8 +237,8 @@ def test_clock_knows_nothing_first_and_then_goes_by_queries(
     assert clock.left(Step("locate 1", True, 0, 9, whole=True)) == pytest.approx(18)
     assert clock.left(Step("split 1", False, 1, 8, whole=False)) == pytest.approx(16)
     now = 3.0
-    # Three of the eight that are left ask all rows, as always; the others a sample.
-    assert clock.left(Step("split 1", True, 1, 8, whole=False)) == pytest.approx(3 * 2 + 5 * 1)
+    # Four of the eight that are left ask all rows, as always; the others a sample.
+    assert clock.left(Step("split 1", True, 1, 8, whole=False)) == pytest.approx(4 * 2 + 4 * 1)
 
 
 # Ledgers -----------------------------------------------------------------------------------------

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.fitted_models import fit_of, table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from privclust import PrivateKMeans
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
+from privclust.models.quality import HIDDEN
 from privclust.testing import SeededNoise, noise_from
 
 BOUNDS = {"age": (0, 120), "weight": (0, 300)}
@@ -191,3 +194,35 @@ def test_without_noise_refit_stays_marked_and_exact() -> None:
     assert other.epsilon == np.inf
     assert "NOT PRIVATE" in str(other.privacy_statement_)
     assert not other.size_stderr_.any()
+
+
+# Quality -----------------------------------------------------------------------------------------
+
+
+def test_quality_is_that_of_the_fitted_rows_and_of_no_refit() -> None:
+    rows = table()
+    model = fit_of(rows)
+    nearest = model.transform(rows).min(axis=1)
+    found = model.quality_
+    assert abs(found.loss - (nearest**2).mean()) < 5 * found.loss_stderr
+    capped = (np.minimum(nearest, found.cap) ** 2).mean()
+    assert abs(found.capped_loss - capped) < 5 * found.capped_loss_stderr
+    assert found.capped_loss_stderr < 0.1 * capped
+    other = model.refit(3)
+    assert not hasattr(other, "quality_")
+    assert other.model_.quality_sentences == []
+
+
+def test_quality_without_noise_is_exact() -> None:
+    rows = table()
+    model = fit_of(rows, epsilon=math.inf, delta=None)
+    nearest = model.transform(rows).min(axis=1)
+    assert model.quality_.loss == pytest.approx((nearest**2).mean(), rel=1e-5)
+    assert (model.quality_.loss_stderr, model.quality_.capped_loss_stderr) == (0.0, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*hardly be found")
+def test_quality_of_hardly_any_rows_is_not_there_and_the_model_says_why() -> None:
+    model = fit_of(table(rows=5))
+    assert not hasattr(model, "quality_")
+    assert model.model_.quality_sentences == [HIDDEN]

@@ -172,6 +172,7 @@ PRECISION = Precision(np.ones(3), np.ones(3), np.ones(3))
         (lambda found: replace(found, sizes=found.sizes[:1]), "sizes"),
         (lambda found: replace(found, sizes=found.sizes * np.inf), "sizes"),
         (lambda found: replace(found, n_rows="many"), "n_rows"),
+        (lambda found: replace(found, quality=0.5), "quality"),
         (lambda found: replace(found, precision=PRECISION), r"precision\.center_stderr"),
         (
             lambda found: replace(found, coreset=Coreset(np.zeros((3, 2)), np.ones(2), PRECISION)),

@@ -23,6 +23,7 @@ from privclust.engines.memory import NumpyEngine
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.private_run import PrivateRun, Record
+from privclust.models.quality import Quality
 from privclust.models.statement import (
     Dependency,
     Participation,
@@ -69,6 +70,7 @@ FITTED = {
     "cluster_radii",
     "coreset",
     "participation",
+    "quality",
 }
 MORE = {
     PrivateKMeans: {"max_clusters", "metric", "init"},
@@ -77,7 +79,7 @@ MORE = {
 }
 PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
 RECORDS = (
-    *(Box, ClusterModel, Coreset, Precision, Release, Spend, Unit),
+    *(Box, ClusterModel, Coreset, Precision, Quality, Release, Spend, Unit),
     *(Dependency, Participation, PrivateRun, PublicPoints, Record, ReleaseLine, Statement),
 )
 

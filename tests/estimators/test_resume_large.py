@@ -27,6 +27,7 @@ fit(model_of(place, unit or None), killed_in_pass(int(number)))
         ("", 2, "sums 3"),
         ("", 3, "sums 4"),
         ("", 4, "sizes"),
+        ("", 5, "quality"),
         ("who", 1, "locate 1"),
     ],
 )

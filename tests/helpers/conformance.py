@@ -43,6 +43,7 @@ from privclust.queries.cells import CellCounts, CellSums, SignCells
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
+from privclust.queries.squared_distances import SquaredDistanceVotes
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.streams import Source, source_of
 
@@ -83,6 +84,7 @@ QUERIES: list[Query] = [
     CellSums(_CELLS, 3, 0.25),
     SecondMoment(3),
     ColumnHistograms(np.array([0.2, 0.5, 0.9]), 8),
+    SquaredDistanceVotes(_POINTS, np.array([0.0, 0.1, 0.5, 4.0])),
 ]
 MOMENTS = QUERIES[5:6]
 """Hardly two tables have the same result for this query."""

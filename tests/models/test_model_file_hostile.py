@@ -33,6 +33,9 @@ NUMBERS = (
     "coreset.points.0.0",
     "coreset.weights.0",
     "coreset.radii.0",
+    "quality.cap",
+    "quality.capped_loss_stderr",
+    "quality.loss",
     "releases.0.result.0",
     "releases.0.scale",
     "releases.0.sampling_exponent",
@@ -102,6 +105,15 @@ def refused(content: object, folder: Path) -> str:
 def test_the_file_without_a_fault_loads(good: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(good))
     assert len(load(tmp_path / "good.json").cluster_centers_) == K
+
+
+def test_file_of_an_earlier_version_does_not_say_how_good_the_fit_is(
+    good: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "earlier.json").write_text(json.dumps(changed(good, "quality", GONE)))
+    found = load(tmp_path / "earlier.json")
+    assert not hasattr(found, "quality_")
+    assert len(found.cluster_centers_) == K
 
 
 # Other files -------------------------------------------------------------------------------------
@@ -198,7 +210,9 @@ def accepted(contents: dict[str, Any], folder: Path) -> list[str]:
 
 def test_a_file_that_lacks_any_key_is_refused(good: dict[str, Any], tmp_path: Path) -> None:
     # Parameters have defaults, so that a later version may have one more.
+    # Nor do files of earlier versions say how good a fit is.
     keys = [place for place in places(good) if not place.startswith("parameters.")]
+    keys.remove("quality")
     assert len(keys) > 50
     assert accepted({key: changed(good, key, GONE) for key in keys}, tmp_path) == []
 
@@ -254,6 +268,11 @@ def test_what_is_no_text_is_refused_where_one_belongs(
         ("statement.participation", []),
         ("statement.public_points", ["mine"]),
         ("statement.public_points", [{"parameter": "x\nepsilon = 0", "count": 1}]),
+        ("quality", []),
+        ("quality.cap", 0.0),
+        ("quality.loss_stderr", -1.0),
+        ("quality.far_share", 0.5),
+        ("quality.far_share", "half"),
         ("parameters", []),
         ("parameters.epsilon", "1"),
         ("parameters.epsilon", None),

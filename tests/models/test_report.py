@@ -137,6 +137,15 @@ def page(model: Any) -> Page:
 # Mixed tables ------------------------------------------------------------------------------------
 
 
+def test_page_says_how_far_rows_lie_from_their_centres() -> None:
+    model = fitted()
+    page = page_of(model)
+    assert "Distances" in page.headings
+    for sentence in model.model_.quality_sentences:
+        assert sentence in page.text
+    assert "Distances" not in page_of(fitted(kind=PEMeans)).headings
+
+
 def test_shares_are_percents_days_are_days_and_logarithms_are_units() -> None:
     page = page_of(mixed_model())
     header = next(row for row in page.rows if row[:2] == ["cluster", "size"])

@@ -28,6 +28,20 @@ ALGORITHMS = (
         "tests/algorithms/test_fast_lloyd.py::test_no_noisy_count_turns_a_move_round_or_makes_it_longer_than_the_radius",
     ),
     Mutation(
+        "errors that take the noisy number of rows for exact",
+        "algorithms/_quality.py",
+        "np.linalg.norm(above - ratio * below)",
+        "np.linalg.norm(above)",
+        "tests/algorithms/test_quality.py::test_two_standard_errors_hold_the_truth_in_95_of_100_cases",
+    ),
+    Mutation(
+        "the best of several chances taken for one",
+        "algorithms/_quality.py",
+        "ndtri(FALSE_ALARMS / len(beyond))",
+        "ndtri(FALSE_ALARMS * len(beyond))",
+        "tests/algorithms/test_quality.py::test_without_far_rows_at_most_one_fit_in_a_hundred_sees_some",
+    ),
+    Mutation(
         "three partitions at half the share each",
         "algorithms/balcan_kmeans.py",
         "chosen.candidates / len(levels)",

@@ -9,8 +9,8 @@ from privclust.planning.forecast import SMALL_PASSES, forecast
 from privclust.planning.spark_cost import START_SECONDS, spark_cost
 
 
-def test_a_large_table_is_read_five_times_and_a_small_one_is_not_sampled() -> None:
-    assert spark_cost(forecast(10**10, 16, 8, delta=1e-12), "files").passes == 5
+def test_a_large_table_is_read_six_times_and_a_small_one_is_not_sampled() -> None:
+    assert spark_cost(forecast(10**10, 16, 8, delta=1e-12), "files").passes == 6
     assert spark_cost(forecast(20_000, 16, 8, delta=1e-12), "files").passes == SMALL_PASSES
 
 

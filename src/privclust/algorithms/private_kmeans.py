@@ -6,7 +6,7 @@
 3. *Merge* (`_merge`): weighted k-means on the cells, with a background for outliers; at no cost.
 4. *Refine* (`_refine`): centres move to their means; in high dimension the first step lifts them
    from the projection. The last two steps measure all rows.
-5. *Sizes*: rows vote for the final centres.
+5. *Sizes* and *quality*: rows vote for the final centres, and for how far they lie from them.
 
 How the constants were found, and what else was tried: docs/design/flagship.md.
 """
@@ -30,6 +30,7 @@ from privclust.algorithms._locate import (
     locate_roughly,
 )
 from privclust.algorithms._merge import STARTS, merge, with_background
+from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
 from privclust.algorithms._refine import (
     STEPS_MAX,
     Centers,
@@ -146,6 +147,7 @@ class PrivateKMeansPlan:
             Measured(cells * (p + 2), cells, p, 5, passes=0),
             Measured(k * (d + 2), k, d, STEPS_MAX if self.projects else 4, passes=FULL_STEPS),
             Measured(k, k, d),
+            Measured(NODES_MAX, k, d),
         ]
         if self.projects:
             measured.append(Measured(cells * (d + 2), cells, d, passes=0))
@@ -220,7 +222,9 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     size_stderr = np.full(plan.n_clusters, sizes.sigma)
     precision = Precision(np.sqrt(centers.variance), size_stderr, centers.radii)
     n_rows = plan.n_rows or max(1, round(float(sizes.values.sum())))
-    return Clustering(centers.points, np.maximum(sizes.values, 0.0), n_rows, precision, coreset)
+    quality = measure_quality(curator, centers, sizes.values, n_rows)
+    counts = np.maximum(sizes.values, 0.0)
+    return Clustering(centers.points, counts, n_rows, precision, coreset, quality)
 
 
 def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
@@ -292,7 +296,7 @@ def _plan_refinement(
     """Share out what is left after the cells were merged; return the slots of each step."""
     left = curator.left
     wide = numbers_changed(plan.n_columns)
-    last = [Slot("sizes", SIZE_SHARE)]
+    last = [Slot("sizes", SIZE_SHARE), QUALITY_SLOT]
     if plan.projects:
         last.insert(0, Slot("cells", CORESET_SHARE, wide))
     histograms = DISTANCE_SHARE[plan.projects] / 2

@@ -3,7 +3,8 @@
 1. *Count* the rows (`_locate`). Where they are is known well enough.
 2. *Measure* the start's cells, split the widest and measure again: rows may have come where no
    centre was, so that k-means on the cells can find a start that is better by far.
-3. *Refine* from there, with most of the budget, and measure sizes, as `private_kmeans` does.
+3. *Refine* from there, with most of the budget, and measure sizes and quality, as
+   `private_kmeans` does.
 
 What a start saves is the search, which takes more than half of a fit's budget without one, and
 which at small epsilon may miss clusters altogether.
@@ -21,6 +22,7 @@ from privclust.algorithms._cells import SMALLEST, Cells, as_coreset, measure_cel
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
+from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
 from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.algorithms._split import settled, split
 from privclust.algorithms._swap import swapped
@@ -123,6 +125,7 @@ class SeededPlan:
             Measured(cells * (d + 2), cells, d, passes=0),
             Measured(k * (d + 2), k, d, STEPS),
             Measured(k, k, d),
+            Measured(NODES_MAX, k, d),
         ]
         coreset = cells + POINTS
         if points != k:
@@ -179,7 +182,9 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
         np.sqrt(centers.variance), np.full(known.n_clusters, sizes.sigma), centers.radii
     )
     n_rows = known.n_rows or max(1, round(float(sizes.values.sum())))
-    return Clustering(centers.points, np.maximum(sizes.values, 0.0), n_rows, precision, coreset)
+    quality = measure_quality(curator, centers, sizes.values, n_rows)
+    counts = np.maximum(sizes.values, 0.0)
+    return Clustering(centers.points, counts, n_rows, precision, coreset, quality)
 
 
 def _directions_of(start: Start, rng: np.random.Generator) -> np.random.Generator:
@@ -204,6 +209,7 @@ def _plan_slots(curator: Curator, plan: PrivateKMeansPlan) -> list[tuple[str, st
         ),
         Slot("width", WIDTH_SHARE),
         Slot("sizes", SIZE_SHARE),
+        QUALITY_SLOT,
     ]
     moving = curator.left - sum(slot.share for slot in others) - DISTANCE_SHARE
     refining = [

@@ -25,7 +25,15 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_up, with_error
 from privclust.sources.files import paths_of
 
-SUMMARY = ("columns", "cluster_centers", "cluster_sizes", "size_stderr", "n_rows", "statement")
+SUMMARY = (
+    "columns",
+    "cluster_centers",
+    "cluster_sizes",
+    "size_stderr",
+    "quality",
+    "n_rows",
+    "statement",
+)
 SHOWN_CLUSTERS = 4
 """A terminal of 80 columns has space for so many."""
 
@@ -162,6 +170,8 @@ def _show(model: ClusterModel) -> None:
     print_table(["", *(f"cluster {number}" for number in range(n_shown))], rows)
     if n_shown < len(model.cluster_sizes):
         typer.echo(f"and {len(model.cluster_sizes) - n_shown} smaller clusters, in the model file")
+    for sentence in model.quality_sentences:
+        typer.echo(sentence)
 
 
 def _next_step(model: ClusterModel, out: Path) -> str:

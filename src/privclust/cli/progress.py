@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from privclust.privacy.progress import Step, watching
 
-FULL_PASSES = 4
+FULL_PASSES = 5
 """PrivateKMeans reads a large table so often (docs/scale.md)."""
 
 

@@ -67,6 +67,13 @@ class Domain(ABC):
     def describe(self, columns: Sequence[str] | None) -> list[tuple[str, list[str]]]:
         """Return what a report lists: a name and two bounds, or all levels, on each line."""
 
+    @property
+    def common_scale(self) -> float | None:
+        """User's units per unit of the ball if all coordinates have the same; otherwise None."""
+        scales = self.scales
+        same = self.is_linear and bool(np.allclose(scales, scales[0], rtol=1e-9, atol=0.0))
+        return float(scales[0]) if same else None
+
     # What a table of the domain is like.
 
     @property

@@ -30,6 +30,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.models.model_file import NOT_SAVED
+from privclust.models.quality import Quality
 from privclust.privacy.curator import Curator
 
 _PLAIN = (str, bool, int, float, np.generic, type(None))
@@ -90,6 +91,7 @@ class ClusterFields(TypedDict):
     center_stderr: FloatArray | None
     size_stderr: FloatArray | None
     cluster_radii: FloatArray | None
+    quality: Quality | None
 
 
 def cluster_fields(domain: Domain, found: Clustering) -> ClusterFields:
@@ -104,6 +106,7 @@ def cluster_fields(domain: Domain, found: Clustering) -> ClusterFields:
         center_stderr=None,
         size_stderr=None,
         cluster_radii=None,
+        quality=found.quality,
     )
     if found.precision is not None:
         stderr = found.precision.center_stderr[order, None] * domain.scales / lengths
@@ -159,9 +162,9 @@ def _rescaled(curator: Curator, table: OpenTable) -> tuple[Curator, Domain]:
 
 def _known_exactly(found: Clustering) -> Clustering:
     """Return a clustering without noise with standard errors of zero."""
-    if found.precision is None:
-        return found
-    return replace(found, precision=_exact(found.precision))
+    precision = None if found.precision is None else _exact(found.precision)
+    quality = None if found.quality is None else found.quality.without_errors()
+    return replace(found, precision=precision, quality=quality)
 
 
 def _coreset(domain: Domain, found: Coreset | None, noiseless: bool) -> Coreset | None:

@@ -13,6 +13,7 @@ from privclust.domains.base import Domain
 from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering, Precision
+from privclust.models.quality import Quality
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan
@@ -93,6 +94,11 @@ class Task:
             _check_array(kind, "coreset.points", found.coreset.points, (*points, self.n_columns))
             _check_array(kind, "coreset.weights", found.coreset.weights, points)
             _check_precision(kind, "coreset.precision", found.coreset.precision, points)
+        if not isinstance(found.quality, Quality | None):
+            raise TypeError(
+                f"{kind}.run returned {safe_repr(found.quality)} as quality, which must be a "
+                "Quality of privclust.models.quality, or None."
+            )
         if not isinstance(found.n_rows, int | np.integer):
             raise TypeError(
                 f"{kind}.run returned {safe_repr(found.n_rows)} as n_rows, which must be an "

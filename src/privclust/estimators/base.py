@@ -36,7 +36,8 @@ class PrivateClusterer(
     A subclass names its `algorithm`, a module with the functions `plan` and `run`, or gives methods
     of these names, and declares its own parameters as annotated attributes with defaults. Tables,
     bounds, units, ledger, statement, labels, profiles and files come with it. `center_stderr_`,
-    `size_stderr_`, `cluster_radii_` and `coreset_` are there if `run` returns what they need.
+    `size_stderr_`, `cluster_radii_`, `coreset_` and `quality_` are there if `run` returns what they
+    need.
 
     Own parameters may be None, text, truth values, numbers, NumPy arrays of numbers, fitted models
     of privclust, and tuples or lists of these. Statements list the models and points in them.
@@ -84,6 +85,7 @@ class PrivateClusterer(
     size_stderr_ = Released(lambda model: model.size_stderr)
     cluster_radii_ = Released(lambda model: model.cluster_radii)
     coreset_ = Released(lambda model: model.coreset)
+    quality_ = Released(lambda model: model.quality)
     n_rows_ = Released(lambda model: model.n_rows)
     participation_ = Released(lambda model: model.participation)
     releases_ = Released(lambda model: model.releases)

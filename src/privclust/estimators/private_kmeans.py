@@ -79,6 +79,9 @@ class PrivateKMeans(PrivateClusterer):
         and noisy.
     coreset_ : Coreset
         Weighted points, in your own units, that stand for all rows.
+    quality_ : Quality
+        Mean squared distance of rows to their centre, capped and as it is, with standard errors.
+        Not there if noise hides even the number of rows, nor after `refit`.
 
     Examples
     --------

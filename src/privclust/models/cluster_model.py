@@ -9,6 +9,7 @@ from typing import Protocol
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset
+from privclust.models.quality import HIDDEN, MEASURED_AS, Quality
 from privclust.models.statement import Statement
 from privclust.privacy.release import Release
 from privclust.queries.participation import QueryParticipation
@@ -50,6 +51,8 @@ class ClusterModel:
         Root mean square distances of rows to their centre, in radii of the domain.
     coreset : Coreset, optional
         Weighted points, in the user's units, that stand for all rows.
+    quality : Quality, optional
+        Mean squared distance of rows to their centre, as far as noise shows it.
     participation : tuple of QueryParticipation, optional
         With a federation, how many clients took part in each query.
     """
@@ -69,11 +72,20 @@ class ClusterModel:
     cluster_radii: FloatArray | None = None
     coreset: Coreset | None = None
     participation: tuple[QueryParticipation, ...] | None = None
+    quality: Quality | None = None
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
         """What the coordinates of a centre are called; each level of a category has one."""
         return self.domain.coordinate_names(self.feature_names_in)
+
+    @property
+    def quality_sentences(self) -> list[str]:
+        """How good the fit is, in words; none of a fit that did not measure it."""
+        if self.quality is not None:
+            return self.quality.sentences(self.domain.common_scale)
+        measured = any(release.slot == MEASURED_AS for release in self.releases)
+        return [HIDDEN] if measured and self.privacy_statement.kind == "fit" else []
 
 
 class FittedEstimator(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from privclust.kernels.grid import FloatArray
+from privclust.models.quality import Quality
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,8 @@ class Clustering:
         Where the algorithm knows it.
     coreset : Coreset, optional
         Where the algorithm makes one.
+    quality : Quality, optional
+        Where the algorithm measures it and noise does not hide it.
     """
 
     centers: FloatArray
@@ -76,3 +79,4 @@ class Clustering:
     n_rows: int
     precision: Precision | None = None
     coreset: Coreset | None = None
+    quality: Quality | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from privclust.models._json_schema import fault
 from privclust.models._release_file import release_content, release_from, statement_from
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.clustering import Coreset, Precision
+from privclust.models.quality import Quality
 from privclust.models.statement import Statement
 
 NOT_SAVED = frozenset({"bounds", "radius", "ledger", "dataset", "period", "server_data", "init"})
@@ -101,6 +103,7 @@ def to_json(model: ClusterModel | FittedEstimator) -> str:
         "size_stderr": _values(model.size_stderr),
         "cluster_radii": _values(model.cluster_radii),
         "coreset": _coreset_content(model.coreset),
+        "quality": None if model.quality is None else asdict(model.quality),
         "releases": [release_content(release) for release in model.releases],
         "statement": model.privacy_statement.to_dict(),
     }
@@ -135,6 +138,7 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
         size_stderr=_not_negative(content, "size_stderr", (k,)),
         cluster_radii=_not_negative(content, "cluster_radii", (k,)),
         coreset=coreset,
+        quality=_quality_from(content),
     )
 
 
@@ -211,6 +215,12 @@ def _coreset_from(content: Mapping[str, Any] | None, domain: Domain) -> Coreset 
         name: array_of(value, (len(points),)) for name, value in content.items() if name != "points"
     }
     return Coreset(points, rest.pop("weights"), Precision(**rest))
+
+
+def _quality_from(content: Mapping[str, Any]) -> Quality | None:
+    """Return how good the fit was; files of earlier versions do not say."""
+    found = content.get("quality")
+    return None if found is None else Quality(**found)
 
 
 def _values(array: FloatArray | None) -> Any:

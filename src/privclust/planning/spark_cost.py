@@ -68,7 +68,7 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
     --------
     >>> from privclust.planning.forecast import forecast
     >>> spark_cost(forecast(10**10, 16, 8, delta=1e-12), "files").passes
-    5
+    6
     """
     n_rows, n_columns, n_clusters = forecast.n_rows, forecast.n_columns, forecast.n_clusters
     budget = Budget(forecast.epsilon, forecast.delta)

@@ -22,6 +22,7 @@ from privclust.queries.nearby import NearbySums
 from privclust.queries.profiles import ProfileSums, ProfileTallies
 from privclust.queries.registry import register, registered_queries
 from privclust.queries.shells import ShellMoments
+from privclust.queries.squared_distances import SquaredDistanceVotes
 from privclust.queries.swaps import SetSavings, SwapSavings
 from privclust.queries.unit import ROW, Unit
 
@@ -47,6 +48,7 @@ __all__ = [
     "SetSavings",
     "ShellMoments",
     "SignCells",
+    "SquaredDistanceVotes",
     "SubcubeCounts",
     "SwapSavings",
     "Unit",

@@ -92,6 +92,7 @@ def to_html(
         roles=_statement_text.ROLES,
         estimator=model.estimator,
         table=table,
+        quality=model.quality_sentences,
         path=path,
         other_k=_other_k(path, len(table.sizes)),
         n_rows=f"{model.n_rows:,}",
