@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,14 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.algorithms._split import (
+from privclust.algorithms._cells import (
+    CLIP,
     SMALLEST,
     Cells,
-    find_cells,
+    Tails,
     into_ball,
     measure_cells,
-    one_cell,
+    unmeasured,
+)
+from privclust.algorithms._split import (
+    PARTS_MAX,
+    find_cells,
     schedule,
+    settled,
     shares,
     split,
 )
@@ -27,12 +34,14 @@ from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.noise import NoiseSource, NoNoise
 from privclust.privacy.plan import Slot, make_plan
+from privclust.queries.shells import CORE_RADII, numbers_changed
 from privclust.testing import SeededNoise, noise_from
 
 
 def curator_of(rows: FloatArray, parts: FloatArray) -> Curator:
     n_columns = rows.shape[1]
-    slots = [Slot(f"split {n}", part, n_columns + 2) for n, part in enumerate(parts, 1)]
+    wide = numbers_changed(n_columns)
+    slots = [Slot(f"split {n}", part, wide) for n, part in enumerate(parts, 1)]
     engine = NumpyEngine(rows, Ball(np.zeros(n_columns), 1.0))
     return Curator.open(engine, make_plan(Budget(1.0, 1e-6), slots))
 
@@ -50,8 +59,19 @@ def some_cells(n_cells: int, n_columns: int, seed: int = 0) -> Cells:
     )
 
 
-def assert_sound(cells: Cells, n_cells: int) -> None:
-    assert len(cells.centers) == n_cells
+def with_tails(cells: Cells, shells: dict[int, tuple[FloatArray, float]]) -> Cells:
+    """Give cells a shell each: of some, the mean and the number of rows that it holds for sure."""
+    n_cells, n_columns = cells.centers.shape
+    centers, counts = np.zeros((n_cells, 1, n_columns)), np.zeros((n_cells, 1))
+    for cell, (center, count) in shells.items():
+        centers[cell], counts[cell] = center, count
+    inertia = counts * ((centers - cells.centers[:, None]) ** 2).sum(axis=2)
+    within, variance = counts * 0.001, np.full((n_cells, 1), 1e-4)
+    return replace(cells, tails=Tails(centers, counts, inertia, within, variance, counts > 0))
+
+
+def assert_sound(cells: Cells, n_cells: int | None = None) -> None:
+    n_cells = len(cells.centers) if n_cells is None else n_cells
     for values in (cells.centers, cells.radii, cells.counts, cells.inertia, cells.variance):
         assert len(values) == n_cells
         assert np.isfinite(values).all()
@@ -98,6 +118,99 @@ def test_the_cells_of_largest_inertia_are_split_and_the_others_stay() -> None:
     assert sorted(halves.radii[6:]) == sorted(cells.radii[widest])
 
 
+def test_empty_cells_give_their_place_to_parts_of_others() -> None:
+    cells = with_tails(some_cells(6, 3), {})
+    cells = replace(cells, counts=np.array([50.0, 2.0, 60.0, 0.0, 70.0, 80.0]))
+    parts = split(cells, 8, np.random.default_rng(1))
+    assert_sound(parts, 8)
+    gaps = np.linalg.norm(parts.centers[:, None] - cells.centers, axis=2).min(axis=0)
+    assert (gaps[[1, 3]] > gaps[[0, 2, 4, 5]].max()).all()
+
+
+@pytest.mark.parametrize("n_held", [0, 1, 2])
+def test_there_are_half_as_many_cells_as_wanted_however_few_hold_rows(n_held: int) -> None:
+    """PrivateKMeans wants twice as many as clusters: with fewer than k it failed, and had spent."""
+    counts = np.where(np.arange(40) < n_held, 100.0, 0.0)
+    parts = split(
+        with_tails(replace(some_cells(40, 3), counts=counts), {}), 40, np.random.default_rng(1)
+    )
+    assert_sound(parts)
+    assert 20 <= len(parts.centers) <= 40
+
+
+def test_a_part_is_put_where_a_cells_tail_is_if_that_has_more_inertia() -> None:
+    middle = np.array([0.5, 0.5, 0.0])
+    cells = with_tails(some_cells(4, 3), {2: (middle, 500.0)})
+    parts = split(cells, 5, np.random.default_rng(1))
+    np.testing.assert_array_equal(parts.centers[:4], cells.centers)
+    np.testing.assert_allclose(parts.centers[4], middle, atol=0.02)
+
+
+def test_a_cell_is_split_into_four_at_most_while_others_can_be() -> None:
+    cells = replace(some_cells(8, 3), inertia=np.where(np.arange(8) == 3, 1e6, 1.0))
+    parts = split(cells, 16, np.random.default_rng(1))
+    of_it = np.isclose(parts.inertia, 1e6)
+    assert_sound(parts, 16)
+    assert of_it.sum() == PARTS_MAX
+
+
+# Which cells clusters are found by ---------------------------------------------------------------
+
+
+def near_and_far(*far: tuple[float, float]) -> Cells:
+    """Return ten cells of 100 rows near the origin, and others: how far, with how many rows."""
+    rng = np.random.default_rng(0)
+    others = np.array([[x, 0.0] for x, _ in far]).reshape(-1, 2)
+    centers = np.vstack([rng.normal(0.0, 0.05, (10, 2)), others])
+    counts = np.array([100.0] * 10 + [count for _, count in far])
+    radii = np.full(len(counts), 0.02)
+    return Cells(centers, radii, counts, counts * radii**2, np.full(len(counts), 1e-4), 10.0)
+
+
+def test_a_cell_that_noise_threw_far_from_all_others_does_not_survive() -> None:
+    cells = near_and_far((0.9, 12.0), (-0.8, 0.0))
+    kept = settled(cells, 4)
+    np.testing.assert_array_equal(kept.centers, cells.centers[:10])
+
+
+@pytest.mark.parametrize(
+    "far",
+    [
+        [(0.9, 25.0)],
+        [(0.9, 18.0), (0.91, 18.0)],
+        [(0.12, 5.0)],
+    ],
+    ids=["certain", "certain together", "near others"],
+)
+def test_a_cell_that_noise_cannot_explain_or_that_does_no_harm_survives(
+    far: list[tuple[float, float]],
+) -> None:
+    cells = near_and_far(*far)
+    if far == [(0.12, 5.0)]:
+        cells = replace(cells, radii=np.full(11, 0.2))
+    np.testing.assert_array_equal(settled(cells, 4).centers, cells.centers)
+
+
+def test_there_is_always_a_cell_more_than_clusters() -> None:
+    cells = near_and_far((0.9, 12.0), (-0.8, 2.0))
+    assert len(settled(cells, 10).centers) == 11
+    empty = replace(cells, counts=np.zeros(12))
+    assert len(settled(empty, 4).centers) == 12
+
+
+def test_certain_tails_become_cells() -> None:
+    group = np.array([0.6, 0.1])
+    found = settled(with_tails(near_and_far(), {3: (group, 80.0)}), 4)
+    assert_sound(found, 11)
+    assert found.tails is None
+    np.testing.assert_array_equal(found.centers[10], group)
+    assert found.counts[10] == 80.0
+    assert found.radii[10] == pytest.approx(np.sqrt(0.001))
+
+
+# Whatever rows are -------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("noise", [NoNoise(), SeededNoise(0)])
 @pytest.mark.parametrize("n_rows", [0, 1, 500])
 @pytest.mark.parametrize("n_columns", [1, 4])
@@ -108,26 +221,32 @@ def test_rows_that_are_none_or_all_equal_give_finite_cells(
     with noise_from(noise):
         curator = curator_of(np.zeros((n_rows, n_columns)), shares(steps))
         slots = [f"split {n}" for n in range(1, len(steps) + 1)]
-        start, rng = one_cell(np.zeros(n_columns), 1.0), np.random.default_rng(0)
-        cells = find_cells(curator, slots, steps, start, rng)
-    assert_sound(cells, 12)
+        start = unmeasured(np.zeros((1, n_columns)), np.ones(1))
+        cells = find_cells(curator, slots, steps, start, np.random.default_rng(0))
+    # Cells that are empty are not split, so that there may be fewer than were wanted.
+    assert_sound(cells)
+    assert 6 <= len(cells.centers) <= 12
     assert len(curator.releases) == len(steps)
+    assert_sound(settled(cells, 6))
+    assert len(settled(cells, 6).centers) >= 6
 
 
 @pytest.mark.parametrize("noise", [NoNoise(), SeededNoise(1)])
-def test_no_cell_grows_wider_than_it_was(noise: NoiseSource) -> None:
+def test_no_cell_grows_by_more_than_a_core(noise: NoiseSource) -> None:
+    """A cell once too narrow must be able to grow, or rows around it stay hidden for good."""
     rows = np.random.default_rng(0).normal(0.0, 0.3, (300, 3))
     cells = some_cells(10, 3)
     with noise_from(noise):
         found = measure_cells(curator_of(rows, np.ones(1)), "split 1", cells)
     assert_sound(found, 10)
-    assert (found.radii <= cells.radii).all()
+    assert (found.radii <= CLIP * CORE_RADII * cells.radii).all()
 
 
 def test_without_noise_a_cell_moves_to_the_mean_of_its_clipped_rows() -> None:
     rows = np.random.default_rng(0).normal([0.2, -0.1], 0.05, (2000, 2))
     with noise_from(NoNoise()):
-        found = measure_cells(curator_of(rows, np.ones(1)), "split 1", one_cell(np.zeros(2), 1.0))
+        start = unmeasured(np.zeros((1, 2)), np.ones(1))
+        found = measure_cells(curator_of(rows, np.ones(1)), "split 1", start)
     np.testing.assert_allclose(found.centers, rows.mean(axis=0)[None], atol=1e-3)
     assert found.counts == pytest.approx([2000])
     assert found.inertia == pytest.approx([(rows**2).sum()], rel=1e-6)

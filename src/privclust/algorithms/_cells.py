@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, ndtri
 
+from privclust.algorithms._cost import Measured
 from privclust.algorithms._shrinkage import sampling_variance, weigh_means
 from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
@@ -25,6 +26,7 @@ from privclust.queries.shells import (
     FAR_COUNT,
     FAR_RESIDUAL,
     SHELL_RATIO,
+    SHELLS_MAX,
     ShellMoments,
     ShellValues,
     shells_needed,
@@ -35,8 +37,9 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 WEIGHT = 0.6
 SQUARE_WEIGHT = 0.4
 CLIP = 0.9
-"""Residuals are clipped at this part of a cell's root mean square."""
+"""Residuals are clipped at this part of a cell's radius."""
 SMALLEST = 2.0**-19
+"""No radius is less."""
 CAUTION = 3.0
 """How much a cell's width leans towards that of cells alike, in standard deviations of a count."""
 OCTAVES = 1.0
@@ -49,6 +52,8 @@ HINT = 3.0
 """A shell with so many standard deviations of rows is worth a cell, which then is measured."""
 FALSE_SHELLS = 0.01
 """How many empty shells a measurement may take for certain, on average."""
+TYPICAL_SHELLS = 4
+"""What estimates of a fit's cost count for each cell. Where most rows are equal there are more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,7 @@ class Tails:
     within : array of shape (M, J)
         Their summed squared distances to the shell's mean.
     variance : array of shape (M, J)
-        Of the noise on each coordinate of a mean.
+        Variance of the noise on each of a mean's coordinates.
     certain : array of shape (M, J)
         Whether the shell holds rows beyond doubt, and not just more than noise mostly explains.
     """
@@ -121,10 +126,10 @@ class Cells:
         )
 
 
-def one_cell(center: FloatArray, radius: float) -> Cells:
-    """Return a single cell that holds all rows, nothing of which has been measured."""
-    unknown = np.ones(1)
-    return Cells(center[None], np.array([radius]), unknown, unknown, unknown, np.inf)
+def unmeasured(centers: FloatArray, radii: FloatArray) -> Cells:
+    """Return cells of which nothing is known but where they are and how wide."""
+    unknown = np.ones(len(centers))
+    return Cells(centers, radii, unknown, unknown, unknown, np.inf)
 
 
 def measure_cells(
@@ -137,26 +142,18 @@ def measure_cells(
     release = curator.measure(slot, query)
     found, sigma = query.split(release.values), release.sigma
     tails = _tails(cells.centers, found, query.outer, sigma)
-    far = np.where(tails.certain, tails.counts, 0.0)
-    held = np.maximum(found.counts, 0.0)
-    core = np.maximum(held - far.sum(axis=1), 0.0)
+    far = np.where(tails.certain, tails.counts, 0.0).sum(axis=1)
+    core = np.maximum(np.maximum(found.counts, 0.0) - far, 0.0)
     step = weigh_means(found.sums, core, sigma, clips, WEIGHT)
-    squares = np.maximum(found.squares, 0.0)
-    radii = np.minimum(_radii(squares, held, clips, sigma, cells), GROWTH_MAX * cells.radii)
-    beyond = found.far_counts[:, :2].sum(axis=1)
-    widened = beyond > np.maximum(held / 2, BEYOND * sigma / FAR_COUNT * math.sqrt(2))
-    radii = np.where(widened, CORE_RADII * clips, radii)
-    squares = np.maximum(squares - far.sum(axis=1) * clips**2, 0.0) * (core > 0)
+    # In its core's squares a far row counts as one clipping radius.
+    squares = np.maximum(np.maximum(found.squares, 0.0) - far * clips**2, 0.0) * (core > 0)
+    radii = _radii(found, clips, sigma, cells)
     # Where most rows are far, the middle of all of them is where the cell should be.
-    outside = far.sum(axis=1) > core
-    whole = np.maximum(core + far.sum(axis=1), 1.0)
-    pull = ((tails.centers - cells.centers[:, None]) * far[:, :, None]).sum(axis=1)
-    mean = (pull + core[:, None] * step.moves) / whole[:, None]
-    inertia = squares + np.where(tails.certain, tails.inertia, 0.0).sum(axis=1)
-    wide = np.sqrt(np.maximum(inertia / whole - (mean**2).sum(axis=1), squares / whole))
+    outside = far > core
+    means, widths = _with_tails(cells.centers, step.moves, core, squares, tails)
     return Cells(
-        into_ball(cells.centers + np.where(outside[:, None], mean, step.moves)),
-        np.clip(np.where(outside, np.maximum(wide, radii), radii), SMALLEST, 1.0),
+        into_ball(cells.centers + np.where(outside[:, None], means, step.moves)),
+        np.clip(np.where(outside, np.maximum(widths, radii), radii), SMALLEST, 1.0),
         core,
         squares,
         step.variance,
@@ -165,10 +162,9 @@ def measure_cells(
     )
 
 
-def _radii(
-    squares: FloatArray, counts: FloatArray, clips: FloatArray, sigma: float, cells: Cells
-) -> FloatArray:
+def _radii(found: ShellValues, clips: FloatArray, sigma: float, cells: Cells) -> FloatArray:
     """Estimate root mean square distances from clipped ones, leaning towards cells alike."""
+    squares, counts = np.maximum(found.squares, 0.0), np.maximum(found.counts, 0.0)
     octaves = np.log2(clips)
     alike = np.exp2(-(((octaves[:, None] - octaves) / OCTAVES) ** 2))
     noise = sigma / SQUARE_WEIGHT
@@ -177,8 +173,24 @@ def _radii(
     typical = np.maximum(alike @ (squares / clips**2), visible) / np.maximum(alike @ counts, 1.0)
     doubt = CAUTION * noise
     parts = (squares / clips**2 + doubt * np.minimum(typical, 1.0)) / (counts + doubt)
-    estimated: FloatArray = clips * np.sqrt(unclipped(parts, cells.centers.shape[1]))
-    return estimated
+    estimated = clips * np.sqrt(unclipped(parts, cells.centers.shape[1]))
+    beyond = found.far_counts[:, :2].sum(axis=1)
+    widened = beyond > np.maximum(counts / 2, BEYOND * sigma / FAR_COUNT * math.sqrt(2))
+    grown = np.minimum(estimated, GROWTH_MAX * cells.radii)
+    return np.where(widened, CORE_RADII * clips, grown)
+
+
+def _with_tails(
+    centers: FloatArray, moves: FloatArray, counts: FloatArray, inertia: FloatArray, tails: Tails
+) -> tuple[FloatArray, FloatArray]:
+    """Return where cells' means are, from their centres, and how wide cells are, with all tails."""
+    far = np.where(tails.certain, tails.counts, 0.0)
+    whole = np.maximum(counts + far.sum(axis=1), 1.0)
+    pull = ((tails.centers - centers[:, None]) * far[:, :, None]).sum(axis=1)
+    means = (pull + counts[:, None] * moves) / whole[:, None]
+    squares = inertia + np.where(tails.certain, tails.inertia, 0.0).sum(axis=1)
+    around = squares / whole - (means**2).sum(axis=1)
+    return means, np.sqrt(np.maximum(around, inertia / whole))
 
 
 def unclipped(parts: FloatArray, n_columns: int) -> FloatArray:
@@ -200,9 +212,10 @@ def unclipped(parts: FloatArray, n_columns: int) -> FloatArray:
 def _tails(centers: FloatArray, found: ShellValues, outer: FloatArray, sigma: float) -> Tails:
     """Tell shells that hold rows from those that hold noise."""
     beyond_doubt = float(-ndtri(FALSE_SHELLS / outer.size))
-    within_ball = outer < 2 * SHELL_RATIO
+    inner = outer / SHELL_RATIO
+    # No two points of the ball are farther apart than 2. Without noise half a row is a row.
     least, certain = (
-        (found.far_counts > max(z * sigma / FAR_COUNT, 0.5)) & within_ball
+        (found.far_counts > max(z * sigma / FAR_COUNT, 0.5)) & (inner < 2)
         for z in (HINT, beyond_doubt)
     )
     counts = np.where(least, found.far_counts, 0.0)
@@ -210,10 +223,10 @@ def _tails(centers: FloatArray, found: ShellValues, outer: FloatArray, sigma: fl
     noise = (sigma * outer / FAR_RESIDUAL) ** 2
     lengths = (found.far_sums**2).sum(axis=2)
     n_columns = centers.shape[1]
-    gain = np.maximum(1 - n_columns * noise / np.maximum(lengths, 1e-300), 0.0) * least
+    gain = np.maximum(1 - n_columns * noise / np.maximum(lengths, 1e-30), 0.0) * least
     means = found.far_sums * (gain / held)[:, :, None]
-    inner = outer / SHELL_RATIO
     inertia = np.clip(found.far_squares, counts * inner**2, counts * outer**2)
+    # Noise must not make a shell's rows seem to be one point.
     within = np.maximum(inertia - counts * (means**2).sum(axis=2), counts * (inner / 8) ** 2)
     variance = np.maximum(gain, 0.25) * noise / held**2
     return Tails(centers[:, None] + means, counts, inertia, within, variance, certain)
@@ -223,6 +236,20 @@ def into_ball(points: FloatArray) -> FloatArray:
     """Clip public points to the unit ball."""
     inside: FloatArray = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1.0)
     return inside
+
+
+def cells_cost(n_cells: float, n_columns: float, times: float = 1.0) -> Measured:
+    """Return what measuring so many cells costs, in a sample of a large table.
+
+    Examples
+    --------
+    >>> cells_cost(10.0, 2.0).size, cells_cost(10.0, 2.0).largest
+    (200.0, 440.0)
+    """
+    per_shell = n_cells * (n_columns + 2)
+    most = per_shell * (1 + SHELLS_MAX)
+    typical = per_shell * (1 + TYPICAL_SHELLS)
+    return Measured(typical, n_cells, n_columns, times, passes=0, largest=most)
 
 
 def as_coreset(curator: Curator, cells: Cells) -> Coreset:

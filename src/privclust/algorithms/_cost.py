@@ -57,6 +57,8 @@ class Measured:
     times: float = 1.0
     passes: float | None = None
     """How many of these queries read all rows of a large table; all of them unless given."""
+    largest: float = 0.0
+    """The numbers of one result, where that may have more than is typical."""
 
 
 class AlgorithmPlan(Protocol):
@@ -97,7 +99,7 @@ def total(measured: list[Measured], free: float = 0.0, arrays: float = 0.0) -> C
     300.0
     """
     numbers = sum(query.times * query.size for query in measured)
-    largest = max((query.size for query in measured), default=0.0)
+    largest = max((max(query.size, query.largest) for query in measured), default=0.0)
     sent = max((8 * query.candidates * query.width for query in measured), default=0.0)
     return Cost(
         seconds=NOISE_SECONDS * numbers + free,

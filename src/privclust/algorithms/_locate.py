@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from privclust.algorithms._cells import Cells, measure_cells, one_cell
+from privclust.algorithms._cells import Cells, measure_cells, unmeasured
 from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot
@@ -29,7 +29,8 @@ FIRST_SLOT = "locate 1"
 
 def locate_roughly(curator: Curator, n_columns: int) -> Cells:
     """Measure for the first time how many rows there are, and where."""
-    return measure_cells(curator, FIRST_SLOT, one_cell(np.zeros(n_columns), FIRST_RADIUS))
+    start = unmeasured(np.zeros((1, n_columns)), np.array([FIRST_RADIUS]))
+    return measure_cells(curator, FIRST_SLOT, start)
 
 
 def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:

@@ -34,7 +34,7 @@ class ScaledPlan(PrivateKMeansPlan):
     """A plan of PrivateKMeans whose first slot measures the columns' histograms."""
 
     def cost_queries(self) -> list[Measured]:
-        """Return the queries, as many and as large as they can be."""
+        """Return the queries, as many as there can be, with as many shells as is typical."""
         return [*super().cost_queries(), Measured(BINS * self.n_columns, 1, self.n_columns)]
 
 

@@ -1,12 +1,14 @@
 """Find many small cells: split, measure, move, and split again.
 
-All rows belong to the nearest of a few cells. One query measures every cell's count, mean and
-width; cells move to their means and those of largest inertia are split, until there are enough.
-Cells that hold many rows need little of the budget, so nearly all of it goes to the last splits.
+Cells move to their means, and those of largest inertia are split, until there are enough; cells
+that turn out to be empty give their place to parts of others. Cells that hold many rows need little
+of the budget, so nearly all of it goes to the last splits. In the end those cells are kept that
+noise could not pass off as a cluster, and what certainly lies around a cell becomes one.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,10 +20,11 @@ from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
 
 STEP = 0.5
+"""How far from their cell's centre parts are put, in its radii over the root of the dimension."""
 GROWTH = 2.0
 """Shares of the budget grow by this factor while the number of cells doubles."""
 PARTS_MAX = 4
-"""A cell is split into at most this many at once."""
+"""A cell is split into at most this many at once, unless hardly any other holds rows."""
 EMPTY = 1.0
 """A cell with fewer standard deviations of rows gives its place to a part of another."""
 PROOF = 2.0
@@ -69,16 +72,17 @@ def find_cells(
 
 
 def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
-    """Replace cells of large inertia by several, and empty ones by none, until there are enough.
+    """Replace cells of large inertia by several, and empty ones by none.
 
-    Parts lie a little aside of their cell's centre, or in its tail if that has more inertia.
+    Parts lie a little aside of their cell's centre, or in its tail if that has more inertia. Where
+    few cells hold rows there may be fewer than `n_cells` then, but no fewer than half.
     """
     held = cells.counts > EMPTY * cells.count_sigma
     if cells.tails is not None and held.any():
         cells = cells[held]
     tails = cells.tails
     beside = np.zeros_like(cells.inertia) if tails is None else tails.inertia.sum(axis=1)
-    parent = _apportion(cells.inertia + beside, n_cells - len(cells.centers))
+    parent = _apportion(cells.inertia + beside, n_cells)
     n_columns = cells.centers.shape[1]
     directions = rng.normal(size=(len(parent), n_columns))
     directions *= STEP / np.sqrt(n_columns) / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -107,17 +111,19 @@ def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
     )
 
 
-def _apportion(inertia: FloatArray, n_more: int) -> IntArray:
+def _apportion(inertia: FloatArray, n_cells: int) -> IntArray:
     """Return which cells get one more part, so that the inertia of a part is nowhere large.
 
     Examples
     --------
-    >>> _apportion(np.array([10.0, 1.0, 4.0]), 3).tolist()
+    >>> _apportion(np.array([10.0, 1.0, 4.0]), 6).tolist()
     [0, 0, 2]
     """
-    parts = np.arange(1.0, PARTS_MAX)
-    order = np.argsort(-(inertia[:, None] / parts), axis=None, kind="stable")[:n_more]
-    return np.asarray(order // len(parts))
+    before = len(inertia)
+    # Half of the cells are enough for as many clusters, and fewer are not.
+    parts = np.arange(1.0, max(PARTS_MAX, math.ceil(n_cells / 2 / before)))
+    order = np.argsort(-(inertia[:, None] / parts), axis=None, kind="stable")
+    return np.asarray(order[: n_cells - before] // len(parts))
 
 
 def settled(cells: Cells, n_clusters: int) -> Cells:
@@ -146,9 +152,8 @@ def _trusted(cells: Cells, n_clusters: int) -> BoolArray:
         return np.ones(len(certain), dtype=np.bool_)
     alone = squared_gaps(cells.centers, cells.centers[certain]).min(axis=1)
     alone[certain] = 0.0
-    together = (squared_gaps(cells.centers, cells.centers) <= NEARBY * alone[:, None]).astype(
-        np.float64
-    )
+    gaps = squared_gaps(cells.centers, cells.centers)
+    together = (gaps <= NEARBY * alone[:, None]).astype(np.float64)
     proven = together @ cells.counts > needed * np.sqrt(together.sum(axis=1))
     loss_per_cluster = float(cells.counts @ cells.radii**2) / n_clusters
     harmless = cells.count_sigma * alone < PULL * loss_per_cluster

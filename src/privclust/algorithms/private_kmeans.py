@@ -19,7 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privclust.algorithms._background_points import POINTS
-from privclust.algorithms._cells import SMALLEST, Cells, as_coreset, into_ball, one_cell
+from privclust.algorithms._cells import (
+    SMALLEST,
+    Cells,
+    as_coreset,
+    cells_cost,
+    into_ball,
+    unmeasured,
+)
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import (
     FIRST_RADIUS,
@@ -138,19 +145,22 @@ class PrivateKMeansPlan:
         return total(self.cost_queries(), merging, 32 * (cells + POINTS) * (p + d))
 
     def cost_queries(self) -> list[Measured]:
-        """Return the queries, as many and as large as they can be."""
+        """Return the queries, as many as there can be, with as many shells as is typical."""
         k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
         p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
         measured = [
-            Measured(d + 2, 1, d, LOCATE_STEPS, passes=1),
+            # The first step has a core and a shell.
+            Measured(d + 2, 1, d, LOCATE_STEPS + 1, passes=1),
             # Cells double from step to step, each measured twice: four to six times the last.
-            Measured(cells * (p + 2), cells, p, 5, passes=0),
+            cells_cost(cells, p, times=5),
             Measured(k * (d + 2), k, d, STEPS_MAX if self.projects else 4, passes=FULL_STEPS),
             Measured(k, k, d),
             Measured(NODES_MAX, k, d),
         ]
         if self.projects:
-            measured.append(Measured(cells * (d + 2), cells, d, passes=0))
+            # Tails may be points of the coreset, too; more of them than cells were never seen.
+            most = 2 * cells * (d + 2)
+            measured.append(Measured(cells * (d + 2), cells, d, passes=0, largest=most))
         return measured
 
     @property
@@ -197,10 +207,11 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     projection = _projection(plan, n_rows, rng) if plan.projects else None
     start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
     cells = _split(sample, plan, n_rows, start, rng, projection)
-    widths = np.full(len(cells.radii), np.median(cells.radii))
+    width = float(np.median(cells.radii))
+    widths = np.full(len(cells.radii), width)
     around_cells = distances_to(sample, "width", cells.centers, widths, projection)
     coreset = as_coreset(sample, cells)
-    filled = with_background(coreset, float(widths[0]), around_cells, rng)
+    filled = with_background(coreset, width, around_cells, rng)
     merged = merge(filled, plan.n_clusters, rng)
     if projection is None:
         steps = _plan_refinement(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
@@ -209,7 +220,7 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
         centers = Centers(merged.centers, known.center_stderr**2, radii)
     else:
         projected = ProjectedCenters(merged.centers, projection)
-        within = float(widths[0]) * around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
+        within = width * around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
         steps = _plan_refinement(curator, plan, _lift_steps(curator, plan, n_rows, within))
         centers = lift(sample, steps.pop(0), whole, projected, n_rows)
     for number, slots in enumerate(steps, 1):
@@ -343,5 +354,5 @@ def _start(whole: Centers, widen: float, projection: Projection | None) -> Cells
     """Return the cell that holds all rows, wider than most of them reach, as projected."""
     radius = min(widen * float(whole.radii[0]), FIRST_RADIUS)
     if projection is None:
-        return one_cell(whole.points[0], radius)
-    return one_cell(projection(to_grid(whole.points))[0] / GRID, MARGIN * radius)
+        return unmeasured(whole.points, np.array([radius]))
+    return unmeasured(projection(to_grid(whole.points)) / GRID, np.array([MARGIN * radius]))

@@ -18,7 +18,14 @@ from hashlib import sha256
 import numpy as np
 
 from privclust.algorithms._background_points import POINTS
-from privclust.algorithms._cells import SMALLEST, Cells, as_coreset, measure_cells
+from privclust.algorithms._cells import (
+    SMALLEST,
+    Cells,
+    as_coreset,
+    cells_cost,
+    measure_cells,
+    unmeasured,
+)
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
@@ -120,9 +127,9 @@ class SeededPlan:
         k, d = float(known.n_clusters), float(known.n_columns)
         cells = max(known.cost_cells, points)
         queries = [
-            Measured(d + 2, 1, d),
-            Measured(points * (d + 2), points, d, passes=0),
-            Measured(cells * (d + 2), cells, d, passes=0),
+            Measured(2 * (d + 2), 1, d),
+            cells_cost(points, d),
+            cells_cost(cells, d),
             Measured(k * (d + 2), k, d, STEPS),
             Measured(k, k, d),
             Measured(NODES_MAX, k, d),
@@ -168,10 +175,10 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     steps = _plan_slots(curator, known)
     sample = curator.sample(known.sampling_exponent(n_rows))
     cells = _cells(sample, known, n_rows, start, rng)
-    widths = np.full(len(cells.radii), np.median(cells.radii))
-    around_cells = distances_to(sample, "width", cells.centers, widths)
+    width = float(np.median(cells.radii))
+    around_cells = distances_to(sample, "width", cells.centers, np.full(len(cells.radii), width))
     coreset = as_coreset(sample, cells)
-    filled = with_background(coreset, float(widths[0]), around_cells, rng)
+    filled = with_background(coreset, width, around_cells, rng)
     centers, expected = _first_centers(filled, known.n_clusters, start, rng)
     for number, (distances, sums) in enumerate(steps, 1):
         source = sample if number <= len(steps) - FULL_STEPS else curator
@@ -229,11 +236,9 @@ def _cells(
     rng: np.random.Generator,
 ) -> Cells:
     """Measure the start's cells, then as many as the coreset should have."""
-    unknown = np.ones(len(start.points))
-    radii = np.clip(start.radii, SMALLEST, 1.0)
     # Rows that came since may lie beyond what the start saw; a radius shrinks when it is measured.
-    first = Cells(start.points, np.minimum(2 * radii, 1.0), unknown, unknown, unknown, np.inf)
-    cells = measure_cells(curator, "start", first)
+    radii = np.minimum(2 * np.maximum(start.radii, SMALLEST), 1.0)
+    cells = measure_cells(curator, "start", unmeasured(start.points, radii))
     wanted = max(cells_wanted(plan, n_rows / 2**curator.sampling_exponent), len(start.points))
     while len(cells.centers) < wanted // 2:
         cells = split(cells, min(2 * len(cells.centers), wanted), rng)
