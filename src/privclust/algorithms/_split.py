@@ -25,9 +25,9 @@ GROWTH = 2.0
 """Shares of the budget grow by this factor while the number of cells doubles."""
 PARTS_MAX = 4
 """A cell is split into at most this many at once, unless hardly any other holds rows."""
-EMPTY = 1.0
+EMPTY = 0.75
 """A cell with fewer standard deviations of rows gives its place to a part of another."""
-PROOF = 2.0
+PROOF = 1.5
 """Standard deviations of rows that a cell far from all others must hold, alone or with those
 around it: noise could win it a centre."""
 PULL = 0.25
@@ -67,7 +67,10 @@ def find_cells(
     """Measure once for each slot and return the last cells."""
     cells = start
     for slot, n_cells in zip(slots, steps, strict=True):
-        cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
+        # Where their number stays they are only measured again: each was seen twice in the end.
+        if n_cells > len(cells.centers):
+            cells = split(cells, n_cells, rng)
+        cells = measure_cells(curator, slot, cells, projection)
     return cells
 
 
