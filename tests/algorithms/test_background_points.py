@@ -6,23 +6,30 @@ import numpy as np
 import pytest
 
 from privclust.algorithms._background_points import FAR, background
-from privclust.algorithms._distances import Distances, edges_around
+from privclust.algorithms._distances import EDGES as OCTAVES
+from privclust.algorithms._distances import Distances
 from privclust.kernels.grid import FloatArray
 
 # Tight cells around a box; points are looked for in one twice as wide.
 CELLS = np.array([[-0.3, -0.2], [0.3, 0.2], [-0.3, 0.2], [0.3, -0.2]])
-EDGES = edges_around(0.02)
+WIDTH = 0.02
+EDGES = WIDTH * OCTAVES
 
 
 def background_of(
-    votes: dict[float, float], sigma: float = 5.0, cells: FloatArray = CELLS
+    votes: dict[float, float],
+    sigma: float = 5.0,
+    cells: FloatArray = CELLS,
+    certain: tuple[bool, ...] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the background of 1,000 rows near the cells and some at other distances."""
     table = np.zeros(len(EDGES) + 1)
     table[1] = 1000.0
     for distance, count in votes.items():
         table[np.searchsorted(EDGES, distance)] = count
-    return background(cells, Distances(EDGES, table, sigma), np.random.default_rng(0))
+    known = np.ones(len(cells), dtype=np.bool_) if certain is None else np.array(certain)
+    rng = np.random.default_rng(0)
+    return background(cells, known, WIDTH, Distances(table, sigma), rng)
 
 
 def test_there_is_no_background_where_far_bins_hold_only_noise() -> None:
@@ -53,6 +60,16 @@ def test_masses_of_several_distances_add_up_less_what_noise_would_add() -> None:
 def test_rows_farther_than_any_point_are_left_out() -> None:
     points, weights = background_of({9.0: 200.0})
     assert len(points) == len(weights) == 0
+
+
+def test_points_lie_around_cells_that_hold_rows_for_certain() -> None:
+    """An empty cell that noise threw to the rim would spread outliers over the whole ball."""
+    cells = np.vstack([CELLS, [[0.0, 0.99]]])
+    wide, _ = background_of({0.25: 60.0}, cells=cells)
+    narrow, _ = background_of({0.25: 60.0}, cells=cells, certain=(True,) * 4 + (False,))
+    assert wide[:, 1].max() > 0.8
+    assert narrow[:, 1].max() <= 0.4 + 1e-9
+    assert background_of({0.25: 60.0}, certain=(False,) * 4)[1].size > 0
 
 
 def test_cells_that_are_all_one_point_have_no_background_around_them() -> None:

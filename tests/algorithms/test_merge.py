@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privclust.algorithms._distances import Distances, edges_around
+from privclust.algorithms._distances import EDGES, Distances
 from privclust.algorithms._merge import merge, with_background
 from privclust.models.clustering import Coreset, Precision
 
@@ -37,11 +37,22 @@ def test_merging_to_one_takes_all() -> None:
 
 def test_a_background_adds_points_that_are_known_exactly() -> None:
     coreset = points_on_a_line()
-    edges = edges_around(0.02)
-    votes = np.zeros(len(edges) + 1)
+    votes = np.zeros(len(EDGES) + 1)
     votes[[1, 4]] = 580.0, 20.0
-    far = Distances(edges, votes, 0.0)
-    more = with_background(coreset, far, np.random.default_rng(0))
+    more = with_background(coreset, 0.02, Distances(votes, 0.0), np.random.default_rng(0))
     np.testing.assert_array_equal(more.points[:3], coreset.points)
     assert more.weights[3:].sum() == pytest.approx(20.0)
     assert not more.precision.center_stderr[3:].any()
+
+
+def test_points_that_noise_may_have_thrown_do_not_say_where_a_background_is() -> None:
+    coreset = points_on_a_line()
+    coreset.weights[2] = 9.0
+    votes = np.zeros(len(EDGES) + 1)
+    votes[[1, 4]] = 580.0, 20.0
+    more = with_background(coreset, 0.02, Distances(votes, 0.0), np.random.default_rng(0))
+    assert more.weights[3:].sum() == pytest.approx(0.0)
+    certain = with_background(
+        points_on_a_line(), 0.02, Distances(votes, 0.0), np.random.default_rng(0)
+    )
+    assert certain.points[3:, 0].max() > 0.7

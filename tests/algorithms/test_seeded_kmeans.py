@@ -41,6 +41,14 @@ def run(engine: Engine, points: FloatArray = MIDDLES, epsilon: float = 1.0) -> C
     return found
 
 
+def test_points_that_merging_leaves_alone_are_as_wide_as_those_around_allow() -> None:
+    """Their means are rounded: by that alone, cells were taken for points."""
+    points = np.random.default_rng(0).normal(0.0, 0.1, (30, 4))
+    start = start_from(points, 24, np.random.default_rng(0))
+    assert len(start.points) == 24
+    assert start.radii.min() > 0.01
+
+
 @pytest.mark.attack
 @hardly_found
 @pytest.mark.parametrize("row", [(0.0, 0.0), (0.6, 0.0), (-9.0, 9.0), (np.nan, np.inf)])

@@ -96,8 +96,9 @@ def start_from(points: FloatArray, most: int, rng: np.random.Generator) -> Start
     radii = np.sqrt(np.bincount(cluster, squares, len(centers)) / np.maximum(rows, 1))
     gaps = squared_gaps(centers, centers)
     np.fill_diagonal(gaps, np.inf)
-    alone = np.sqrt(np.minimum(gaps.min(axis=1), 1.0)) / 2  # a point by itself has no width
-    return Start(centers, np.where(radii > 0, radii, alone))
+    # A point by itself has no width, but for what rounding its mean leaves.
+    alone = np.sqrt(np.minimum(gaps.min(axis=1), 1.0)) / 2
+    return Start(centers, np.where(radii > SMALLEST, radii, alone))
 
 
 def start_cost(n_points: int, most: int, n_columns: int) -> Cost:
