@@ -25,9 +25,9 @@ GROWTH = 2.0
 """Shares of the budget grow by this factor while the number of cells doubles."""
 PARTS_MAX = 4
 """A cell is split into at most this many at once, unless hardly any other holds rows."""
-EMPTY = 0.75
+EMPTY = 1.0
 """A cell with fewer standard deviations of rows gives its place to a part of another."""
-PROOF = 1.5
+PROOF = 2.0
 """Standard deviations of rows that a cell far from all others must hold, alone or with those
 around it: noise could win it a centre."""
 PULL = 0.25
@@ -67,11 +67,19 @@ def find_cells(
     """Measure once for each slot and return the last cells."""
     cells = start
     for slot, n_cells in zip(slots, steps, strict=True):
-        # Where their number stays they are only measured again: each was seen twice in the end.
         if n_cells > len(cells.centers):
-            cells = split(cells, n_cells, rng)
-        cells = measure_cells(curator, slot, cells, projection)
+            cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
+        else:
+            cells = _with_counts(measure_cells(curator, slot, cells, projection), cells)
     return cells
+
+
+def _with_counts(cells: Cells, before: Cells) -> Cells:
+    """Return cells that were measured a second time, with the mean of both counts."""
+    if before.tails is None:
+        return cells
+    sigma = cells.count_sigma / np.sqrt(2)
+    return replace(cells, counts=(before.counts + cells.counts) / 2, count_sigma=sigma)
 
 
 def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
