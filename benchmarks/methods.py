@@ -119,7 +119,7 @@ def _k_means(starts: int) -> Callable[[Dataset, float, int], FloatArray]:
 
 _original = partial(BalcanKMeans, constants="original")
 _BALCAN = ("balcan_kmeans", "_cube_partition", "_local_search")
-_FLAGSHIP = ("private_kmeans", "_locate", "_split", "_merge", "_refine")
+_FLAGSHIP = ("private_kmeans", "_locate", "_cells", "_split", "_merge", "_refine")
 
 METHODS = {
     "PrivateKMeans": Method(_private(PrivateKMeans, _ball), _FLAGSHIP),

@@ -8,6 +8,7 @@ width nor are lost.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
@@ -52,6 +53,8 @@ HINT = 3.0
 """A shell with so many standard deviations of rows is worth a cell, which then is measured."""
 FALSE_SHELLS = 0.01
 """How many empty shells a measurement may take for certain, on average."""
+CHUNK = 256
+"""Cells that are compared with all others at once."""
 TYPICAL_SHELLS = 4
 """What estimates of a fit's cost count for each cell. Where most rows are equal there are more."""
 
@@ -165,12 +168,15 @@ def measure_cells(
 def _radii(found: ShellValues, clips: FloatArray, sigma: float, cells: Cells) -> FloatArray:
     """Estimate root mean square distances from clipped ones, leaning towards cells alike."""
     squares, counts = np.maximum(found.squares, 0.0), np.maximum(found.counts, 0.0)
-    octaves = np.log2(clips)
-    alike = np.exp2(-(((octaves[:, None] - octaves) / OCTAVES) ** 2))
     noise = sigma / SQUARE_WEIGHT
-    # Noise must not make all cells seem to be points: nothing narrower than it can be seen.
-    visible = 2 * noise * np.sqrt((alike**2).sum(axis=1))
-    typical = np.maximum(alike @ (squares / clips**2), visible) / np.maximum(alike @ counts, 1.0)
+    octaves = np.log2(clips)
+    typical = np.empty(len(clips))
+    for part in in_chunks(len(clips)):
+        alike = np.exp2(-(((octaves[part, None] - octaves) / OCTAVES) ** 2))
+        # Noise must not make all cells seem to be points: nothing narrower than it can be seen.
+        visible = 2 * noise * np.sqrt((alike**2).sum(axis=1))
+        seen = np.maximum(alike @ (squares / clips**2), visible)
+        typical[part] = seen / np.maximum(alike @ counts, 1.0)
     doubt = CAUTION * noise
     parts = (squares / clips**2 + doubt * np.minimum(typical, 1.0)) / (counts + doubt)
     estimated = clips * np.sqrt(unclipped(parts, cells.centers.shape[1]))
@@ -230,6 +236,11 @@ def _tails(centers: FloatArray, found: ShellValues, outer: FloatArray, sigma: fl
     within = np.maximum(inertia - counts * (means**2).sum(axis=2), counts * (inner / 8) ** 2)
     variance = np.maximum(gain, 0.25) * noise / held**2
     return Tails(centers[:, None] + means, counts, inertia, within, variance, certain)
+
+
+def in_chunks(n_cells: int) -> Iterator[slice]:
+    """Return parts of all cells, so that comparing each with all takes little memory."""
+    return (slice(first, first + CHUNK) for first in range(0, n_cells, CHUNK))
 
 
 def into_ball(points: FloatArray) -> FloatArray:

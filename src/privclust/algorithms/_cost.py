@@ -34,7 +34,7 @@ class Cost:
     numbers : float
         How many get noise.
     largest : float
-        How many of them are the result of one query.
+        How many of them are the result of one query, at most.
     sent : float, default=0.0
         Bytes of what rows are compared with in one query, which clients of a federation are sent.
     """
@@ -58,7 +58,7 @@ class Measured:
     passes: float | None = None
     """How many of these queries read all rows of a large table; all of them unless given."""
     largest: float = 0.0
-    """The numbers of one result, where that may have more than is typical."""
+    """The most numbers that one result can have, where that is more than `size`."""
 
 
 class AlgorithmPlan(Protocol):
@@ -99,14 +99,15 @@ def total(measured: list[Measured], free: float = 0.0, arrays: float = 0.0) -> C
     300.0
     """
     numbers = sum(query.times * query.size for query in measured)
-    largest = max((max(query.size, query.largest) for query in measured), default=0.0)
+    typical = max((query.size for query in measured), default=0.0)
+    largest = max((query.largest for query in measured), default=0.0)
     sent = max((8 * query.candidates * query.width for query in measured), default=0.0)
     return Cost(
         seconds=NOISE_SECONDS * numbers + free,
         row_seconds=sum(map(_row_seconds, measured)),
-        memory=RESULT_BYTES * largest + KEPT_BYTES * numbers + arrays,
+        memory=RESULT_BYTES * typical + KEPT_BYTES * numbers + arrays,
         numbers=numbers,
-        largest=largest,
+        largest=max(typical, largest),
         sent=sent,
     )
 

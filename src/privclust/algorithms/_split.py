@@ -13,7 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from privclust.algorithms._cells import SMALLEST, BoolArray, Cells, into_ball, measure_cells
+from privclust.algorithms._cells import (
+    SMALLEST,
+    BoolArray,
+    Cells,
+    in_chunks,
+    into_ball,
+    measure_cells,
+)
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.kernels.projection import Projection
@@ -161,11 +168,15 @@ def _trusted(cells: Cells, n_clusters: int) -> BoolArray:
     certain = cells.counts > needed
     if not certain.any():
         return np.ones(len(certain), dtype=np.bool_)
-    alone = squared_gaps(cells.centers, cells.centers[certain]).min(axis=1)
+    alone = np.empty(len(certain))
+    for part in in_chunks(len(certain)):
+        alone[part] = squared_gaps(cells.centers[part], cells.centers[certain]).min(axis=1)
     alone[certain] = 0.0
-    gaps = squared_gaps(cells.centers, cells.centers)
-    together = (gaps <= NEARBY * alone[:, None]).astype(np.float64)
-    proven = together @ cells.counts > needed * np.sqrt(together.sum(axis=1))
+    proven = np.zeros(len(certain), dtype=np.bool_)
+    for part in in_chunks(len(certain)):
+        gaps = squared_gaps(cells.centers[part], cells.centers)
+        together = (gaps <= NEARBY * alone[part, None]).astype(np.float64)
+        proven[part] = together @ cells.counts > needed * np.sqrt(together.sum(axis=1))
     loss_per_cluster = float(cells.counts @ cells.radii**2) / n_clusters
     harmless = cells.count_sigma * alone < PULL * loss_per_cluster
     trusted = certain | proven | harmless

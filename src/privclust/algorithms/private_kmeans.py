@@ -2,10 +2,13 @@
 
 1. *Locate* (`_locate`): count the rows and find where they are, so that bounds may be loose.
    If there are many, a sample of them is measured from then on.
-2. *Split* (`_split`): three times as many cells as clusters, in a projection if d > 32.
+2. *Split* (`_split`): three times as many cells as clusters, in a projection if d > 32. Each cell
+   is measured with the shells around it (`_cells`), so that a few far rows are neither lost nor
+   set its width.
 3. *Merge* (`_merge`): weighted k-means on the cells, with a background for outliers; at no cost.
-4. *Refine* (`_refine`): centres move to their means; in high dimension the first step lifts them
-   from the projection. The last two steps measure all rows.
+4. *Refine* (`_refine`): centres move to their means, rows clipped on the scale of each cluster; in
+   high dimension the first step lifts them from the projection. The last two steps measure all
+   rows.
 5. *Sizes* and *quality*: rows vote for the final centres, and for how far they lie from them.
 
 How the constants were found, and what else was tried: docs/design/flagship.md.
@@ -20,6 +23,7 @@ import numpy as np
 
 from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cells import (
+    CHUNK,
     SMALLEST,
     Cells,
     as_coreset,
@@ -142,7 +146,9 @@ class PrivateKMeansPlan:
         k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
         p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
         merging = kmeans_seconds(cells + POINTS, k, p, STARTS)
-        return total(self.cost_queries(), merging, 32 * (cells + POINTS) * (p + d))
+        # Cells are compared with each other: with those alike, and with those around.
+        arrays = 32 * (cells + POINTS) * (p + d) + 40 * cells * min(cells, CHUNK)
+        return total(self.cost_queries(), merging + 1e-7 * cells**2, arrays)
 
     def cost_queries(self) -> list[Measured]:
         """Return the queries, as many as there can be, with as many shells as is typical."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cells import (
+    CHUNK,
     SMALLEST,
     Cells,
     as_coreset,
@@ -137,7 +138,8 @@ class SeededPlan:
         ]
         coreset = cells + POINTS
         if points != k:
-            return total(queries, kmeans_seconds(coreset, k, d, STARTS), 32 * coreset * d)
+            arrays = 32 * coreset * d + 40 * cells * min(cells, CHUNK)
+            return total(queries, kmeans_seconds(coreset, k, d, STARTS), arrays)
         swap = 3e-9 * coreset * (coreset + k) * d
         # Where rows are as last time few centres are swapped; one in ten is many.
         arrays = 48 * coreset * max(coreset, k) + 32 * coreset * d
