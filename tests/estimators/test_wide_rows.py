@@ -25,6 +25,7 @@ from privclust.queries.covariance import SecondMoment
 from privclust.queries.cubes import SubcubeCounts
 from privclust.queries.nearby import NearbySums
 from privclust.queries.profiles import COLUMNS_MAX, ProfileSums, ProfileTallies
+from privclust.queries.shells import ShellMoments
 from privclust.queries.squared_distances import SquaredDistanceVotes
 from privclust.queries.swaps import SetSavings, SwapSavings
 from privclust.queries.unit import Unit
@@ -57,6 +58,8 @@ QUERIES: dict[str, Callable[[int], Query]] = {
     "nearby": lambda d: NearbySums(ClusterSums(two_points(d), two_points(d), 2.0, 1.0)),
     "moments": lambda d: ClusterMoments(two_points(d), np.full(2, 0.1), 16.0, 16.0),
     "distances": lambda d: DistanceHistogram(two_points(d), np.array([0.1, 0.5])),
+    "shells": lambda d: ShellMoments(two_points(d), np.full(2, 0.1), 16.0, 16.0, 2),
+    "narrow shells": lambda d: ShellMoments(two_points(d), np.full(2, 2.0**-20), 16.0, 16.0, 10),
     "squared distances": lambda d: SquaredDistanceVotes(two_points(d), np.array([0.0, 0.1, 4.0])),
     "cells": lambda d: CellCounts(SignCells(np.eye(1, d), ("0", "1"))),
     "cell sums": lambda d: CellSums(SignCells(np.eye(1, d), ("0", "1")), d, 16.0),

@@ -43,6 +43,7 @@ from privclust.queries.cells import CellCounts, CellSums, SignCells
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
+from privclust.queries.shells import ShellMoments
 from privclust.queries.squared_distances import SquaredDistanceVotes
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.streams import Source, source_of
@@ -79,12 +80,14 @@ QUERIES: list[Query] = [
     ClusterMoments(_POINTS, _RADII, 0.6, 0.4),
     ClusterMoments(_FLAT, _RADII, 0.6, 0.4, _PROJECTION),
     DistanceHistogram(_POINTS, _EDGES),
-    DistanceHistogram(_FLAT, _EDGES, _PROJECTION),
+    DistanceHistogram(_FLAT, _EDGES, _RADII, _PROJECTION),
     CellCounts(_CELLS),
     CellSums(_CELLS, 3, 0.25),
     SecondMoment(3),
     ColumnHistograms(np.array([0.2, 0.5, 0.9]), 8),
     SquaredDistanceVotes(_POINTS, np.array([0.0, 0.1, 0.5, 4.0])),
+    ShellMoments(_POINTS, _RADII / 4, 0.6, 0.4, 2),
+    ShellMoments(_FLAT, _RADII / 4, 0.6, 0.4, 1, _PROJECTION),
 ]
 MOMENTS = QUERIES[5:6]
 """Hardly two tables have the same result for this query."""

@@ -11,6 +11,7 @@ from privclust.kernels.grid import GRID, FloatArray, clip_to_ball, to_grid
 from privclust.kernels.projection import Projection, gaussian_projection
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
 from privclust.queries.cubes import SubcubeCounts
+from privclust.queries.shells import ShellMoments
 from privclust.queries.swaps import SetSavings, SwapSavings
 
 
@@ -109,7 +110,8 @@ def test_points_of_another_width_are_refused() -> None:
         lambda: ClusterSums(flat, three, 0.5, 1.0, project),
         lambda: ClusterSums(wide, flat, 0.5, 1.0),
         lambda: ClusterMoments(wide, np.ones(2), 0.5, 1.0, project),
-        lambda: DistanceHistogram(wide, np.ones(1), project),
+        lambda: ShellMoments(wide, np.ones(2), 0.5, 1.0, 1, project),
+        lambda: DistanceHistogram(wide, np.ones(1), projection=project),
         lambda: SubcubeCounts(np.zeros((1, 3), np.int64), 1, np.zeros(3, np.int64), project),
         lambda: SwapSavings(wide, flat, np.array([0, 0])),
         lambda: SwapSavings(flat, wide, np.array([0, 0]), project),

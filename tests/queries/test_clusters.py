@@ -62,11 +62,12 @@ def examples_with(n_columns: int) -> list[Example]:
         "moments": ClusterMoments(few, radii, weight=0.6, square_weight=0.4),
         "moments projected": ClusterMoments(projected, radii, 3.7, 0.15, project),
         "distances": DistanceHistogram(few, edges),
+        "distances in radii": DistanceHistogram(few, 4 * edges, radii),
         "cells": CellCounts(cells),
         "cell sums": CellSums(cells, n_columns, weight=0.37),
         "second moment": SecondMoment(n_columns),
         "column histograms": ColumnHistograms(np.linspace(0.1, 1.0, n_columns), 4),
-        "distances projected": DistanceHistogram(projected, edges, project),
+        "distances projected": DistanceHistogram(projected, 4 * edges, radii, project),
     }
     return [Example(f"{name} d={n_columns}", n_columns, query) for name, query in queries.items()]
 

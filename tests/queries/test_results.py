@@ -12,6 +12,7 @@ from privclust.kernels.projection import Projection, gaussian_projection
 from privclust.privacy.fingerprint import digest
 from privclust.queries.base import Count, Query
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram, NearestVotes
+from privclust.queries.shells import ShellMoments
 
 
 def points(n_points: int, n_columns: int, seed: int, size: float = 1.0) -> FloatArray:
@@ -113,17 +114,25 @@ def test_moments_are_clipped_residuals_counts_and_squared_lengths(
 
 
 @pytest.mark.parametrize("projection", [None, gaussian_projection(5, 3, np.random.default_rng(4))])
-def test_bins_are_counted_by_exact_distance(projection: Projection | None) -> None:
+@pytest.mark.parametrize("radii", [None, np.array([0.01, 0.3, 0.5, 1.0, 2.0])])
+def test_bins_are_counted_by_exact_distance(
+    projection: Projection | None, radii: FloatArray | None
+) -> None:
     rows, centers = points(500, 5, seed=6, size=0.6), points(5, 3 if projection else 5, seed=7)
     edges = np.array([0.1, 0.25, 0.3, 0.7, 1.1])
     grid_rows, grid_centers = to_grid(rows), to_grid(centers)
     grid_rows = grid_rows if projection is None else projection(grid_rows)
-    gaps = grid_rows - grid_centers[exact_nearest(grid_rows, grid_centers)]
+    cluster = exact_nearest(grid_rows, grid_centers)
+    gaps = grid_rows - grid_centers[cluster]
     squares = (gaps.astype(np.int64).astype(object) ** 2).sum(axis=1)
-    thresholds = [int(square) for square in np.ceil((edges * GRID) ** 2)]
-    bins = [sum(square >= threshold for threshold in thresholds) for square in squares]
+    scales = np.ones(5) if radii is None else radii
+    thresholds = np.ceil((edges * scales[:, None] * GRID) ** 2).astype(np.int64).tolist()
+    bins = [
+        sum(square >= threshold for threshold in thresholds[own])
+        for square, own in zip(squares, cluster, strict=True)
+    ]
     expected = np.bincount(bins, minlength=6)
-    found = result(DistanceHistogram(centers, edges, projection), rows)
+    found = result(DistanceHistogram(centers, edges, radii, projection), rows)
     assert found.tolist() == expected.tolist()
 
 
@@ -180,8 +189,11 @@ def different_queries() -> list[Query]:
         DistanceHistogram(ONE, EDGES + 1e-9),
         DistanceHistogram(ONE, EDGES[:1]),
         DistanceHistogram(OTHER, EDGES),
-        DistanceHistogram(ONE, EDGES, GAUSSIAN),
-        DistanceHistogram(ONE, EDGES, less_gain),
+        DistanceHistogram(ONE, EDGES, projection=GAUSSIAN),
+        DistanceHistogram(ONE, EDGES, projection=less_gain),
+        DistanceHistogram(ONE, EDGES, RADII),
+        DistanceHistogram(ONE, EDGES, RADII[::-1]),
+        DistanceHistogram(ONE, RADII[1:3], RADII),
         ClusterMoments(ONE, RADII, 1.0, 0.5),
         ClusterMoments(OTHER, RADII, 1.0, 0.5),
         ClusterMoments(ONE, RADII[::-1], 1.0, 0.5),
@@ -189,6 +201,13 @@ def different_queries() -> list[Query]:
         ClusterMoments(ONE, RADII, 0.5, 1.0),
         ClusterMoments(ONE, RADII, 1.0, 0.5, GAUSSIAN),
         ClusterMoments(ONE, RADII, 1.0, 0.5, turned),
+        ShellMoments(ONE, RADII, 1.0, 0.5, 1),
+        ShellMoments(ONE, RADII, 1.0, 0.5, 2),
+        ShellMoments(ONE, RADII[::-1], 1.0, 0.5, 2),
+        ShellMoments(ONE, RADII, 0.5, 1.0, 2),
+        ShellMoments(OTHER, RADII, 0.5, 1.0, 2),
+        ShellMoments(ONE, RADII, 1.0, 0.5, 2, GAUSSIAN),
+        ShellMoments(ONE, RADII, 1.0, 0.5, 2, turned),
     ]
 
 
@@ -213,6 +232,7 @@ def test_points_that_are_not_finite_are_refused(bad: float) -> None:
         lambda: ClusterSums(ONE, spoilt, 1.0, 1.0),
         lambda: ClusterMoments(spoilt, RADII, 1.0, 1.0),
         lambda: DistanceHistogram(spoilt, EDGES),
+        lambda: ShellMoments(spoilt, RADII, 1.0, 1.0, 1),
     ):
         with pytest.raises(ValueError, match="finite point of the unit ball"):
             build()
@@ -270,6 +290,26 @@ def test_moments_keep_their_own_frozen_radii() -> None:
 def test_edges_that_do_not_increase_are_refused(edges: list[float]) -> None:
     with pytest.raises(ValueError, match="increasing distances from 0 up"):
         DistanceHistogram(np.zeros((1, 1)), np.array(edges))
+
+
+@pytest.mark.parametrize(
+    "radii",
+    [[0.1], [0.1, 0.2, 0.3], [[0.1, 0.2]], 0.1, [0.1, 0.0], [0.1, 2.1], [0.1, np.nan], [-0.1, 0.1]],
+    ids=str,
+)
+def test_distances_in_bad_radii_are_refused_with_what_is_allowed(radii: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"each centre needs a radius between 2\^-20 and 2"):
+        DistanceHistogram(np.zeros((2, 1)), EDGES, np.array(radii))
+
+
+def test_distances_keep_their_own_frozen_radii() -> None:
+    radii = RADII.copy()
+    query = DistanceHistogram(ONE, EDGES, radii)
+    radii[:] = 1.0
+    assert query.radii is not None
+    assert query.radii.tolist() == RADII.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        query.radii[0] = 1.0
 
 
 def test_each_centre_needs_its_origin() -> None:

@@ -140,7 +140,7 @@ def measure_cells(
 ) -> Cells:
     """Measure every cell, move it to its mean and learn its radius and what lies around it."""
     clips = np.clip(CLIP * cells.radii, SMALLEST, 1.0)
-    n_shells = shells_needed(float(clips.min()))
+    n_shells = shells_needed(float(clips.min()), *cells.centers.shape)
     query = ShellMoments(cells.centers, clips, WEIGHT, SQUARE_WEIGHT, n_shells, projection)
     release = curator.measure(slot, query)
     found, sigma = query.split(release.values), release.sigma

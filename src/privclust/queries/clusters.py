@@ -286,7 +286,6 @@ class DistanceHistogram:
         object.__setattr__(self, "centers", frozen_points(self.centers))
         check_widths(self.centers, self.projection)
         edges = frozen(np.array(self.edges, dtype=np.float64))
-        # A search among unsorted edges would depend on the row searched for before.
         usable = edges.ndim == 1 and ((edges >= 0) & (edges <= EDGE_MAX)).all()
         if not (usable and (np.diff(edges) > 0).all()):
             raise ValueError("edges must be one list of finite, increasing distances from 0 up.")

@@ -22,6 +22,7 @@ from privclust.queries.base import (
     projected,
 )
 from privclust.queries.registry import register
+from privclust.queries.unit import COORDINATES_MAX
 
 FAR_RESIDUAL, FAR_COUNT, FAR_SQUARE = 0.75, 0.55, 0.36
 """What a far row adds to its shell: a residual of the outer radius, a count, a squared length of
@@ -35,16 +36,20 @@ SHELLS_MAX = 10
 """Enough for a clipping radius of 2^-20 to reach through the ball."""
 
 
-def shells_needed(radius: float) -> int:
-    """Return how many shells around a core of this clipping radius reach through the unit ball.
+def shells_needed(radius: float, n_clusters: int, n_columns: int) -> int:
+    """Return how many shells around cores of this clipping radius reach through the unit ball.
+
+    There are fewer, but at least one, where all of them would be more numbers than a unit with many
+    rows may change.
 
     Examples
     --------
-    >>> shells_needed(0.5), shells_needed(0.01)
-    (1, 4)
+    >>> shells_needed(0.5, 8, 16), shells_needed(0.01, 8, 16), shells_needed(0.01, 20_000, 16)
+    (1, 4, 1)
     """
-    octaves = math.log(2 / (CORE_RADII * radius), SHELL_RATIO)
-    return min(max(math.ceil(octaves), 1), SHELLS_MAX)
+    through_ball = math.ceil(math.log(2 / (CORE_RADII * radius), SHELL_RATIO))
+    most = COORDINATES_MAX // (n_clusters * (n_columns + 2)) - 1
+    return max(min(through_ball, most, SHELLS_MAX), 1)
 
 
 def numbers_changed(n_columns: int) -> int:
@@ -122,8 +127,10 @@ class ShellMoments:
                 f"lie between 2^-10 and 16; got weight={self.weight!r}, "
                 f"square_weight={self.square_weight!r}."
             )
-        if not 1 <= self.n_shells <= SHELLS_MAX:
-            raise ValueError(f"n_shells must be 1 to {SHELLS_MAX}, got {self.n_shells!r}.")
+        if self.n_shells not in range(1, SHELLS_MAX + 1):
+            raise ValueError(
+                f"n_shells must be an integer between 1 and {SHELLS_MAX}, got {self.n_shells!r}."
+            )
 
     @property
     def inner(self) -> FloatArray:

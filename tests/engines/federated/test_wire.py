@@ -31,6 +31,7 @@ from privclust.queries.columns import ColumnHistograms
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.cubes import SubcubeCounts
 from privclust.queries.nearby import NearbySums
+from privclust.queries.shells import ShellMoments
 from privclust.queries.unit import Unit
 
 POINTS = np.random.default_rng(0).uniform(-0.5, 0.5, (4, 3))
@@ -139,15 +140,26 @@ def changed(query: Query, field: str, value: Any, blobs: bytes | None = None) ->
 
 
 @pytest.mark.attack
-def test_request_that_fails_with_one_row_only_is_refused() -> None:
+@pytest.mark.parametrize(
+    "honest",
+    [
+        ClusterMoments(np.zeros((2, 3)), np.ones(2), 1.0, 1.0),
+        ShellMoments(np.zeros((2, 3)), np.ones(2), 1.0, 1.0, 1),
+        DistanceHistogram(np.zeros((2, 3)), np.array([0.5]), np.ones(2)),
+    ],
+    ids=lambda query: type(query).__name__,
+)
+def test_request_that_fails_with_one_row_only_is_refused(honest: Query) -> None:
     """The second centre, which has no radius, is nearest to the row in question and to no other."""
     target = DOMAIN.to_grid(np.array([[0.9, 0.9, 0.9]]))
     centers = np.vstack([np.zeros((1, 3)), target])
-    sent = centers.tobytes() + np.ones(1).tobytes()
-    honest = ClusterMoments(np.zeros((2, 3)), np.ones(2), 1.0, 1.0)
+    edges = getattr(honest, "edges", np.empty(0)).tobytes()
+    sent = centers.tobytes() + edges + np.ones(1).tobytes()
     blobs = parts_of(encode(request(honest)))[1]
+    before = np.zeros((2, 3)).tobytes() + edges + np.ones(2).tobytes()
+    assert blobs.endswith(before)
     message = changed(
-        honest, "radii", {"array": "<f8", "shape": [1]}, blobs.replace(blobs[-64:], sent)
+        honest, "radii", {"array": "<f8", "shape": [1]}, blobs.removesuffix(before) + sent
     )
     assert message.endswith(sent)
     with pytest.raises(WireError):
@@ -187,6 +199,11 @@ def test_points_off_the_grid_are_refused() -> None:
         (CellCounts(SignCells(POINTS, ("0", "1"))), "cells", None),
         (NearbySums(ClusterSums(POINTS, POINTS, 0.5, 0.7)), "sums", None),
         (DistanceHistogram(POINTS, np.array([0.1])), "edges", {"array": "<i8", "shape": [1]}),
+        (DistanceHistogram(POINTS, np.array([0.1])), "radii", 0.5),
+        (ShellMoments(POINTS, np.full(4, 0.1), 1.0, 1.0, 2), "n_shells", {"float": "0x1p+1"}),
+        (ShellMoments(POINTS, np.full(4, 0.1), 1.0, 1.0, 2), "n_shells", True),
+        (ShellMoments(POINTS, np.full(4, 0.1), 1.0, 1.0, 2), "n_shells", 10**9),
+        (ShellMoments(POINTS, np.full(4, 0.1), 1.0, 1.0, 2), "radii", None),
     ],
 )
 def test_field_of_another_type_or_size_is_refused(query: Query, field: str, value: Any) -> None:
