@@ -54,3 +54,12 @@ def test_a_row_votes_in_every_column_and_its_bounds_say_so(n_columns: int) -> No
 def test_impossible_range_is_refused(half_widths: list[float], bins: int) -> None:
     with pytest.raises(ValueError, match="column histograms need"):
         ColumnHistograms(np.array(half_widths), bins)
+
+
+def test_half_widths_cannot_be_changed_afterwards() -> None:
+    half_widths = HALF_WIDTHS.copy()
+    query = ColumnHistograms(half_widths, 8)
+    half_widths[:] = 1.0
+    assert query.half_widths.tolist() == HALF_WIDTHS.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        query.half_widths[0] = 1.0

@@ -52,7 +52,7 @@ class ColumnHistograms:
                 f"least 2 bins, got {self.bins!r} bins."
             )
         half_widths.setflags(write=False)
-        object.__setattr__(self, "radius", half_widths)
+        object.__setattr__(self, "half_widths", half_widths)
 
     @property
     def size(self) -> int:
