@@ -135,7 +135,7 @@ def refine(
     mean_squares = squares / rows_held(counts, release.sigma / WEIGHT)
     radii = np.sqrt(np.clip(mean_squares, 0.0, clip**2))
     variance = step.variance + sampling_variance(
-        radii, counts, n_columns, curator.sampling_exponent
+        radii, counts, n_columns, curator.sampling_exponent, curator.rows_per_unit
     )
     return Centers(into_ball(points + step.moves), variance, radii)
 
@@ -146,5 +146,5 @@ def _clip(
     """Weigh what a clip cuts off against the noise that the sums of `slot` will have."""
     granted = curator.plan.price(curator.plan.slot(slot)).mu2
     sigma = 2**curator.sampling_exponent * np.sqrt((1 + WEIGHT**2) / granted)
-    noise = float(np.sqrt(n_columns) * sigma * n_clusters / n_rows)
+    noise = float(np.sqrt(n_columns) * sigma * n_clusters * curator.rows_per_unit / n_rows)
     return float(np.clip(histogram.best_clip(noise), SMALLEST, 1.0))
