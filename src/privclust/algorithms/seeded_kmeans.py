@@ -18,6 +18,7 @@ import numpy as np
 
 from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cost import Cost, Measured, total
+from privclust.algorithms._enough_rows import advice_on_sizes, warn_of_typed_rows
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._refine import Centers, distances_to, refine
@@ -29,7 +30,6 @@ from privclust.algorithms.private_kmeans import (
     ROWS_PER_CELL,
     SIZE_SHARE,
     PrivateKMeansPlan,
-    warn_if_lost,
 )
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, to_grid
@@ -138,6 +138,7 @@ def plan(
     budget: Budget,
     n_rows: int | None = None,
     max_clusters: int | None = None,
+    rows_per_unit: int = 1,
     *,
     start: Start,
 ) -> SeededPlan:
@@ -147,9 +148,8 @@ def plan(
         budget, [Slot(FIRST_SLOT, LOCATE_SHARE, wide), Slot("rest", 1 - LOCATE_SHARE, wide)]
     )
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
-    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
-    if n_rows is not None:
-        warn_if_lost(planned, n_rows)
+    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending, rows_per_unit)
+    warn_of_typed_rows(planned)
     return SeededPlan(planned, start)
 
 
@@ -159,8 +159,6 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     rng = _directions_of(start, rng)
     seen = locate_roughly(curator, known.n_columns)
     n_rows = known.n_rows or max(1, round(float(seen.counts[0])))
-    if known.n_rows is None:
-        warn_if_lost(known, n_rows)
     steps = _plan_slots(curator, known)
     sample = curator.sample(known.sampling_exponent(n_rows))
     cells = _cells(sample, known, n_rows, start, rng)
@@ -178,7 +176,14 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
         np.sqrt(centers.variance), np.full(known.n_clusters, sizes.sigma), centers.radii
     )
     n_rows = known.n_rows or max(1, round(float(sizes.values.sum())))
-    return Clustering(centers.points, np.maximum(sizes.values, 0.0), n_rows, precision, coreset)
+    return Clustering(
+        centers.points,
+        np.maximum(sizes.values, 0.0),
+        n_rows,
+        precision,
+        coreset,
+        advice_on_sizes(sizes.values, sizes.sigma, known),
+    )
 
 
 def _directions_of(start: Start, rng: np.random.Generator) -> np.random.Generator:
@@ -228,7 +233,7 @@ def _cells(
     first = Cells(start.points, np.minimum(2 * radii, 1.0), unknown, unknown, unknown, np.inf)
     cells = measure_cells(curator, "start", first)
     rows_sampled = n_rows / 2**curator.sampling_exponent
-    affordable = int(rows_sampled * plan.spending.reserve.mu / ROWS_PER_CELL)
+    affordable = int(rows_sampled * plan.mu / ROWS_PER_CELL)
     wanted = max(CELLS_PER_CLUSTER * plan.n_clusters, plan.max_clusters)
     wanted = max(min(wanted, affordable), 2 * plan.n_clusters, len(start.points))
     while len(cells.centers) < wanted // 2:

@@ -10,7 +10,7 @@ import numpy as np
 
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
-from privclust.errors import ParameterError, safe_repr
+from privclust.errors import Message, ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering, Precision
 from privclust.privacy.accounting import Budget
@@ -93,6 +93,11 @@ class Task:
             _check_array(kind, "coreset.points", found.coreset.points, (*points, self.n_columns))
             _check_array(kind, "coreset.weights", found.coreset.weights, points)
             _check_precision(kind, "coreset.precision", found.coreset.precision, points)
+        if not isinstance(found.advice, Message | None):
+            raise TypeError(
+                f"{kind}.run returned {safe_repr(found.advice)} as advice, which must be a Message "
+                "of privclust.errors or None. Return Message(text)."
+            )
         if not isinstance(found.n_rows, int | np.integer):
             raise TypeError(
                 f"{kind}.run returned {safe_repr(found.n_rows)} as n_rows, which must be an "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from privclust.errors import Message
 from privclust.kernels.grid import FloatArray
 
 
@@ -69,6 +70,8 @@ class Clustering:
         Where the algorithm knows it.
     coreset : Coreset, optional
         Where the algorithm makes one.
+    advice : Message, optional
+        What is wrong with it and what would help, from Releases and public numbers: `fit` warns.
     """
 
     centers: FloatArray
@@ -76,3 +79,4 @@ class Clustering:
     n_rows: int
     precision: Precision | None = None
     coreset: Coreset | None = None
+    advice: Message | None = None
