@@ -15,11 +15,8 @@ from benchmarks.pieces import Piece
 from benchmarks.rivals import REFERENCE, RIVALS
 from benchmarks.robust.fits import Judged, method_on
 from benchmarks.robust.tables import DELTA, dataset
+from privclust.algorithms._enough_rows import rows_needed
 from privclust.privacy.accounting import mu_of
-
-ROWS_NEEDED = 10.0
-"""Per cluster, times 2 + sqrt(d), in standard deviations of a count under the whole budget: so many
-rows give a loss within 10 % of that of k-means."""
 
 
 class Ratio(NamedTuple):
@@ -86,5 +83,5 @@ def rows_per_cluster(table: str) -> float:
 def few_rows(table: str, epsilon: float) -> bool:
     """Tell whether a table has fewer rows per cluster than a fit needs at epsilon."""
     data = dataset(table)
-    deviation = data.max_rows_per_unit / mu_of(epsilon, DELTA)
-    return rows_per_cluster(table) < ROWS_NEEDED * (2 + math.sqrt(data.rows.shape[1])) * deviation
+    needed = rows_needed(data.rows.shape[1], mu_of(epsilon, DELTA), data.max_rows_per_unit)
+    return rows_per_cluster(table) < needed

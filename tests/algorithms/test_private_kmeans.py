@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 
 import numpy as np
@@ -30,7 +29,7 @@ from privclust.queries.unit import ROW
 from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(1.0, 1e-6)
-HARDLY = "will hardly be found"
+HARDLY = "can hardly be found"
 hardly_found = pytest.mark.filterwarnings(f"ignore:.*{HARDLY}")
 
 
@@ -240,52 +239,26 @@ def test_typed_number_of_rows_too_small_is_reported_before_any_row_is_read() -> 
         )
 
 
-def test_without_it_the_warning_comes_once_rows_have_been_counted() -> None:
-    plan = private_kmeans.plan(8, 4, BUDGET)
+def test_without_it_the_fit_says_so_by_its_final_sizes() -> None:
     engine = in_ball(np.random.default_rng(0).normal(0.0, 0.1, (500, 4)))
     with noise_from(SeededNoise(0)):
-        curator = Curator.open(engine, plan.spending)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(UserWarning, match=HARDLY):
-                private_kmeans.run(curator, plan, np.random.default_rng(0))
-    assert {release.slot.partition(" ")[0] for release in curator.releases} == {"locate"}
+        found, curator = fit(engine, 8)
+    assert found.advice is not None
+    assert HARDLY in found.advice
+    assert f"about {round(curator.releases[-1].values.sum())} rows" in found.advice
+
+
+@hardly_found
+def test_what_was_said_of_a_typed_number_is_not_said_twice() -> None:
+    with noise_from(SeededNoise(0)):
+        assert fit(in_ball(np.zeros((5, 4))), 8, n_rows=5)[0].advice is None
 
 
 @pytest.mark.parametrize("n_rows", [None, 8000])
 def test_clusters_that_can_be_found_are_not_warned_of(n_rows: int | None) -> None:
     with noise_from(SeededNoise(0)), warnings.catch_warnings():
         warnings.simplefilter("error")
-        fit(in_ball(two_groups(4)), 2, n_rows=n_rows)
-
-
-@pytest.mark.parametrize(("k", "d"), [(10, 4), (20, 4), (5, 40)])
-def test_the_warning_names_rows_epsilon_and_clusters_that_would_do(k: int, d: int) -> None:
-    n_rows = 700
-    with pytest.warns(
-        UserWarning, match=f"^{k} cluster.s. {HARDLY} among about 700 rows"
-    ) as caught:
-        private_kmeans.plan(k, d, BUDGET, n_rows)
-    pattern = r"about ([0-9,]+) rows or epsilon=([0-9.]+) or n_clusters=(\d+)\.$"
-    advice = re.search(pattern, str(caught[0].message))
-    assert advice
-    rows, epsilon, clusters = int(advice[1].replace(",", "")), float(advice[2]), int(advice[3])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        # Two digits are given, so that the advice may be five percent short.
-        private_kmeans.plan(k, d, BUDGET, round(1.05 * rows))
-        private_kmeans.plan(k, d, Budget(1.05 * epsilon, 1e-6), n_rows)
-        private_kmeans.plan(clusters, d, BUDGET, n_rows)
-    with pytest.warns(UserWarning, match=HARDLY):
-        private_kmeans.plan(clusters + 1, d, BUDGET, n_rows)
-
-
-@pytest.mark.parametrize("k", [1, 16])
-def test_the_warning_gives_no_advice_that_cannot_be_followed(k: int) -> None:
-    with pytest.warns(UserWarning, match=HARDLY) as caught:
-        private_kmeans.plan(k, 4, BUDGET, 2)
-    text = str(caught[0].message)
-    assert text.endswith(" rows.")
+        assert fit(in_ball(two_groups(4)), 2, n_rows=n_rows)[0].advice is None
 
 
 # Steps -------------------------------------------------------------------------------------------

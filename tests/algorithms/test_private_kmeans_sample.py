@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,15 +21,16 @@ from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.sampling import SAMPLING_EXPONENT_MAX, included, row_words
-from privclust.kernels.grid import FloatArray
+from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.curator import Curator
+from privclust.queries.unit import Unit
 from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(4.0, 1e-6)
-hardly_found = pytest.mark.filterwarnings("ignore:.*will hardly be found")
+hardly_found = pytest.mark.filterwarnings("ignore:.*can hardly be found")
 
 
 def sample_beyond(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
@@ -40,7 +42,8 @@ def sample_beyond(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
 def fit(
     engine: Engine, k: int, n_rows: int | None = None, seed: int = 0
 ) -> tuple[Clustering, Curator]:
-    plan = private_kmeans.plan(k, engine.n_columns, BUDGET, n_rows)
+    rows_per_unit = engine.unit.total_rows
+    plan = private_kmeans.plan(k, engine.n_columns, BUDGET, n_rows, rows_per_unit=rows_per_unit)
     curator = Curator.open(engine, plan.spending)
     return private_kmeans.run(curator, plan, np.random.default_rng(seed)), curator
 
@@ -163,6 +166,31 @@ def test_a_coreset_from_a_sample_says_it_is_known_less_well(
     assert (errors**2 > 3 * sampled.weights).all()
     typical = [np.median(one.precision.center_stderr) for one in (whole, sampled)]
     assert typical[1] > 1.5 * typical[0]
+
+
+def test_a_sample_of_units_whose_rows_are_alike_says_how_little_it_knows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten rows of a person are alike, so that a sample of people says as much as one row each."""
+    sample_beyond(monkeypatch, 2000)
+    alike = np.repeat(blobs(4, 3, 800), 10, axis=0)
+    table = pd.DataFrame(alike).assign(who=np.arange(8000) // 10)
+    engine = NumpyEngine(table, Ball(np.zeros(3), 1.0), unit=Unit("who", 10))
+    with noise_from(SeededNoise(0)):
+        found, curator = fit(engine, 4, n_rows=8000)
+    assert max(exponent_by_slot(curator).values()) == 2
+    assert found.coreset is not None
+    cells = nearest(to_grid(alike), to_grid(found.coreset.points))
+    exact = np.bincount(cells, minlength=len(found.coreset.points))
+    errors = (found.coreset.weights - exact) / found.coreset.precision.size_stderr
+    assert np.sqrt(np.mean(errors**2)) < 1.5
+
+
+def test_units_of_many_rows_leave_as_many_units_in_a_sample() -> None:
+    """At this epsilon 2,864 units for 8 clusters, which fewer rows than a sample has would be."""
+    by_row, by_unit = (private_kmeans.plan(8, 4, BUDGET, rows_per_unit=n) for n in (1, 50))
+    assert by_row.sampling_exponent(5 * 10**6) == 7
+    assert by_unit.sampling_exponent(5 * 10**6) == 5
 
 
 def test_the_result_is_nearly_as_well_known_as_without_a_sample(

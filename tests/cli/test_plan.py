@@ -48,6 +48,14 @@ def test_where_clusters_will_not_be_found_it_says_what_it_would_take() -> None:
     assert "it would take about" in shown
 
 
+def test_plan_counts_rows_by_unit() -> None:
+    given = ("plan", "--rows", 20_000, "--columns", 4, "--delta", 1e-6, "--json")
+    shown = json.loads(privclust(*given, "--max-rows-per-unit", 50).stdout)
+    expected = forecast(20_000, 4, delta=1e-6, max_rows_per_unit=50)
+    assert (shown["found"], shown["rows_needed"]) == (False, expected.rows_needed)
+    assert json.loads(privclust(*given).stdout)["found"]
+
+
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     done = privclust("plan", *TYPED, "--picture", tmp_path / "plan.png")
     assert done.exit_code == 0, done.output

@@ -148,7 +148,7 @@ def test_guarantee_without_delta_is_pure() -> None:
     assert real.mu == pytest.approx(4.2, abs=0.1)
 
 
-@pytest.mark.filterwarnings("ignore:.*will hardly be found")
+@pytest.mark.filterwarnings("ignore:.*can hardly be found")
 @any_kind
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 7])
 def test_tables_smaller_than_k_are_fitted_like_any_other(kind: Any, n_rows: int) -> None:

@@ -139,7 +139,8 @@ def test_models_that_guarantee_nothing_here_are_refused_before_the_charge(
     exact = made(PrivateKMeans, epsilon=np.inf).fit(ROWS)
     with pytest.raises(ParameterError, match="the model given as start is NOT PRIVATE"):
         made(start=wrap(exact), **paid).fit(ROWS)
-    people = pd.DataFrame(ROWS, columns=["x", "y"]).assign(person=np.arange(len(ROWS)))
+    people = pd.DataFrame(np.tile(ROWS, (2, 1)), columns=["x", "y"])
+    people = people.assign(person=np.arange(len(people)))
     person = made(PrivateKMeans, unit="person").fit(people)
     with pytest.raises(ParameterError, match="the model given as start protects each 'person'"):
         made(start=wrap(person), **paid).fit(ROWS)

@@ -339,7 +339,7 @@ def test_what_cannot_be_profiled_is_refused(
 
 def test_models_without_names_ids_and_pure_guarantees_are_refused() -> None:
     with noise_from(SeededNoise(0)):
-        nameless = PrivateKMeans(2, delta=1e-6, bounds=(0, 1)).fit(np.zeros((100, 2)))
+        nameless = PrivateKMeans(2, delta=1e-6, bounds=(0, 1)).fit(np.zeros((1000, 2)))
         pure = DPLloyd(2, delta=0, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
     with pytest.raises(ColumnError, match="without names"):
         profiled(nameless)

@@ -15,8 +15,8 @@ FEDERATION = (
     Mutation(
         "noise for one client of a patient's",
         "queries/unit.py",
-        "one, times = query.sensitivity, self.rows * max(1, self.clients)",
-        "one, times = query.sensitivity, self.rows",
+        "return self.rows * max(1, self.clients)",
+        "return self.rows",
         "tests/engines/federated/test_federation.py::test_unit_at_several_clients_moves_a_result_within_its_bounds",
     ),
     Mutation(

@@ -12,7 +12,7 @@ import pytest
 from privclust import PrivateKMeans, forecast
 from privclust.errors import CostError, ParameterError
 from privclust.models.formatting import spoken_memory
-from privclust.planning.forecast import FOUND, Forecast, forecast_grid
+from privclust.planning.forecast import Forecast, forecast_grid
 from privclust.planning.plots import draw_forecast
 from privclust.planning.spark_cost import spark_cost
 
@@ -68,8 +68,8 @@ def test_so_many_rows_as_it_takes_are_enough_and_far_fewer_are_not() -> None:
     for (columns, clusters, delta), epsilon in product(SHAPES, EPSILONS):
         needed = forecast(1000, columns, clusters, epsilon=epsilon, delta=delta).rows_needed
         enough = forecast(needed, columns, clusters, epsilon=epsilon, delta=delta)
-        few = forecast(max(1, int(0.8 * needed)), columns, clusters, epsilon=epsilon, delta=delta)
-        if not enough.found or (few.found and needed > 4):
+        few = forecast(max(1, int(0.49 * needed)), columns, clusters, epsilon=epsilon, delta=delta)
+        if not enough.found or enough.ratio > 1.1 or (few.found and needed > 4):
             wrong.append((columns, clusters, delta, epsilon, needed, enough.ratio, few.ratio))
     assert wrong == []
 
@@ -77,11 +77,11 @@ def test_so_many_rows_as_it_takes_are_enough_and_far_fewer_are_not() -> None:
 def test_the_epsilon_that_it_takes_is_enough_and_far_less_is_not() -> None:
     wrong = []
     for columns, clusters, delta in SHAPES:
-        needed = forecast(1000, columns, clusters, delta=delta).epsilon_needed
+        needed = forecast(2000, columns, clusters, delta=delta).epsilon_needed
         assert needed is not None
-        enough = forecast(1000, columns, clusters, epsilon=needed, delta=delta)
-        little = forecast(1000, columns, clusters, epsilon=0.8 * needed, delta=delta)
-        if not enough.found or little.found:
+        enough = forecast(2000, columns, clusters, epsilon=needed, delta=delta)
+        little = forecast(2000, columns, clusters, epsilon=0.4 * needed, delta=delta)
+        if not enough.found or enough.ratio > 1.1 or little.found:
             wrong.append((columns, clusters, delta, needed, enough.ratio, little.ratio))
     assert wrong == []
 
@@ -102,9 +102,30 @@ def test_an_epsilon_beyond_reason_is_not_named() -> None:
     assert "epsilon" not in str(hopeless).splitlines()[-1]
 
 
-def test_found_is_what_the_ratio_says() -> None:
-    for expected in forecast_grid(forecast(500, 3, 8, delta=1e-6)):
-        assert expected.found == (expected.ratio <= FOUND)
+def test_from_half_of_the_rows_needed_clusters_are_found_and_add_nothing_to_the_loss() -> None:
+    for columns, clusters, delta in SHAPES:
+        needed = forecast(1000, columns, clusters, delta=delta).rows_needed
+        few, enough = (
+            forecast(int(part * needed), columns, clusters, delta=delta) for part in (0.4, 0.51)
+        )
+        assert (few.found, enough.found) == (False, True)
+        assert 1 < enough.ratio < 1.2 < few.ratio
+        assert "for a loss within 10 % of k-means it would take about" in str(enough)
+
+
+@any_shape
+@pytest.mark.parametrize("rows", [2, 50, 1024])
+def test_units_of_many_rows_are_like_as_many_times_fewer_rows(
+    columns: int, clusters: int, rows: int
+) -> None:
+    by_row = forecast(1000, columns, clusters, delta=1e-6)
+    by_unit = forecast(1000 * rows, columns, clusters, delta=1e-6, max_rows_per_unit=rows)
+    assert by_unit.ratio == pytest.approx(by_row.ratio)
+    assert by_unit.size_stderr == pytest.approx(rows * by_row.size_stderr)
+    assert by_unit.rows_needed == pytest.approx(rows * by_row.rows_needed, rel=0.1)
+    assert f"{1000 * rows:,} rows, up to {rows:,} of one unit, with" in str(by_unit)
+    for other in forecast_grid(by_unit):
+        assert other.max_rows_per_unit == rows
 
 
 def test_grid_has_what_was_typed_and_others_beside_it() -> None:
@@ -122,7 +143,7 @@ def test_a_forecast_in_words() -> None:
         "  sizes: ± 134 rows",
         "  smallest cluster that will be found: about 296 rows",
         "  time: 30 passes, a few seconds",
-        "  it would take about 2,400 rows, or epsilon 0.51",
+        "  for a loss within 10 % of k-means it would take about 2,400 rows, or epsilon 0.51",
     ]
 
 

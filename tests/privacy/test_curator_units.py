@@ -45,7 +45,7 @@ POINTS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.9], [0.0, -0.9]])
 SUMS = ClusterSums(POINTS, POINTS, radius=0.5, weight=0.7)
 VOTES = NearestVotes(POINTS)
 BALL = Ball([0.0, 0.0], 1.0)
-hardly_found = pytest.mark.filterwarnings("ignore:.*will hardly be found")
+hardly_found = pytest.mark.filterwarnings("ignore:.*can hardly be found")
 
 
 def people(n_rows: int) -> pd.DataFrame:
@@ -85,6 +85,17 @@ def test_the_noise_pays_for_as_many_rows_as_a_unit_counts(rows: int) -> None:
         assert release.charge.pure is not None
         needed = Fraction(UNIT * rows * QUANTA, release.charge.pure)
         assert needed <= Fraction(release.scale) <= needed * (1 + Fraction(1, 2**46))
+
+
+@pytest.mark.parametrize("unit", [ROW, Unit("who", 7), Unit("who", 3, clients=2)])
+def test_algorithms_know_how_many_rows_the_noise_is_for(unit: Unit) -> None:
+    """By it they predict noise: here, that of a count."""
+    frame = people(60) if unit.column else people(60)[["x", "y"]]
+    with noise_from(NoNoise()):
+        curator = open_curator(NumpyEngine(frame, BALL, unit=unit))
+        count = curator.measure("count", Count())
+    assert curator.rows_per_unit == curator.sample(1).rows_per_unit == unit.total_rows
+    assert count.sigma == pytest.approx(curator.rows_per_unit / count.charge.mu)
 
 
 @pytest.mark.attack

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from privclust import forecast
 from privclust.cli import app
 
 README = Path(__file__).parents[2] / "README.md"
@@ -36,6 +37,16 @@ def test_the_example_prints_what_it_says() -> None:
     np.testing.assert_allclose(found[:4], expected[:4], atol=2.0)
     np.testing.assert_allclose(found[4:6], expected[4:6], atol=800.0)
     assert found[6:] == expected[6:]
+
+
+def test_rows_needed_are_those_of_forecast_and_warning() -> None:
+    said = re.search(
+        r"about (\d+) in each cluster with 4 columns, (\d+) with 16, (\d+) with 128",
+        README.read_text(),
+    )
+    assert said
+    needed = [forecast(10**6, d, delta=1e-6).smallest for d in (4, 16, 128)]
+    assert [float(number) for number in said.groups()] == [float(f"{n:.2g}") for n in needed]
 
 
 def test_the_example_has_ten_lines() -> None:

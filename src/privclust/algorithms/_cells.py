@@ -266,8 +266,10 @@ def cells_cost(n_cells: float, n_columns: float, times: float = 1.0) -> Measured
 def as_coreset(curator: Curator, cells: Cells) -> Coreset:
     """Return weighted points, which noise and the choice of the sample made uncertain."""
     n_columns = cells.centers.shape[1]
-    around = sampling_variance(cells.radii, cells.counts, n_columns, curator.sampling_exponent)
-    left_out = 2.0**curator.sampling_exponent - 1
+    around = sampling_variance(
+        cells.radii, cells.counts, n_columns, curator.sampling_exponent, curator.rows_per_unit
+    )
+    left_out = curator.rows_per_unit * (2.0**curator.sampling_exponent - 1)
     precision = Precision(
         np.sqrt(cells.variance + around),
         np.sqrt(cells.count_sigma**2 + left_out * cells.counts),

@@ -154,7 +154,7 @@ def refine(
     radii = np.sqrt((squares + doubt * change * known**2) / (held + doubt))
     radii = np.clip(radii, SMALLEST, 1.0)
     variance = step.variance + sampling_variance(
-        radii, counts, n_columns, curator.sampling_exponent
+        radii, counts, n_columns, curator.sampling_exponent, curator.rows_per_unit
     )
     return Centers(into_ball(points + step.moves), variance, radii)
 
@@ -169,7 +169,8 @@ def _clips(
 ) -> FloatArray:
     """Weigh, for each cluster, what a clip cuts off against the noise that `slot` will have."""
     granted = curator.plan.price(curator.plan.slot(slot)).mu2
-    sigma = 2**curator.sampling_exponent * float(np.sqrt((1 + WEIGHT**2) / granted))
+    sigma = curator.rows_per_unit * 2**curator.sampling_exponent
+    sigma = sigma * float(np.sqrt((1 + WEIGHT**2) / granted))
     noise = np.sqrt(n_columns) * sigma / rows_held(sizes, sigma / WEIGHT)
     factors = np.array([histogram.best_clip(float(each)) for each in noise])
     return np.clip(factors * radii, SMALLEST, 1.0)

@@ -44,6 +44,7 @@ def plan(
     budget: Budget,
     n_rows: int | None = None,
     max_clusters: int | None = None,
+    rows_per_unit: int = 1,
 ) -> ScaledPlan:
     """Plan a fit of PrivateKMeans that measures the width of columns first.
 
@@ -52,7 +53,9 @@ def plan(
     >>> [slot.name for slot in plan(8, 4, Budget(1.0, 1e-6)).spending.slots]
     ['scale', 'locate 1', 'rest']
     """
-    planned = private_kmeans.plan(n_clusters, n_columns, budget, n_rows, max_clusters)
+    planned = private_kmeans.plan(
+        n_clusters, n_columns, budget, n_rows, max_clusters, rows_per_unit
+    )
     wide = numbers_changed(n_columns)
     slots = [
         Slot(SLOT, SHARE, n_columns),
@@ -65,6 +68,7 @@ def plan(
         planned.n_rows,
         planned.max_clusters,
         make_plan(budget, slots),
+        planned.rows_per_unit,
     )
 
 

@@ -72,16 +72,22 @@ def weigh_means(
 
 
 def sampling_variance(
-    radii: FloatArray, counts: FloatArray, n_columns: int, sampling_exponent: int
+    radii: FloatArray,
+    counts: FloatArray,
+    n_columns: int,
+    sampling_exponent: int,
+    rows_per_unit: int = 1,
 ) -> FloatArray:
     """Return the variance per coordinate of a sample's means about those of all rows.
+
+    Units are drawn with all their rows, which may be alike: so many then say no more than one.
 
     Examples
     --------
     >>> sampling_variance(np.array([2.0]), np.array([100.0]), 4, 1).tolist()
     [0.01]
     """
-    left_out = 2.0**sampling_exponent - 1
+    left_out = rows_per_unit * (2.0**sampling_exponent - 1)
     return np.asarray(left_out * radii**2 / (n_columns * np.maximum(counts, 1.0)))
 
 

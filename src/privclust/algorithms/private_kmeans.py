@@ -32,6 +32,7 @@ from privclust.algorithms._cells import (
     unmeasured,
 )
 from privclust.algorithms._cost import Cost, Measured, total
+from privclust.algorithms._enough_rows import advice_on_sizes, warn_of_typed_rows
 from privclust.algorithms._locate import (
     FIRST_RADIUS,
     FIRST_SLOT,
@@ -53,13 +54,12 @@ from privclust.algorithms._refine import (
     steps_for,
 )
 from privclust.algorithms._split import find_cells, schedule, settled, shares
-from privclust.errors import Message, Parameter, warn_user
 from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.kernels.projection import Projection, gaussian_projection
 from privclust.models._weighted_kmeans import kmeans_seconds
 from privclust.models.clustering import Clustering, Coreset, Precision
-from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
+from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
 from privclust.queries.clusters import NearestVotes
@@ -92,8 +92,6 @@ CELLS_PER_CLUSTER = 3
 ROWS_PER_CELL, ROWS_PER_POINT = 8.0, 24.0
 """A cell needs this many rows for each standard deviation that all of the budget would give: one
 that clusters are found by, and one that only makes the coreset finer."""
-FIND, MEAN = 10.0, 6.0
-"""Rows per cluster, times mu, that finding it takes and that its mean takes, per root dimension."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +108,8 @@ class PrivateKMeansPlan:
         How many cells the coreset should have.
     spending : Plan
         The count, and one slot that stands for all the rest until rows have been counted.
+    rows_per_unit : int
+        As how many rows one unit counts at most.
     """
 
     n_clusters: int
@@ -117,6 +117,12 @@ class PrivateKMeansPlan:
     n_rows: int | None
     max_clusters: int
     spending: Plan
+    rows_per_unit: int = 1
+
+    @property
+    def mu(self) -> float:
+        """One over the noise on a number of rows that all of the budget goes to."""
+        return self.spending.reserve.mu / self.rows_per_unit
 
     @property
     def projects(self) -> bool:
@@ -125,13 +131,13 @@ class PrivateKMeansPlan:
 
     def sampling_exponent(self, n_rows: int) -> int:
         """Return h where clusters are found in a sample of rate 2^-h."""
-        rows_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.spending.reserve.mu, 1.0)
-        spare = n_rows / max(SAMPLE_ROWS, rows_needed)
+        units_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.spending.reserve.mu, 1.0)
+        spare = n_rows / max(SAMPLE_ROWS, units_needed * self.rows_per_unit)
         return int(math.log2(max(spare, 1.0)))
 
     def signal(self, n_rows: int) -> float:
         """Return rows per cluster in standard deviations of a count with all of the budget."""
-        return n_rows * self.spending.reserve.mu / self.n_clusters
+        return n_rows * self.mu / self.n_clusters
 
     def components(self, n_rows: int) -> int:
         """Return in how many dimensions clusters are found."""
@@ -174,7 +180,7 @@ class PrivateKMeansPlan:
         """The cells that rows are split into: fewer where a typed number of rows is small."""
         wanted = float(max(CELLS_PER_CLUSTER * self.n_clusters, self.max_clusters))
         if self.n_rows is not None:
-            wanted = min(wanted, self.n_rows * self.spending.reserve.mu / ROWS_PER_CELL)
+            wanted = min(wanted, self.n_rows * self.mu / ROWS_PER_CELL)
         return max(wanted, 2.0 * self.n_clusters)
 
 
@@ -184,6 +190,7 @@ def plan(
     budget: Budget,
     n_rows: int | None = None,
     max_clusters: int | None = None,
+    rows_per_unit: int = 1,
 ) -> PrivateKMeansPlan:
     """Plan a fit from public values.
 
@@ -196,9 +203,8 @@ def plan(
     first = Slot(FIRST_SLOT, LOCATE_SHARE, wide)
     spending = make_plan(budget, [first, Slot("rest", 1 - LOCATE_SHARE, wide)])
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
-    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
-    if n_rows is not None:
-        warn_if_lost(planned, n_rows)
+    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending, rows_per_unit)
+    warn_of_typed_rows(planned)
     return planned
 
 
@@ -206,8 +212,6 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     """Find k clusters, their sizes and how far noise may have moved them."""
     seen = locate_roughly(curator, plan.n_columns)
     n_rows = plan.n_rows or max(1, round(float(seen.counts[0])))
-    if plan.n_rows is None:
-        warn_if_lost(plan, n_rows)
     sample = curator.sample(plan.sampling_exponent(n_rows))
     whole = locate(sample, seen, n_rows)
     projection = _projection(plan, n_rows, rng) if plan.projects else None
@@ -240,32 +244,14 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     precision = Precision(np.sqrt(centers.variance), size_stderr, centers.radii)
     n_rows = plan.n_rows or max(1, round(float(sizes.values.sum())))
     quality = measure_quality(curator, centers, sizes.values, n_rows)
-    counts = np.maximum(sizes.values, 0.0)
-    return Clustering(centers.points, counts, n_rows, precision, coreset, quality)
-
-
-def warn_if_lost(plan: PrivateKMeansPlan, n_rows: int) -> None:
-    """Say so if noise will hide k clusters of so many rows, and what would make them show."""
-    dimensions = plan.components(n_rows)
-    needed = max(FIND * math.sqrt(dimensions), MEAN * math.sqrt(plan.n_columns))
-    signal, budget = plan.signal(n_rows), plan.spending.budget
-    if signal >= needed or budget.epsilon >= MU_MAX:
-        return
-    enough = epsilon_of(plan.spending.reserve.mu * needed / signal, budget.delta)
-    fewer = int(plan.n_clusters * signal / needed)
-    remedies: list[str | Parameter] = [f"{float(f'{n_rows * needed / signal:.2g}'):,.0f} rows"]
-    if enough < MU_MAX:
-        remedies += [" or ", Parameter("epsilon", f"{enough:.2g}")]
-    if fewer > 0:
-        remedies += [" or ", Parameter("n_clusters", fewer)]
-    warn_user(
-        Message(
-            f"{plan.n_clusters} cluster(s) will hardly be found among about {n_rows} rows at ",
-            Parameter("epsilon", f"{budget.epsilon:g}"),
-            ", because noise hides them. It would take about ",
-            *remedies,
-            ".",
-        ),
+    return Clustering(
+        centers.points,
+        np.maximum(sizes.values, 0.0),
+        n_rows,
+        precision,
+        coreset,
+        quality,
+        advice_on_sizes(sizes.values, sizes.sigma, plan),
     )
 
 
@@ -301,7 +287,7 @@ def _split(
 
 def cells_wanted(plan: PrivateKMeansPlan, n_rows: float) -> int:
     """Return how many cells so many rows are split into."""
-    signal = n_rows * plan.spending.reserve.mu
+    signal = n_rows * plan.mu
     found = min(CELLS_PER_CLUSTER * plan.n_clusters, int(signal / ROWS_PER_CELL))
     kept = min(plan.max_clusters, int(signal / ROWS_PER_POINT))
     return max(found, kept, 2 * plan.n_clusters)
@@ -329,7 +315,7 @@ def _plan_refinement(
 
 
 def _lift_steps(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, within: float) -> int:
-    mu2 = curator.left * plan.spending.reserve.mu2
+    mu2 = curator.left * plan.spending.reserve.mu2 / plan.rows_per_unit**2
     return steps_for(plan.n_columns, n_rows / plan.n_clusters, mu2, within)
 
 

@@ -28,6 +28,7 @@ from privclust.algorithms._cells import (
     unmeasured,
 )
 from privclust.algorithms._cost import Cost, Measured, total
+from privclust.algorithms._enough_rows import advice_on_sizes, warn_of_typed_rows
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
@@ -39,7 +40,6 @@ from privclust.algorithms.private_kmeans import (
     SIZE_SHARE,
     PrivateKMeansPlan,
     cells_wanted,
-    warn_if_lost,
 )
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, to_grid
@@ -152,6 +152,7 @@ def plan(
     budget: Budget,
     n_rows: int | None = None,
     max_clusters: int | None = None,
+    rows_per_unit: int = 1,
     *,
     start: Start,
 ) -> SeededPlan:
@@ -161,9 +162,8 @@ def plan(
         budget, [Slot(FIRST_SLOT, LOCATE_SHARE, wide), Slot("rest", 1 - LOCATE_SHARE, wide)]
     )
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
-    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending)
-    if n_rows is not None:
-        warn_if_lost(planned, n_rows)
+    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending, rows_per_unit)
+    warn_of_typed_rows(planned)
     return SeededPlan(planned, start)
 
 
@@ -173,8 +173,6 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     rng = _directions_of(start, rng)
     seen = locate_roughly(curator, known.n_columns)
     n_rows = known.n_rows or max(1, round(float(seen.counts[0])))
-    if known.n_rows is None:
-        warn_if_lost(known, n_rows)
     steps = _plan_slots(curator, known)
     sample = curator.sample(known.sampling_exponent(n_rows))
     cells = _cells(sample, known, n_rows, start, rng)
@@ -193,8 +191,15 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     )
     n_rows = known.n_rows or max(1, round(float(sizes.values.sum())))
     quality = measure_quality(curator, centers, sizes.values, n_rows)
-    counts = np.maximum(sizes.values, 0.0)
-    return Clustering(centers.points, counts, n_rows, precision, coreset, quality)
+    return Clustering(
+        centers.points,
+        np.maximum(sizes.values, 0.0),
+        n_rows,
+        precision,
+        coreset,
+        quality,
+        advice_on_sizes(sizes.values, sizes.sigma, known),
+    )
 
 
 def _directions_of(start: Start, rng: np.random.Generator) -> np.random.Generator:

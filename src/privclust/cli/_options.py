@@ -27,5 +27,8 @@ Columns = Annotated[int, typer.Option("--columns", help="How many columns.")]
 Clusters = Annotated[int, typer.Option("--clusters", "-k", help="How many clusters.")]
 Epsilon = Annotated[float, typer.Option(help="Strength of the guarantee; smaller is stronger.")]
 Delta = Annotated[float, typer.Option(help="Well below one over the rows, such as 1e-6.")]
+RowsPerUnit = Annotated[
+    int, typer.Option("--max-rows-per-unit", help="How many rows of one id count.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Model = Annotated[Path, typer.Argument(help="A model file that 'privclust fit' wrote.")]

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from privclust.cli._options import RowsPerUnit
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
     print_table,
@@ -55,7 +56,7 @@ def fit(
     unit: Annotated[
         str | None, typer.Option(help="Column of ids whose rows are protected together.")
     ] = None,
-    max_rows_per_unit: Annotated[int, typer.Option(help="How many rows of one id count.")] = 1,
+    max_rows_per_unit: RowsPerUnit = 1,
     scale: Annotated[
         str | None,
         typer.Option(help="Columns count by their 'bounds', by a 'private' spread, or 'none'."),

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows
+from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows, RowsPerUnit
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import needing, print_table, reporting_errors, writing
 
@@ -27,16 +27,24 @@ def plan(
     delta: Delta,
     clusters: Clusters = 8,
     epsilon: Epsilon = 1.0,
+    max_rows_per_unit: RowsPerUnit = 1,
     picture: Annotated[Path | None, typer.Option(help="PNG to draw: loss against epsilon.")] = None,
     engine: Annotated[Engine | None, typer.Option(help="Say what it costs there, too.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a fit will give, from numbers you type; no table is looked at."""
-    from privclust.planning.forecast import FOUND, forecast, forecast_grid
+    from privclust.planning.forecast import forecast, forecast_grid
     from privclust.planning.spark_cost import READ_SECONDS, spark_cost
 
     with reporting_errors():
-        expected = forecast(rows, columns, clusters, epsilon=epsilon, delta=delta)
+        expected = forecast(
+            rows,
+            columns,
+            clusters,
+            epsilon=epsilon,
+            delta=delta,
+            max_rows_per_unit=max_rows_per_unit,
+        )
         costs = [] if engine is None else [spark_cost(expected, kind) for kind in READ_SECONDS]
         if as_json:
             content = {**asdict(expected), "found": expected.found}
@@ -48,7 +56,7 @@ def plan(
             lines = [
                 (
                     f"{other.epsilon:g}",
-                    f"{other.ratio:.3f}" if other.found else f"above {FOUND}: not found",
+                    f"{other.ratio:.3f}" if other.found else "not found",
                     f"{other.size_stderr:.0f}",
                     f"{other.smallest:,}",
                 )

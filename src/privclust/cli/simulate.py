@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows
+from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows, RowsPerUnit
 from privclust.cli.messages import reporting_errors, reporting_warnings
 
 
@@ -18,6 +18,7 @@ def simulate(
     delta: Delta,
     clusters: Clusters = 8,
     epsilon: Epsilon = 1.0,
+    max_rows_per_unit: RowsPerUnit = 1,
     public: Annotated[
         str | None, typer.Option(help="Public rows to fit instead of made-up ones (file).")
     ] = None,
@@ -28,7 +29,13 @@ def simulate(
     from privclust.planning.simulate import simulate as measure
 
     with reporting_errors():
-        given = {"epsilon": epsilon, "delta": delta, "repeats": repeats, "public": public}
+        given = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "max_rows_per_unit": max_rows_per_unit,
+            "repeats": repeats,
+            "public": public,
+        }
         with reporting_warnings():
             measured = measure(rows, columns, clusters, **given)  # type: ignore[arg-type]
         if as_json:

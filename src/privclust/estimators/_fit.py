@@ -42,8 +42,8 @@ def fit(
     plan: Callable[[Task], AlgorithmPlan],
     run: Callable[[Curator, Any, np.random.Generator], Clustering],
     resume: str | None = None,
-) -> ClusterModel:
-    """Run an estimator's algorithm on a table and return what it releases."""
+) -> tuple[ClusterModel, Message | None]:
+    """Run an estimator's algorithm on a table; return what it releases, and what to say of it."""
     task, names = _task(estimator, table), table.schema.names
     check_own_parameters(estimator)
     seed = seed_of(estimator.random_state)
@@ -68,7 +68,7 @@ def fit(
     done = run_recorded(kind, table, planned.spending, recorded, work, task.n_rows, noiseless)
     found, domain = done.result
     columns = table.schema.n_columns if names is None else tuple(map(str, names))
-    return ClusterModel(
+    model = ClusterModel(
         estimator=kind,
         parameters=public_parameters(parameters),
         domain=domain,
@@ -80,6 +80,7 @@ def fit(
         participation=done.participation,
         **cluster_fields(domain, _known_exactly(found) if noiseless else found),
     )
+    return model, found.advice
 
 
 class ClusterFields(TypedDict):

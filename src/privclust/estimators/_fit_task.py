@@ -10,7 +10,7 @@ import numpy as np
 
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
-from privclust.errors import ParameterError, safe_repr
+from privclust.errors import Message, ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering, Precision
 from privclust.models.quality import Quality
@@ -98,6 +98,11 @@ class Task:
             raise TypeError(
                 f"{kind}.run returned {safe_repr(found.quality)} as quality, which must be a "
                 "Quality of privclust.models.quality, or None."
+            )
+        if not isinstance(found.advice, Message | None):
+            raise TypeError(
+                f"{kind}.run returned {safe_repr(found.advice)} as advice, which must be a Message "
+                "of privclust.errors or None. Return Message(text)."
             )
         if not isinstance(found.n_rows, int | np.integer):
             raise TypeError(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.bounds import Declarations
-from privclust.errors import clears_frames
+from privclust.errors import clears_frames, warn_user
 from privclust.estimators import _fit, _labels, _profile
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
@@ -124,8 +124,11 @@ class PrivateClusterer(
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
         """
-        self.model_ = _fit.fit(self, self._open(X), self.plan, self.run, resume)
+        self.model_, advice = _fit.fit(self, self._open(X), self.plan, self.run, resume)
+        # What was paid for is kept, also if warnings are errors.
         _fit.warn_of_large_delta(self.model_)
+        if advice is not None:
+            warn_user(advice)
         return self
 
     @clears_frames

@@ -104,7 +104,14 @@ class PrivateKMeans(PrivateClusterer):
         cells = self.max_clusters
         if cells is not None:
             cells = integer("max_clusters", cells)
-        given = (task.n_clusters, task.n_columns, task.budget, task.n_rows, cells)
+        given = (
+            task.n_clusters,
+            task.n_columns,
+            task.budget,
+            task.n_rows,
+            cells,
+            task.unit.total_rows,
+        )
         if self.init is not None:
             most = CELLS_PER_CLUSTER * task.n_clusters
             start = start_of(self.init, task, most, self.epsilon)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from privclust.errors import Message
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import Quality
 
@@ -72,6 +73,8 @@ class Clustering:
         Where the algorithm makes one.
     quality : Quality, optional
         Where the algorithm measures it and noise does not hide it.
+    advice : Message, optional
+        What is wrong with it and what would help, from Releases and public numbers: `fit` warns.
     """
 
     centers: FloatArray
@@ -80,3 +83,4 @@ class Clustering:
     precision: Precision | None = None
     coreset: Coreset | None = None
     quality: Quality | None = None
+    advice: Message | None = None

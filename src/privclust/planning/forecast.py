@@ -13,6 +13,12 @@ import numpy as np
 
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
+from privclust.algorithms._enough_rows import (
+    HIDDEN,
+    epsilon_needed,
+    rows_needed,
+    total_rows_needed,
+)
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import INTEGER_MAX
@@ -20,26 +26,19 @@ from privclust.estimators._cost_check import beyond_limits
 from privclust.kernels.grid import to_grid
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.cost_limits import GIB
-from privclust.models.formatting import spoken, spoken_memory
-from privclust.privacy.accounting import MU_MAX, Budget, epsilon_of
+from privclust.models.formatting import rounded_up, spoken, spoken_memory
+from privclust.privacy.accounting import Budget
 from privclust.queries.clusters import ClusterMoments
 
-FOUND = 1.5
-"""With a loss of at most so many times that of k-means, clusters count as found."""
 NOISE, NOISE_PER_COLUMN = 20.0, 4.5
 """What noise on the means adds to the loss, times the square of the signal."""
-HIDDEN, HIDDEN_PER_ROOT_COLUMN, LOST = 15.6, 3.6, 2.0
-"""Below which signal clusters get lost, and how much that adds. All five were fitted to 124
-simulated settings of 2 to 128 columns (docs/benchmarks.md)."""
-WIDE, HIDDEN_PER_WIDE_COLUMN = 128, 0.11
-"""Beyond so many columns clusters get lost earlier than that: fitted to mixtures on the sphere of
-384 columns (`python -m benchmarks embeddings`)."""
+LOST = 2.0
+"""How much clusters add that noise hides. All three were fitted to simulated settings of 2 to 128
+columns (docs/benchmarks.md)."""
 FULL_PASSES, SMALL_PASSES = 5, 30
 TIMED_CENTERS, TIMED_PRODUCTS = 2**18, 2**26
 """Numbers of centres up to which time is measured and not reckoned, and products to measure."""
 NOTABLE_SECONDS = 10.0
-SLACK = 1e-4
-"""How much less a plan grants than its epsilon alone would allow, at most."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,10 @@ class Forecast:
     size_stderr : float
         Standard error of the size of a cluster, in rows.
     smallest : int
-        About the smallest cluster that will be found, in rows.
+        About the smallest cluster that will be found, in rows: what each cluster needs for a loss
+        within 10 % of that of k-means.
     rows_needed : int
-        How many rows it takes to find clusters with this epsilon.
+        How many rows all clusters need for that with this epsilon, in two digits.
     epsilon_needed : float or None
         Which epsilon it takes with so many rows; None if no reasonable one does.
     passes : int
@@ -72,6 +72,8 @@ class Forecast:
         Bytes that it takes beside the rows.
     refused : str or None
         Which limits such a fit exceeds, and how to raise them (docs/limits.md).
+    max_rows_per_unit : int, default=1
+        What was typed: noise hides all rows of a unit.
 
     Examples
     --------
@@ -93,15 +95,19 @@ class Forecast:
     fixed_seconds: float = 0.0
     memory: int = 0
     refused: str | None = None
+    max_rows_per_unit: int = 1
 
     @property
     def found(self) -> bool:
-        """Whether clusters will be found."""
-        return self.ratio <= FOUND
+        """Whether clusters will be found: otherwise a fit warns that noise hides them."""
+        return self.n_rows >= HIDDEN * self.rows_needed
 
     def __str__(self) -> str:
+        units = (
+            f", up to {self.max_rows_per_unit:,} of one unit," if self.max_rows_per_unit > 1 else ""
+        )
         lines = [
-            f"{self.n_clusters:,} clusters in a table of {self.n_rows:,} rows with "
+            f"{self.n_clusters:,} clusters in a table of {self.n_rows:,} rows{units} with "
             f"{self.n_columns:,} columns at epsilon {self.epsilon:g}, delta {self.delta:g}:",
             f"  loss: about {self.ratio:.3f} times that of k-means without privacy"
             if self.found
@@ -117,11 +123,11 @@ class Forecast:
             )
         if self.refused is not None:
             lines.append(f"  such a fit is refused: {self.refused}")
-        if not self.found:
+        if self.n_rows < self.rows_needed:
             enough = f"{self.rows_needed:,} rows"
             if self.epsilon_needed is not None:
-                enough += f", or epsilon {_rounded_up(self.epsilon_needed):g}"
-            lines.append(f"  it would take about {enough}")
+                enough += f", or epsilon {rounded_up(self.epsilon_needed, 2)}"
+            lines.append(f"  for a loss within 10 % of k-means it would take about {enough}")
         if self.epsilon > WEAK:
             power = best_power(Budget(self.epsilon, self.delta).capacity)
             lines.append(f"  guarantee: {describe_strength(self.epsilon, power)}")
@@ -131,7 +137,13 @@ class Forecast:
 
 
 def forecast(
-    n_rows: int, n_columns: int, n_clusters: int = 8, *, epsilon: float = 1.0, delta: float
+    n_rows: int,
+    n_columns: int,
+    n_clusters: int = 8,
+    *,
+    epsilon: float = 1.0,
+    delta: float,
+    max_rows_per_unit: int = 1,
 ) -> Forecast:
     """Forecast a fit of PrivateKMeans before anything is spent.
 
@@ -149,19 +161,25 @@ def forecast(
         Strength of the guarantee, smaller is stronger; 1 as the estimators have it.
     delta : float
         The remainder that the guarantee allows beside epsilon, such as 1e-6.
+    max_rows_per_unit : int, default=1
+        With a fit that has `unit`: as how many rows one unit counts at most. `n_rows` is then how
+        many rows there are if none counts for more.
 
     Examples
     --------
     >>> expected = forecast(100_000, 8, 16, epsilon=1.0, delta=1e-6)
     >>> expected.found, expected.passes
     (True, 5)
+    >>> forecast(20_000, 4, delta=1e-6, max_rows_per_unit=50).found
+    False
     """
-    check_sizes(n_rows=n_rows, n_columns=n_columns, n_clusters=n_clusters)
-    planned = _planned(n_columns, n_clusters, Budget(epsilon, delta))
-    mu = planned.spending.reserve.mu
-    signal = planned.signal(n_rows)
-    needed = signal_for(planned, FOUND)
-    enough = epsilon_of(mu * needed / signal, delta) * (1 + SLACK)
+    check_sizes(
+        n_rows=n_rows,
+        n_columns=n_columns,
+        n_clusters=n_clusters,
+        max_rows_per_unit=max_rows_per_unit,
+    )
+    planned = planned_fit(n_columns, n_clusters, Budget(epsilon, delta), max_rows_per_unit)
     sampled = planned.sampling_exponent(n_rows) > 0
     passes = FULL_PASSES if sampled else SMALL_PASSES
     cost = planned.cost()
@@ -171,16 +189,17 @@ def forecast(
         n_clusters,
         epsilon,
         delta,
-        ratio=expected_ratio(planned, signal),
-        size_stderr=1 / (mu * math.sqrt(SIZE_SHARE)),
-        smallest=math.ceil(signal_for(planned, FOUND) / mu),
-        rows_needed=int(_rounded_up(math.ceil(needed * n_clusters / mu))),
-        epsilon_needed=enough if enough < MU_MAX else None,
+        ratio=expected_ratio(planned, n_rows),
+        size_stderr=1 / (planned.mu * math.sqrt(SIZE_SHARE)),
+        smallest=math.ceil(rows_needed(n_columns, planned.mu)),
+        rows_needed=total_rows_needed(planned),
+        epsilon_needed=epsilon_needed(planned, n_rows),
         passes=passes,
         seconds=passes * n_rows * _seconds_per_row(n_columns, n_clusters) + cost.seconds,
         fixed_seconds=cost.seconds,
         memory=int(cost.memory),
         refused=beyond_limits(cost),
+        max_rows_per_unit=max_rows_per_unit,
     )
 
 
@@ -207,30 +226,35 @@ def check_sizes(**numbers: Any) -> None:
 def forecast_grid(expected: Forecast) -> list[Forecast]:
     """Return the same fit with other epsilons beside it."""
     epsilons = sorted({0.25, 0.5, 1.0, 2.0, 4.0, 8.0, expected.epsilon})
-    given = (expected.n_rows, expected.n_columns, expected.n_clusters)
-    return [forecast(*given, epsilon=epsilon, delta=expected.delta) for epsilon in epsilons]
+    return [with_epsilon(expected, epsilon) for epsilon in epsilons]
 
 
-def expected_ratio(planned: PrivateKMeansPlan, signal: float) -> float:
-    """Return the loss to expect, over that of k-means, for rows per cluster times mu."""
+def with_epsilon(expected: Forecast, epsilon: float) -> Forecast:
+    """Return the forecast of the same fit with another epsilon."""
+    return forecast(
+        expected.n_rows,
+        expected.n_columns,
+        expected.n_clusters,
+        epsilon=epsilon,
+        delta=expected.delta,
+        max_rows_per_unit=expected.max_rows_per_unit,
+    )
+
+
+def expected_ratio(planned: PrivateKMeansPlan, n_rows: int) -> float:
+    """Return the loss to expect from so many rows, over that of k-means."""
+    signal = planned.signal(n_rows)
     noise = (NOISE + NOISE_PER_COLUMN * planned.n_columns) / signal**2
-    hidden = HIDDEN + HIDDEN_PER_ROOT_COLUMN * math.sqrt(planned.n_columns)
-    hidden += HIDDEN_PER_WIDE_COLUMN * max(0, planned.n_columns - WIDE)
+    hidden = HIDDEN * rows_needed(planned.n_columns, 1.0)
     lost = LOST * max(0.0, hidden / signal - 1) ** 1.5
     return float(1 + noise + lost)
 
 
-def signal_for(planned: PrivateKMeansPlan, ratio: float) -> float:
-    """Return the rows per cluster, times mu, at which this ratio is to be expected."""
-    low, high = 1e-3, 1e9
-    for _ in range(100):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if expected_ratio(planned, middle) > ratio else (low, middle)
-    return high
-
-
-def _planned(n_columns: int, n_clusters: int, budget: Budget) -> PrivateKMeansPlan:
-    return private_kmeans.plan(n_clusters, n_columns, budget)
+def planned_fit(
+    n_columns: int, n_clusters: int, budget: Budget, max_rows_per_unit: int
+) -> PrivateKMeansPlan:
+    """Return the plan of a fit; of rows nothing is typed, so that it gives no warning."""
+    return private_kmeans.plan(n_clusters, n_columns, budget, rows_per_unit=max_rows_per_unit)
 
 
 @cache
@@ -250,13 +274,6 @@ def _seconds_per_row(n_columns: int, n_clusters: int) -> float:
         query.contribute(rows)
         took.append(time.perf_counter() - start)
     return min(took) / len(rows)
-
-
-def _rounded_up(value: float) -> float:
-    """Return a number of two digits that is at least as large."""
-    power = math.floor(math.log10(value)) - 1
-    step: float = 10.0**power
-    return math.ceil(value / step - 1e-9) * step
 
 
 def _spoken(seconds: float) -> str:

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from privclust.models._canvas import PALETTE
-from privclust.planning.forecast import FOUND, Forecast, forecast
+from privclust.planning.forecast import Forecast, with_epsilon
 
 TOP = 3.0
 """Of forecasts; beyond, it does not matter."""
@@ -28,15 +28,15 @@ def draw_forecast(expected: Forecast, picture: Path) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from privclust import forecast
     >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
     ...     draw_forecast(forecast(20_000, 4, delta=1e-6), Path(file.name))
     """
-    given = (expected.n_rows, expected.n_columns, expected.n_clusters)
     tried = np.geomspace(0.01, 32, 200)
-    ratios = np.array(
-        [forecast(*given, epsilon=float(e), delta=expected.delta).ratio for e in tried]
-    )
+    forecasts = [with_epsilon(expected, float(epsilon)) for epsilon in tried]
+    ratios = np.array([other.ratio for other in forecasts])
     seen = (ratios <= TOP) | (tried >= expected.epsilon)
+    hidden = tried[seen & ~np.array([other.found for other in forecasts])]
     figure = Figure(figsize=(7, 4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -45,8 +45,9 @@ def draw_forecast(expected: Forecast, picture: Path) -> None:
     axes.plot(*here, "o", color=PALETTE[1])
     text = f"epsilon {expected.epsilon:g}: {expected.ratio:.3f}"
     axes.annotate(text, here, xytext=(0, 10), textcoords="offset points", ha="center")
-    axes.axhspan(FOUND, TOP, color="#f3f4f6")
-    axes.text(0.99, 0.95, "clusters are not found", transform=axes.transAxes, ha="right", va="top")
+    if hidden.size:
+        axes.axvspan(hidden[0], hidden[-1], color="#f3f4f6")
+        axes.text(hidden[0], TOP, " noise hides clusters", va="top")
     axes.set_xscale("log")
     axes.set_ylim(0.95, TOP)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

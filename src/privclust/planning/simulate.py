@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from privclust.algorithms._cost import Cost
 from privclust.errors import TooManyClustersError, clears_frames
 from privclust.estimators._cost_check import check_cost
 from privclust.kernels.grid import FloatArray
 from privclust.planning.forecast import check_sizes
+
+UNIT = "unit"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ def simulate(
     *,
     epsilon: float = 1.0,
     delta: float,
+    max_rows_per_unit: int = 1,
     repeats: int = 3,
     public: str | None = None,
 ) -> Simulation:
@@ -63,6 +67,8 @@ def simulate(
         Strength of the guarantee, smaller is stronger; 1 as the estimators have it.
     delta : float
         The remainder that the guarantee allows beside epsilon, such as 1e-6.
+    max_rows_per_unit : int, default=1
+        If it is more, a guarantee for units that each have so many rows.
     repeats : int, default=3
         How many fits; three show whether they agree.
     public : str, optional
@@ -77,14 +83,20 @@ def simulate(
     """
     from privclust.estimators import PrivateKMeans
 
-    check_sizes(n_rows=n_rows, n_columns=n_columns, n_clusters=n_clusters, repeats=repeats)
+    check_sizes(
+        n_rows=n_rows,
+        n_columns=n_columns,
+        n_clusters=n_clusters,
+        max_rows_per_unit=max_rows_per_unit,
+        repeats=repeats,
+    )
     if public is None:
         made_up = 32.0 * n_rows * n_columns
         check_cost(Cost(0.0, 0.0, made_up, 0.0, 0.0), "making up so many rows")
     ratios, start = [], time.perf_counter()
     for seed in range(repeats):
         if public is None:
-            rows, centers = _made_up(n_rows, n_columns, n_clusters, seed)
+            rows, centers = _made_up(n_rows, n_columns, n_clusters, max_rows_per_unit, seed)
         else:
             rows = _public_rows(public)
             centers = rows[np.random.default_rng(seed).permutation(len(rows))[:n_clusters]]
@@ -96,20 +108,32 @@ def simulate(
         half_widths = np.abs(rows).max(axis=0) * 1.2 + 1e-9
         bounds = (-half_widths, half_widths)
         model = PrivateKMeans(n_clusters, epsilon=epsilon, delta=delta, bounds=bounds)
-        model.fit(rows)
+        if max_rows_per_unit > 1:
+            model.set_params(unit=UNIT, max_rows_per_unit=max_rows_per_unit)
+        model.fit(rows if max_rows_per_unit == 1 else _by_unit(rows, max_rows_per_unit))
         ratios.append(_loss(rows, model.cluster_centers_) / _loss(rows, _best(rows, centers)))
     return Simulation(tuple(ratios), (time.perf_counter() - start) / repeats)
 
 
 def _made_up(
-    n_rows: int, n_columns: int, n_clusters: int, seed: int
+    n_rows: int, n_columns: int, n_clusters: int, rows_per_unit: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Gaussian clusters of about equal size, most of them apart, and their centres."""
+    """Return Gaussian clusters of about equal size, most of them apart, and their centres.
+
+    So many rows in a row belong to one unit, and to one cluster.
+    """
     rng = np.random.default_rng(seed)
     centers = rng.uniform(-0.8, 0.8, (n_clusters, n_columns))
     width = 0.08 if n_columns > 2 else 0.04
-    rows = centers[rng.integers(0, n_clusters, n_rows)]
+    clusters = rng.integers(0, n_clusters, -(-n_rows // rows_per_unit))
+    rows = centers[np.repeat(clusters, rows_per_unit)[:n_rows]]
     return rows + rng.normal(0.0, width, rows.shape), centers
+
+
+def _by_unit(rows: FloatArray, rows_per_unit: int) -> pa.Table:
+    """Return a table in which so many rows in a row have one id."""
+    columns = {f"column {number}": values for number, values in enumerate(rows.T)}
+    return pa.table({**columns, UNIT: np.arange(len(rows)) // rows_per_unit})
 
 
 def _public_rows(path: str) -> FloatArray:

@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.engines.spark.engine import MERGERS
 from privclust.models.formatting import spoken_memory, two_digits
-from privclust.planning.forecast import Forecast
+from privclust.planning.forecast import Forecast, planned_fit
 from privclust.privacy.accounting import Budget
 from privclust.queries.clusters import ClusterMoments
 
@@ -72,7 +71,8 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
     """
     n_rows, n_columns, n_clusters = forecast.n_rows, forecast.n_columns, forecast.n_clusters
     budget = Budget(forecast.epsilon, forecast.delta)
-    sampling_exponent = private_kmeans.plan(n_clusters, n_columns, budget).sampling_exponent(n_rows)
+    planned = planned_fit(n_columns, n_clusters, budget, forecast.max_rows_per_unit)
+    sampling_exponent = planned.sampling_exponent(n_rows)
     drawing, sample = (1, n_rows / 2**sampling_exponent) if sampling_exponent else (0, 0.0)
     reading = n_columns * READ_SECONDS[kind]
     summing = ROW_SECONDS + n_columns * (NUMBER_SECONDS + n_clusters * PRODUCT_SECONDS)

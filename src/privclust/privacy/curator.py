@@ -140,6 +140,11 @@ class Curator:
         return 1 - math.fsum(self.plan.slot(release.slot).share for release in self.releases)
 
     @property
+    def rows_per_unit(self) -> int:
+        """As how many rows one unit counts at most: the noise is that many times a row's."""
+        return self._engine.unit.total_rows
+
+    @property
     def run(self) -> str:
         """The fit's name in the ledger."""
         return self._run

@@ -94,9 +94,20 @@ class Unit:
         """Coordinates of a result that one unit may change, whatever the query; 0 for rows."""
         return 0 if self.column is None and self.clients < 2 else COORDINATES_MAX
 
+    @property
+    def total_rows(self) -> int:
+        """As how many rows one unit counts at most, at all its clients: noise grows with it.
+
+        Examples
+        --------
+        >>> Unit().total_rows, Unit("patient", rows=3, clients=2).total_rows
+        (1, 6)
+        """
+        return self.rows * max(1, self.clients)
+
     def sensitivity(self, query: Query) -> Sensitivity:
         """Return the most one unit can add to the result."""
-        one, times = query.sensitivity, self.rows * max(1, self.clients)
+        one, times = query.sensitivity, self.total_rows
         if self.l0 == 0:
             return one
         # No vector of this length has a longer sum of absolute values.
