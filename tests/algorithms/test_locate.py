@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from privclust.algorithms._cells import SMALLEST
 from privclust.algorithms._locate import (
     LOCATE_SHARE,
     LOCATE_SHARE_MAX,
@@ -156,6 +157,16 @@ def test_hardly_any_rows_have_a_finite_place_in_the_ball(
     assert np.isfinite(found.variance).all()
     assert 0 < found.radii[0] <= 1
     assert np.linalg.norm(found.points) <= 1
+
+
+@pytest.mark.parametrize("n_rows", [10, 5000])
+def test_equal_rows_are_located_whatever_the_bounds(n_rows: int) -> None:
+    """Their radius shrinks from step to step, to below what a query can measure in."""
+    for noise in (NoNoise(), SeededNoise(0)):
+        with noise_from(noise):
+            curator = opened(np.full((n_rows, 2), 0.3), Ball([0.0, 0.0], 1.0))
+            found = locate(curator, locate_roughly(curator, 2), n_rows)
+        assert SMALLEST <= found.radii[0] <= 1
 
 
 @pytest.mark.parametrize("one_sided", [False, True], ids=["around", "one-sided"])

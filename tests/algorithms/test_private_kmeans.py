@@ -136,6 +136,20 @@ def test_more_clusters_than_rows_stay_finite_and_in_the_ball(
     assert found.n_rows >= 1
 
 
+@pytest.mark.parametrize("noise", [NoNoise(), SeededNoise(0)])
+@pytest.mark.parametrize("d", [2, 40])
+@pytest.mark.parametrize("values", [1, 4])
+def test_fewer_values_than_clusters_are_no_failure(
+    noise: NoNoise | SeededNoise, d: int, values: int
+) -> None:
+    """Radii shrink to nothing and most cells are empty: such fits failed, and had spent."""
+    rows = np.repeat(np.random.default_rng(0).normal(0.0, 0.05, (values, d)), 20_000, axis=0)
+    with noise_from(noise):
+        found, _ = fit(in_ball(rows), 12)
+    assert np.isfinite(found.centers).all()
+    assert loss(rows, found.centers) < 1e-4
+
+
 @hardly_found
 @pytest.mark.parametrize("d", [2, 40])
 def test_no_noisy_centre_claims_to_be_exact(d: int) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from privclust.algorithms._cells import Cells, measure_cells, unmeasured
+from privclust.algorithms._cells import SMALLEST, Cells, measure_cells, unmeasured
 from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot
@@ -48,7 +48,7 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
     centers = Centers(seen.centers, seen.variance, seen.radii)
     radius, before = float(seen.radii[0]), np.inf
     for distances, mean in steps:
-        scale = radius / RANGE
+        scale = max(radius / RANGE, SMALLEST)
         centers = replace(centers, radii=np.array([scale]))
         histogram = distances_to(curator, distances, centers.points, centers.radii)
         # Most rows may be alike: then only the far ones tell how wide all of them are.
@@ -58,4 +58,4 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
             break
         centers = refine(curator, mean, centers, histogram, np.array([float(n_rows)]))
         before = radius
-    return replace(centers, radii=np.array([radius]))
+    return replace(centers, radii=np.array([max(radius, SMALLEST)]))
