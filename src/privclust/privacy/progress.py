@@ -49,7 +49,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
     >>> with watching(lambda step: slots.append(step.slot)):
     ...     model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
     >>> slots[0], slots[-1]
-    ('locate 1', 'sizes')
+    ('locate 1', 'quality')
     """
     token = _watcher.set(watcher)
     try:
