@@ -259,7 +259,8 @@ def test_without_it_the_fit_says_so_by_its_final_sizes() -> None:
         found, curator = fit(engine, 8)
     assert found.advice is not None
     assert HARDLY in found.advice
-    assert f"about {round(curator.releases[-1].values.sum())} rows" in found.advice
+    sizes = next(release for release in curator.releases if release.slot == "sizes")
+    assert f"about {round(sizes.values.sum())} rows" in found.advice
 
 
 @hardly_found
