@@ -27,6 +27,7 @@ from benchmarks import (
     scale,
     series,
     speed,
+    stability,
     thesis,
     topics,
     utility,
@@ -61,6 +62,7 @@ MEASUREMENTS = {
     "scale": _scale,
     "series": series.main,
     "speed": speed.main,
+    "stability": stability.main,
     "thesis": thesis.main,
     "topics": topics.main,
     "utility": utility.main,
@@ -71,6 +73,7 @@ REPORTS = {
     "reproduce": reproduce.report,
     "series": series.report,
     "speed": speed.report,
+    "stability": stability.report,
     "thesis": thesis.report,
     "utility": utility.report,
 }
