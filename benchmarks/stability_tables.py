@@ -156,7 +156,7 @@ def _towns(rng: np.random.Generator) -> FloatArray:
     town = rng.choice(7, N_ROWS, p=rng.dirichlet(np.full(7, 2.0)))
     angle, away = rng.uniform(0, 2 * np.pi, N_ROWS), 0.05 * rng.lognormal(size=N_ROWS)
     around = away[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    return np.clip(rng.uniform(-1, 1, (7, 2))[town] + around, -2, 2)
+    return np.asarray(np.clip(rng.uniform(-1, 1, (7, 2))[town] + around, -2, 2))
 
 
 def _binary(rng: np.random.Generator) -> FloatArray:

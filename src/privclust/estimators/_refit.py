@@ -15,6 +15,7 @@ from privclust.estimators._derived_cost import refit_cost
 from privclust.estimators._fit import cluster_fields, public_parameters
 from privclust.models._refit_points import (
     around_centers,
+    inherited_stderr,
     public_generator,
     refit_cells,
     refit_centers,
@@ -44,7 +45,9 @@ def refit(model: ClusterModel, other: Parameters) -> ClusterModel:
     with threadpool_limits(1):
         centers = refit_centers(model, points, wanted, public_generator(model))
     merged = merge_around(points, centers)
-    found = Clustering(merged.centers, merged.sizes, model.n_rows, merged.precision)
+    stderr = np.hypot(merged.precision.center_stderr, inherited_stderr(model, points, centers))
+    precision = replace(merged.precision, center_stderr=stderr)
+    found = Clustering(merged.centers, merged.sizes, model.n_rows, precision)
     return replace(
         model,
         parameters=parameters,

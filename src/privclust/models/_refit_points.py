@@ -10,7 +10,7 @@ from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models._batched_kmeans import batched_seconds, best_centers, first_centers
 from privclust.models._coreset_cells import coreset_of
-from privclust.models.cluster_model import ClusterModel
+from privclust.models.cluster_model import ClusterModel, FittedClusters
 from privclust.models.clustering import Coreset, Precision
 
 
@@ -22,19 +22,15 @@ def refit_cells(model: ClusterModel) -> Coreset:
     """
     coreset, fitted = coreset_of(model), model.fitted
     points, centers = (model.domain.to_ball(some) for some in (coreset.points, fitted.centers))
-    k, d = centers.shape
-    weights, known = np.maximum(coreset.weights, 0.0), coreset.precision
+    k, weights, known = len(centers), np.maximum(coreset.weights, 0.0), coreset.precision
     lone = np.bincount(nearest(to_grid(points), to_grid(centers)), weights, k) <= 0
-    unknown = np.zeros(k)
-    steps = model.domain.scales * model.domain.slopes(fitted.centers)
-    errors = np.zeros((k, d)) if fitted.center_stderr is None else fitted.center_stderr / steps
-    sizes = unknown if fitted.size_stderr is None else fitted.size_stderr
-    radii = unknown if fitted.radii is None else fitted.radii
+    sizes = np.zeros(k) if fitted.size_stderr is None else fitted.size_stderr
+    radii = np.zeros(k) if fitted.radii is None else fitted.radii
     return Coreset(
         np.vstack([points, centers[lone]]),
         np.concatenate([weights, np.maximum(fitted.sizes[lone], 0.0)]),
         Precision(
-            np.concatenate([known.center_stderr, errors.mean(axis=1)[lone]]),
+            np.concatenate([known.center_stderr, _center_errors(model)[lone]]),
             np.concatenate([known.size_stderr, sizes[lone]]),
             np.concatenate([known.radii, radii[lone]]),
         ),
@@ -42,9 +38,10 @@ def refit_cells(model: ClusterModel) -> Coreset:
 
 
 def around_centers(model: ClusterModel, cells: Coreset) -> Coreset:
-    """Move the cells of each released cluster so that their mean is its centre.
+    """Fit cells to the released clusters: mean by mean to their centres, together to their width.
 
-    Refining has measured these centres again and with longer clips than those of cells.
+    Refining has measured the clusters again, with longer clips than those of cells. What cells lack
+    of the clusters' mean square is added to all of them alike.
     """
     centers = model.domain.to_ball(model.fitted.centers)
     cluster, k = nearest(to_grid(cells.points), to_grid(centers)), len(centers)
@@ -54,7 +51,43 @@ def around_centers(model: ClusterModel, cells: Coreset) -> Coreset:
     means = sums / np.where(held > 0, held, 1.0)
     # Directions were released with length 1, and means of directions are shorter.
     moves = np.where(held > 0, centers * model.domain.lengths(means) - means, 0.0)
-    return replace(cells, points=cells.points + moves[cluster])
+    points = cells.points + moves[cluster]
+    squares = ((points - centers[cluster]) ** 2).sum(axis=1) + cells.precision.radii**2
+    missing = max(0.0, _mean_square(model.fitted) - _average(squares, cells.weights))
+    radii = np.sqrt(cells.precision.radii**2 + missing)
+    return replace(cells, points=points, precision=replace(cells.precision, radii=radii))
+
+
+def inherited_stderr(model: ClusterModel, points: Coreset, centers: FloatArray) -> FloatArray:
+    """Return how far noise on the released centres moves refit ones, whose points lie around them.
+
+    For each refit centre, in radii of the domain; noise on the points themselves comes on top.
+    """
+    released = model.domain.to_ball(model.fitted.centers)
+    at = [nearest(to_grid(points.points), to_grid(some)) for some in (centers, released)]
+    held = np.zeros((len(centers), len(released)))
+    np.add.at(held, tuple(at), points.weights)
+    shares = held / np.maximum(held.sum(axis=1, keepdims=True), 1.0)
+    return np.asarray(np.sqrt(shares**2 @ _center_errors(model) ** 2))
+
+
+def _center_errors(model: ClusterModel) -> FloatArray:
+    """Return standard errors of the released centres in the ball, on average over coordinates."""
+    fitted, domain = model.fitted, model.domain
+    if fitted.center_stderr is None:
+        return np.zeros(len(fitted.centers))
+    in_ball = fitted.center_stderr / (domain.scales * domain.slopes(fitted.centers))
+    return np.asarray(in_ball.mean(axis=1))
+
+
+def _mean_square(fitted: FittedClusters) -> float:
+    if fitted.radii is None:
+        return 0.0
+    return _average(fitted.radii**2, np.maximum(fitted.sizes, 1.0))
+
+
+def _average(values: FloatArray, weights: FloatArray) -> float:
+    return float(weights @ values) / max(float(weights.sum()), 1.0)
 
 
 def refit_centers(

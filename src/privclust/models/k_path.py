@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +27,10 @@ APART = 16.0
 Gaussian cluster are 2.6 to 3.7 apart, eighths 7, and up to 13 as a noisy coreset shows them."""
 CERTAIN = 3.0
 """A cluster has at least so many standard errors of its size."""
+LEVEL_ERROR = 0.15
+"""Standard error of a loss beside that from noise on cells, as a part of the loss: widths of cells
+are clipped and noisy. Chosen so that two standard errors covered 95 % of losses on the rows of the
+tuning settings of `python -m benchmarks stability`."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Choice:
         k.
     loss, stderr : float
         Mean squared distance of rows to their centre, in radii of the domain, and its standard
-        error from noise.
+        error. Most of the error is the same for all k: how losses compare is known better.
     stability : float
         The adjusted Rand index to expect between this clustering of the rows and that of another
         fit of the same rows: 1 if the same rows are together, 0 if it is chance.
@@ -158,7 +163,8 @@ def _choice(model: ClusterModel, cells: Coreset, coreset: Coreset, n_clusters: i
     # Centres move along with noise, but at a minimum that changes the loss only in second order.
     through_weights = (known.size_stderr * (mean_squares - loss)) ** 2
     through_points = 4 * (weights * known.center_stderr) ** 2 * apart
-    stderr = float(np.sqrt((through_weights + through_points).sum())) / whole
+    noise = float(np.sqrt((through_weights + through_points).sum())) / whole
+    stderr = math.hypot(noise, LEVEL_ERROR * loss)
     squares[np.arange(len(points)), cluster] = np.inf
     to_next = squares.min(axis=1) + known.radii**2
     shares = 1 - np.sqrt(mean_squares / np.where(to_next > 0, to_next, 1.0))
