@@ -29,6 +29,7 @@ from benchmarks import (
     scale,
     series,
     speed,
+    stability,
     thesis,
     topics,
     utility,
@@ -65,6 +66,7 @@ MEASUREMENTS = {
     "scale": _scale,
     "series": series.main,
     "speed": speed.main,
+    "stability": stability.main,
     "thesis": thesis.main,
     "topics": topics.main,
     "utility": utility.main,
@@ -77,6 +79,7 @@ REPORTS = {
     "robustness": robustness.report,
     "series": series.report,
     "speed": speed.report,
+    "stability": stability.report,
     "thesis": thesis.report,
     "utility": utility.report,
 }

@@ -20,6 +20,13 @@ from privclust.models.quality import HIDDEN
 from privclust.testing import SeededNoise, noise_from
 
 BOUNDS = {"age": (0, 120), "weight": (0, 300)}
+RELEASED = (
+    "cluster_centers_",
+    "cluster_sizes_",
+    "center_stderr_",
+    "size_stderr_",
+    "cluster_radii_",
+)
 
 
 def six_groups() -> pd.DataFrame:
@@ -49,12 +56,34 @@ def test_refit_gives_any_number_of_clusters_up_to_the_coreset(model: PrivateKMea
         other = model.refit(k)
         assert other.n_clusters == k
         assert other.cluster_centers_.shape == other.center_stderr_.shape == (k, 2)
-        assert other.cluster_sizes_.sum() == pytest.approx(total)
+        assert other.cluster_sizes_.sum() == pytest.approx(total) or k == model.n_clusters
         assert (np.diff(other.cluster_sizes_) <= 0).all()
         for name in ("cluster_centers_", "center_stderr_", "size_stderr_", "cluster_radii_"):
             assert np.isfinite(getattr(other, name)).all()
         assert (other.cluster_centers_ >= 0).all()
         assert (other.cluster_centers_ <= [120, 300]).all()
+
+
+def test_refit_with_the_number_of_the_fit_has_the_released_clusters(model: PrivateKMeans) -> None:
+    for again in (model.refit(6), model.refit(3).refit(6), model.refit(9).refit(2).refit(6)):
+        for name in RELEASED:
+            np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+        assert again.privacy_statement_ == model.privacy_statement_
+        assert again.model_.refit_from is None
+
+
+def test_refits_of_a_refit_are_those_of_its_fit(model: PrivateKMeans) -> None:
+    for k in (2, 5, 11):
+        through, direct = model.refit(4).refit(k), model.refit(k)
+        for name in RELEASED:
+            np.testing.assert_array_equal(getattr(through, name), getattr(direct, name))
+
+
+def test_refit_is_the_same_each_time_whatever_the_seed() -> None:
+    with noise_from(SeededNoise(0)):
+        unseeded = PrivateKMeans(6, delta=1e-6, bounds=BOUNDS).fit(six_groups())
+    first, again = unseeded.refit(4), unseeded.refit(4)
+    np.testing.assert_array_equal(first.cluster_centers_, again.cluster_centers_)
 
 
 @pytest.mark.attack

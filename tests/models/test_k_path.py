@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cluster_models import made_up_model
 from sklearn.exceptions import NotFittedError
 
 from privclust import Ledger, PEMeans, PrivateKMeans
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset, Precision
-from privclust.models.k_path import Choice, KPath, k_path, k_path_of
+from privclust.models.k_path import LEVEL_ERROR, Choice, KPath, k_path_of
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -45,15 +47,19 @@ def coreset(
 
 
 def path_of(given: Coreset, most: int = 8) -> KPath:
-    return k_path(given, most, np.random.default_rng(0))
+    """Return the path of a fit that found one cluster and has this coreset."""
+    weights = np.maximum(given.weights, 0.0)
+    center = weights @ given.points / max(weights.sum(), 1.0)
+    model = made_up_model([center], [weights.sum()], coreset=given)
+    return k_path_of(replace(model, parameters={"max_clusters": most}))
 
 
-# The elbow ---------------------------------------------------------------------------------------
+# Distinct clusters -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("count", "columns"), [(1, 2), (1, 3), (2, 2), (3, 5), (5, 2), (8, 5)])
-def test_the_elbow_is_at_the_number_of_clusters(count: int, columns: int, seed: int) -> None:
+def test_as_many_clusters_are_distinct_as_there_are(count: int, columns: int, seed: int) -> None:
     path = fitted(groups(count, columns, seed), seed).k_path()
     assert path.elbow == count
     losses, errors = (
@@ -71,7 +77,7 @@ def test_one_cluster_is_not_taken_for_many(columns: int, seed: int) -> None:
     assert fitted(rows, seed).k_path().elbow == 1
 
 
-def test_one_column_and_few_rows_have_an_elbow_too() -> None:
+def test_one_column_and_few_rows_have_distinct_clusters_too() -> None:
     assert fitted(groups(2, 1, 0)).k_path().elbow == 2
     with pytest.warns(UserWarning, match="hardly be found"):
         lost = fitted(groups(2, 2, 0)[::60])
@@ -87,6 +93,7 @@ def test_loss_is_the_mean_square_distance_to_the_centres() -> None:
     assert one.silhouette == 0
     assert two.silhouette == pytest.approx(1 - 0.05 / np.sqrt(1 + 0.0025))
     assert two.distinct
+    assert one.stderr > LEVEL_ERROR * one.loss
 
 
 def test_clusters_no_larger_than_noise_are_not_distinct() -> None:
@@ -192,13 +199,11 @@ def test_only_fitted_models_with_a_coreset_have_one() -> None:
     assert not hasattr(PEMeans(), "k_path")
 
 
-def test_a_path_is_printed_as_a_table_that_marks_the_elbow() -> None:
-    path = KPath((Choice(1, 0.5, 0.01, 0.0, True), Choice(12, 0.123456, 1e-9, 0.75, True)))
+def test_a_path_is_printed_as_a_table_that_recommends_nothing() -> None:
+    first = Choice(1, 0.5, 0.01, 1.0, 0.0, distinct=True)
+    path = KPath((first, Choice(12, 0.123456, 1e-9, 0.9, 0.75, distinct=True)))
     assert str(path).splitlines() == [
-        "  k      loss    ± stderr  silhouette",
-        "  1       0.5        0.01       0.000",
-        " 12    0.1235       1e-09       0.750  <- elbow",
+        "  k      loss    ± stderr   stability  silhouette",
+        "  1       0.5        0.01       1.000       0.000",
+        " 12    0.1235       1e-09       0.900       0.750",
     ]
-    shading = KPath((path.choices[0], Choice(2, 0.4, 0.01, 0.3, False)))
-    assert str(shading).splitlines()[-1].startswith("no number stands out")
-    assert "elbow" not in str(shading)

@@ -151,7 +151,7 @@ def test_a_pickle_is_refused_and_does_nothing(tmp_path: Path) -> None:
         b"\xff\xfe\x00",
         b"\x89PNG\r\n\x1a\n",
         b"PAR1\x00PAR1",
-        b'{"format": "privclust model 3"}',
+        b'{"format": "privclust model 4"}',
         b'{"format": 1' + b"0" * 5000 + b"}",
         b"[" * 100_000,
         b"[" * 100_000 + b"]" * 100_000,

@@ -205,28 +205,19 @@ def test_centres_sizes_and_bounds_are_in_tables(model: Any, page: Page) -> None:
     assert ["age", "-1", "1"] in page.rows
 
 
-def test_the_elbow_is_named_with_what_it_costs(model: Any, page: Page) -> None:
-    elbow = model.k_path().elbow
-    assert f"The elbow is at {elbow} : the most clusters" in page.text
-    assert f"refit({elbow - 1})" in page.text  # this model has as many as the elbow says
+def test_other_numbers_of_clusters_are_compared_and_none_is_recommended(page: Page) -> None:
+    assert "How many clusters?" in page.headings
+    assert "refit(k)" in page.text
+    assert "adjusted Rand index" in page.text
+    assert "elbow" not in page.text.lower()
     assert len(page.links) == 5
 
 
 def test_page_does_without_other_numbers_of_clusters_where_they_take_too_long(model: Any) -> None:
     with limits(minutes=1e-9):
-        text = page_of(model).text
-    assert "The elbow is at" not in text
-    assert "epsilon" in text
-
-
-def test_another_number_of_clusters_is_proposed() -> None:
-    assert "refit(2)" in page_of(fitted(k=3)).text
-    with noise_from(SeededNoise(0)):
-        rows = np.random.default_rng(0).normal(0.0, 0.05, (2000, 2))
-        one = PrivateKMeans(3, max_clusters=4, delta=1e-6, bounds=(-1, 1), random_state=0).fit(rows)
-    page = page_of(one)
-    assert "No number stands out" in page.text
-    assert "refit(2)" in page.text
+        page = page_of(model)
+    assert "How many clusters?" not in page.headings
+    assert "epsilon" in page.text
 
 
 def test_a_loaded_model_has_the_same_page(model: Any, tmp_path: Path) -> None:
@@ -250,7 +241,7 @@ def test_without_noise_there_are_no_errors_to_show() -> None:
 
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)
-def test_models_without_a_coreset_have_neither_map_nor_elbow(kind: Any) -> None:
+def test_models_without_a_coreset_have_neither_map_nor_other_numbers_of_clusters(kind: Any) -> None:
     page = page_of(fitted(kind=kind))
     assert "Map" not in page.headings
     assert "How many clusters?" not in page.headings
@@ -278,7 +269,7 @@ def test_of_many_columns_those_are_shown_that_tell_clusters_apart() -> None:
 
 @pytest.mark.parametrize("k", [1, 64])
 def test_one_cluster_or_many(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privclust.models.k_path.STARTS", 1)  # for speed
+    monkeypatch.setattr("privclust.models._batched_kmeans.TRIED", 1)  # for speed
     page = page_of(fitted(k=k, epsilon=16.0, max_clusters=None))
     assert sum(row[0].isdigit() and len(row) == 4 for row in page.rows) == k
     assert f"This model has {k}." in page.text

@@ -28,12 +28,17 @@ class Merged(NamedTuple):
 
 def merge(coreset: Coreset, n_clusters: int, rng: np.random.Generator) -> Merged:
     """Cluster a coreset's points by weight."""
+    points, weights = coreset.points, coreset.weights
+    return merge_around(coreset, weighted_kmeans(points, weights, n_clusters, rng, STARTS).centers)
+
+
+def merge_around(coreset: Coreset, centers: FloatArray) -> Merged:
+    """Return the clusters that a coreset's points form around centres."""
     points, weights, known = coreset.points, coreset.weights, coreset.precision
-    centers = weighted_kmeans(points, weights, n_clusters, rng, STARTS).centers
     cluster = nearest(to_grid(points), to_grid(centers))
 
     def add(values: FloatArray) -> FloatArray:
-        return np.bincount(cluster, values, n_clusters).astype(np.float64)
+        return np.bincount(cluster, values, len(centers)).astype(np.float64)
 
     sizes = add(weights)
     held = np.maximum(sizes, 1.0)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from privclust.algorithms._cost import Cost
-from privclust.algorithms._merge import STARTS
-from privclust.models._weighted_kmeans import kmeans_seconds
+from privclust.models._refit_points import refit_seconds
 from privclust.models.k_path import path_cost
 from privclust.models.mixture import ROUNDS
 
@@ -17,7 +16,7 @@ def refit_cost(n_points: int, n_clusters: int, n_columns: int) -> Cost:
     >>> refit_cost(768, 256, 16).seconds < 10
     True
     """
-    return _derived(kmeans_seconds(n_points, n_clusters, n_columns, STARTS), 0.0)
+    return _derived(refit_seconds(n_points, n_clusters, n_columns), 0.0)
 
 
 def k_path_cost(n_points: int, max_clusters: int, n_columns: int) -> Cost:

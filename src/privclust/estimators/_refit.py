@@ -1,40 +1,77 @@
-"""Other numbers of clusters from a coreset alone: no row is read and nothing is spent."""
+"""Other numbers of clusters from what a fit released: no row is read and nothing is spent."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from privclust.algorithms._merge import merge
+from privclust.algorithms._merge import merge_around
 from privclust.errors import TooManyClustersError
-from privclust.estimators._common_parameters import Parameters, seed_of
+from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._derived_cost import refit_cost
 from privclust.estimators._fit import cluster_fields, public_parameters
+from privclust.models._refit_points import (
+    around_centers,
+    inherited_stderr,
+    public_generator,
+    refit_cells,
+    refit_centers,
+)
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.clustering import Clustering, Coreset
+from privclust.models.clustering import Clustering
 
 
-def refit(model: ClusterModel, other: Parameters, coreset: Coreset) -> ClusterModel:
-    """Return the model of another number of clusters, that of the estimator `other`."""
-    wanted = other.n_clusters
-    available = int(np.count_nonzero(coreset.weights > 0))
+def refit(model: ClusterModel, other: Parameters) -> ClusterModel:
+    """Return the model with the number of clusters of the estimator `other`.
+
+    With as many clusters as the fit had, these are the clusters that it released.
+    """
+    wanted, parameters = other.n_clusters, public_parameters(other.get_params(deep=False))
+    if wanted == len(model.fitted.centers):
+        return replace(_fit_itself(model), parameters=parameters)
+    cells = refit_cells(model)
+    available = int(np.count_nonzero(cells.weights))
     if wanted > available:
         raise TooManyClustersError(
             f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). Ask "
             f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
             "needs rows enough for as many."
         )
-    check_cost(refit_cost(len(coreset.points), wanted, coreset.points.shape[1]), "this refit")
-    rng = np.random.default_rng(seed_of(other.random_state))
-    in_ball = replace(coreset, points=model.domain.to_ball(coreset.points))
-    merged = merge(in_ball, wanted, rng)
-    found = Clustering(merged.centers, merged.sizes, model.n_rows, merged.precision)
+    check_cost(refit_cost(len(cells.points), wanted, cells.points.shape[1]), "this refit")
+    points = around_centers(model, cells)
+    with threadpool_limits(1):
+        centers = refit_centers(model, points, wanted, public_generator(model))
+    merged = merge_around(points, centers)
+    stderr = np.hypot(merged.precision.center_stderr, inherited_stderr(model, points, centers))
+    precision = replace(merged.precision, center_stderr=stderr)
+    found = Clustering(merged.centers, merged.sizes, model.n_rows, precision)
     return replace(
         model,
-        parameters=public_parameters(other.get_params(deep=False)),
+        parameters=parameters,
         privacy_statement=replace(model.privacy_statement, kind="refit", n_clusters=wanted),
+        refit_from=model.fitted,
         participation=None,
         **cluster_fields(model.domain, found),
+    )
+
+
+def _fit_itself(model: ClusterModel) -> ClusterModel:
+    """Return the model that the fit released."""
+    if model.refit_from is None:
+        return model
+    fitted = model.refit_from
+    return replace(
+        model,
+        cluster_centers=fitted.centers,
+        cluster_sizes=fitted.sizes,
+        center_stderr=fitted.center_stderr,
+        size_stderr=fitted.size_stderr,
+        cluster_radii=fitted.radii,
+        privacy_statement=replace(
+            model.privacy_statement, kind="fit", n_clusters=len(fitted.centers)
+        ),
+        refit_from=None,
     )

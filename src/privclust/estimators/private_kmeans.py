@@ -57,7 +57,7 @@ class PrivateKMeans(PrivateClusterer):
         missing number counts as 0.
     max_clusters : int, optional
         The largest number of clusters you may later ask `refit` for; default max(32, 2·n_clusters),
-        enough to look past the elbow. Where rows and budget do not suffice for that many, the
+        enough to look beyond. Where rows and budget do not suffice for that many, the
         coreset has fewer points.
     init : fitted model or array, optional
         Where to start: a model of the same columns, such as last week's, or public points in your
@@ -132,7 +132,9 @@ class PrivateKMeans(PrivateClusterer):
     def refit(self, n_clusters: int) -> Self:
         """Return a new fitted estimator with another number of clusters, `n_clusters`.
 
-        It follows from `coreset_`: no row is read and nothing is spent.
+        It follows from `coreset_` and the released centres: no row is read and nothing is spent.
+        With the number of the fit it has the released centres themselves; half or one and a half
+        times as many are a little rougher than those of a fit of their own (docs/benchmarks.md).
         """
         check_is_fitted(self)
         run = self.privacy_statement_.run
@@ -142,14 +144,15 @@ class PrivateKMeans(PrivateClusterer):
             spent["delta"] = run.delta
         other: Self = clone(self)
         other.set_params(n_clusters=integer("n_clusters", n_clusters), **spent)
-        other.model_ = _refit.refit(self.model_, other, self.coreset_)
+        other.model_ = _refit.refit(self.model_, other)
         return other
 
     def k_path(self) -> KPath:
-        """Return loss and silhouette for 1 up to `max_clusters` clusters, and where the elbow is.
+        """Return loss, stability and silhouette for 1 up to `max_clusters` clusters.
 
-        It follows from `coreset_`: no row is read and nothing is spent. Print it for a table. To
-        choose among up to k clusters, fit with ``n_clusters=k``: the coreset is then fine enough.
+        They are those of ``refit(k)`` and follow from `coreset_` and the released centres: no row
+        is read and nothing is spent. Print it for a table. To choose among up to k clusters, fit
+        with ``n_clusters=k``: the coreset is then fine enough.
         """
         check_is_fitted(self)
         n_points, n_columns = self.coreset_.points.shape

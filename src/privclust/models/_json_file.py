@@ -20,7 +20,7 @@ from privclust.models._json_schema import fault
 Kind = Literal["model", "profile"]
 Made = TypeVar("Made")
 
-FORMATS: dict[Kind, int] = {"model": 3, "profile": 3}
+FORMATS: dict[Kind, int] = {"model": 4, "profile": 3}
 """The version of each kind of file. Others are refused by their number."""
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX = 2**28, 2**20

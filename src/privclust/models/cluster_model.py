@@ -16,6 +16,23 @@ from privclust.queries.participation import QueryParticipation
 
 
 @dataclass(frozen=True, eq=False)
+class FittedClusters:
+    """Clusters as the fit released them, in the user's units.
+
+    Attributes
+    ----------
+    centers, sizes, center_stderr, size_stderr, radii : array
+        As the fields of `ClusterModel`.
+    """
+
+    centers: FloatArray
+    sizes: FloatArray
+    center_stderr: FloatArray | None = None
+    size_stderr: FloatArray | None = None
+    radii: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class ClusterModel:
     """Everything that a fit released, and what is public about its table.
 
@@ -53,6 +70,8 @@ class ClusterModel:
         Weighted points, in the user's units, that stand for all rows.
     quality : Quality, optional
         Mean squared distance of rows to their centre, as far as noise shows it.
+    refit_from : FittedClusters, optional
+        Of a refit: the clusters of the fit itself, from which further refits follow.
     participation : tuple of QueryParticipation, optional
         With a federation, how many clients took part in each query.
     """
@@ -71,8 +90,22 @@ class ClusterModel:
     size_stderr: FloatArray | None = None
     cluster_radii: FloatArray | None = None
     coreset: Coreset | None = None
+    refit_from: FittedClusters | None = None
     participation: tuple[QueryParticipation, ...] | None = None
     quality: Quality | None = None
+
+    @property
+    def fitted(self) -> FittedClusters:
+        """The clusters of the fit itself, whether this is a refit or not."""
+        if self.refit_from is not None:
+            return self.refit_from
+        return FittedClusters(
+            self.cluster_centers,
+            self.cluster_sizes,
+            self.center_stderr,
+            self.size_stderr,
+            self.cluster_radii,
+        )
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:

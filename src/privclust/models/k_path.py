@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from privclust.kernels.grid import FloatArray, IntArray, to_grid
 from privclust.kernels.nearest import nearest
-from privclust.models._coreset_cells import coreset_of
-from privclust.models._weighted_kmeans import kmeans_seconds, weighted_kmeans
+from privclust.models._refit_points import (
+    around_centers,
+    public_generator,
+    refit_cells,
+    refit_centers,
+    refit_seconds,
+)
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset
+from privclust.models.stability import stability, stability_seconds
 
-STARTS, TRIED = 20, 640
-"""Starts of k-means, fewer where there are many centres."""
 APART = 16.0
 """Squared distance of two centres in variances along a line: four standard deviations. Halves of a
 Gaussian cluster are 2.6 to 3.7 apart, eighths 7, and up to 13 as a noisy coreset shows them."""
 CERTAIN = 3.0
 """A cluster has at least so many standard errors of its size."""
+LEVEL_ERROR = 0.15
+"""Standard error of a loss beside that from noise on cells, as a part of the loss: widths of cells
+are clipped and noisy. Chosen so that two standard errors covered 95 % of losses on the rows of the
+tuning settings of `python -m benchmarks stability`."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What one number of clusters would give.
+    """What one number of clusters gives: the fit itself, or ``refit`` with another number.
 
     Attributes
     ----------
@@ -33,7 +43,10 @@ class Choice:
         k.
     loss, stderr : float
         Mean squared distance of rows to their centre, in radii of the domain, and its standard
-        error from noise.
+        error. Most of the error is the same for all k: how losses compare is known better.
+    stability : float
+        The adjusted Rand index to expect between this clustering of the rows and that of another
+        fit of the same rows: 1 if the same rows are together, 0 if it is chance.
     silhouette : float
         1 if rows are at their own centre, 0 if the next centre is as near (as estimated from the
         coreset; for k = 1 it is 0).
@@ -44,6 +57,7 @@ class Choice:
     n_clusters: int
     loss: float
     stderr: float
+    stability: float
     silhouette: float
     distinct: bool
 
@@ -59,40 +73,36 @@ class KPath:
 
     Examples
     --------
-    >>> path = KPath((Choice(1, 0.5, 0.01, 0.0, True), Choice(2, 0.1, 0.01, 0.8, True)))
-    >>> path.elbow
-    2
+    >>> path = KPath((Choice(1, 0.5, 0.01, 1.0, 0.0, True), Choice(2, 0.1, 0.01, 0.9, 0.8, True)))
     >>> print(path)
-      k      loss    ± stderr  silhouette
-      1       0.5        0.01       0.000
-      2       0.1        0.01       0.800  <- elbow
+      k      loss    ± stderr   stability  silhouette
+      1       0.5        0.01       1.000       0.000
+      2       0.1        0.01       0.900       0.800
     """
 
     choices: tuple[Choice, ...]
 
     @property
     def elbow(self) -> int:
-        """The most clusters that are all distinct; beyond, clusters are cut in two.
+        """The most clusters that are all distinct in this fit; 1 if clusters shade into each other.
 
-        At 1 no number stands out: clusters shade into each other.
+        It is no advice. Where clusters are far apart it is their number; elsewhere another fit of
+        the same rows has another one (`python -m benchmarks elbow`).
         """
         return max(choice.n_clusters for choice in self.choices if choice.distinct)
 
     def __str__(self) -> str:
-        lines = [f"{'k':>3}{'loss':>10}{'± stderr':>12}{'silhouette':>12}"]
-        for choice in self.choices:
-            mark = "  <- elbow" if choice.n_clusters == self.elbow > 1 else ""
-            lines.append(
-                f"{choice.n_clusters:>3}{choice.loss:>10.4g}{choice.stderr:>12.2g}"
-                f"{choice.silhouette:>12.3f}{mark}"
-            )
-        if self.elbow == 1:
-            lines.append("no number stands out: clusters shade into each other")
+        lines = [f"{'k':>3}{'loss':>10}{'± stderr':>12}{'stability':>12}{'silhouette':>12}"]
+        lines += [
+            f"{choice.n_clusters:>3}{choice.loss:>10.4g}{choice.stderr:>12.2g}"
+            f"{choice.stability:>12.3f}{choice.silhouette:>12.3f}"
+            for choice in self.choices
+        ]
         return "\n".join(lines)
 
 
 def k_path_of(model: ClusterModel) -> KPath:
-    """Cluster a model's coreset into 1, 2, … clusters, by the seed that it was fitted with.
+    """Return what a model and its refits with 1, 2, … clusters are like.
 
     Examples
     --------
@@ -102,10 +112,11 @@ def k_path_of(model: ClusterModel) -> KPath:
     >>> path.choices[0].n_clusters
     1
     """
-    coreset, seed = coreset_of(model), model.parameters.get("random_state")
-    points = replace(coreset, points=model.domain.to_ball(coreset.points))
-    rng = np.random.default_rng(seed if isinstance(seed, int | np.integer) else 0)
-    return k_path(points, max_clusters_of(model), rng)
+    cells = refit_cells(model)
+    points = around_centers(model, cells)
+    most = max(1, min(max_clusters_of(model), int(np.count_nonzero(cells.weights))))
+    with threadpool_limits(1):
+        return KPath(tuple(_choice(model, cells, points, k) for k in range(1, most + 1)))
 
 
 def max_clusters_of(model: ClusterModel) -> int:
@@ -113,7 +124,7 @@ def max_clusters_of(model: ClusterModel) -> int:
     typed = model.parameters.get("max_clusters")
     if isinstance(typed, int | np.integer) and typed > 0:
         return int(typed)
-    return max(32, 2 * len(model.cluster_centers))
+    return max(32, 2 * len(model.fitted.centers))
 
 
 class PathCost(NamedTuple):
@@ -132,22 +143,17 @@ def path_cost(n_points: int, max_clusters: int, n_columns: int) -> PathCost:
     True
     """
     most = min(max_clusters, n_points)
-    seconds = sum(kmeans_seconds(n_points, k, n_columns, _starts(k)) for k in range(1, most + 1))
+    seconds = sum(
+        refit_seconds(n_points, k, n_columns) + stability_seconds(n_points, k, n_columns)
+        for k in range(1, most + 1)
+    )
     return PathCost(seconds, 16.0 * n_points * most * n_columns)
 
 
-def k_path(coreset: Coreset, max_clusters: int, rng: np.random.Generator) -> KPath:
-    """Cluster the coreset of the unit ball into 1, 2, … clusters."""
-    weights = np.maximum(coreset.weights, 0.0)
-    most = max(1, min(max_clusters, int(np.count_nonzero(weights))))
-    return KPath(tuple(_choice(coreset, weights, k, rng) for k in range(1, most + 1)))
-
-
-def _choice(
-    coreset: Coreset, weights: FloatArray, n_clusters: int, rng: np.random.Generator
-) -> Choice:
-    points, known = coreset.points, coreset.precision
-    centers = weighted_kmeans(points, weights, n_clusters, rng, _starts(n_clusters)).centers
+def _choice(model: ClusterModel, cells: Coreset, coreset: Coreset, n_clusters: int) -> Choice:
+    """Return what `n_clusters` give, by cells and by these around the released centres."""
+    points, weights, known = coreset.points, coreset.weights, coreset.precision
+    centers = refit_centers(model, coreset, n_clusters, public_generator(model))
     cluster = nearest(to_grid(points), to_grid(centers))
     squares = ((points[:, None] - centers) ** 2).sum(axis=2)
     apart = squares[np.arange(len(points)), cluster]
@@ -157,28 +163,21 @@ def _choice(
     # Centres move along with noise, but at a minimum that changes the loss only in second order.
     through_weights = (known.size_stderr * (mean_squares - loss)) ** 2
     through_points = 4 * (weights * known.center_stderr) ** 2 * apart
-    stderr = float(np.sqrt((through_weights + through_points).sum())) / whole
+    noise = float(np.sqrt((through_weights + through_points).sum())) / whole
+    stderr = math.hypot(noise, LEVEL_ERROR * loss)
     squares[np.arange(len(points)), cluster] = np.inf
     to_next = squares.min(axis=1) + known.radii**2
     shares = 1 - np.sqrt(mean_squares / np.where(to_next > 0, to_next, 1.0))
     silhouette = float(weights @ shares) / whole if n_clusters > 1 else 0.0
-    distinct = n_clusters == 1 or _distinct(coreset, weights, centers, cluster, mean_squares)
-    return Choice(n_clusters, loss, stderr, silhouette, distinct)
-
-
-def _starts(n_clusters: int) -> int:
-    return max(2, min(STARTS, TRIED // n_clusters))
+    distinct = n_clusters == 1 or _distinct(coreset, centers, cluster, mean_squares)
+    return Choice(n_clusters, loss, stderr, stability(cells, n_clusters), silhouette, distinct)
 
 
 def _distinct(
-    coreset: Coreset,
-    weights: FloatArray,
-    centers: FloatArray,
-    cluster: IntArray,
-    mean_squares: FloatArray,
+    coreset: Coreset, centers: FloatArray, cluster: IntArray, mean_squares: FloatArray
 ) -> bool:
     """Tell whether all clusters are apart from each other and larger than noise."""
-    k, d = centers.shape
+    (k, d), weights = centers.shape, coreset.weights
     sizes = np.bincount(cluster, weights, k)
     errors = np.sqrt(np.bincount(cluster, coreset.precision.size_stderr**2, k))
     if (sizes <= CERTAIN * errors).any():

@@ -19,7 +19,12 @@ from privclust.models import _json_file
 from privclust.models._json_file import array_of, format_name, read_json, schema_of
 from privclust.models._json_schema import fault
 from privclust.models._release_file import release_content, release_from, statement_from
-from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
+from privclust.models.cluster_model import (
+    ClusterModel,
+    FittedClusters,
+    FittedEstimator,
+    model_of,
+)
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.quality import Quality
 from privclust.models.statement import Statement
@@ -104,6 +109,7 @@ def to_json(model: ClusterModel | FittedEstimator) -> str:
         "cluster_radii": _values(model.cluster_radii),
         "coreset": _coreset_content(model.coreset),
         "quality": None if model.quality is None else asdict(model.quality),
+        "refit_from": _fitted_content(model.refit_from),
         "releases": [release_content(release) for release in model.releases],
         "statement": model.privacy_statement.to_dict(),
     }
@@ -112,12 +118,10 @@ def to_json(model: ClusterModel | FittedEstimator) -> str:
 
 def _model_from(content: Mapping[str, Any]) -> ClusterModel:
     domain = domain_from_dict(content["domain"])
-    centers = array_of(content["cluster_centers"], (-1, domain.center.size))
-    k = len(centers)
-    if max(k, len((content["coreset"] or {"points": ()})["points"])) > _json_file.POINTS_MAX:
-        raise ValueError(f"it has more than {_json_file.POINTS_MAX:,} centres or points")
+    _check_number_of_points(content)
+    found = _clusters_from(content, domain)
+    k = len(found.centers)
     n_columns, names = _columns(domain, content["columns"])
-    _check_places(domain, centers)
     coreset = _coreset_from(content["coreset"], domain)
     releases = tuple(release_from(release) for release in content["releases"])
     statement = statement_from(content, "fit", k, n_columns if names is None else names, releases)
@@ -130,15 +134,45 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
         n_features_in=n_columns,
         feature_names_in=names,
         n_rows=content["n_rows"],
-        cluster_centers=centers,
-        cluster_sizes=array_of(content["cluster_sizes"], (k,)),
+        cluster_centers=found.centers,
+        cluster_sizes=found.sizes,
         releases=releases,
         privacy_statement=statement,
-        center_stderr=_not_negative(content, "center_stderr", centers.shape),
-        size_stderr=_not_negative(content, "size_stderr", (k,)),
-        cluster_radii=_not_negative(content, "cluster_radii", (k,)),
+        center_stderr=found.center_stderr,
+        size_stderr=found.size_stderr,
+        cluster_radii=found.radii,
         coreset=coreset,
         quality=_quality_from(content),
+        refit_from=_refit_from(content["refit_from"], statement, domain),
+    )
+
+
+def _check_number_of_points(content: Mapping[str, Any]) -> None:
+    coreset, fitted = content["coreset"] or {}, content["refit_from"] or {}
+    lists = content["cluster_centers"], coreset.get("points"), fitted.get("cluster_centers")
+    if max(len(points or ()) for points in lists) > _json_file.POINTS_MAX:
+        raise ValueError(f"it has more than {_json_file.POINTS_MAX:,} centres or points")
+
+
+def _refit_from(
+    content: Mapping[str, Any] | None, statement: Statement, domain: Domain
+) -> FittedClusters | None:
+    if (content is None) is (statement.kind == "refit"):
+        raise ValueError("a refit has the clusters of its fit, and nothing else has")
+    return None if content is None else _clusters_from(content, domain)
+
+
+def _clusters_from(content: Mapping[str, Any], domain: Domain) -> FittedClusters:
+    """Return centres, and what is known of them."""
+    centers = array_of(content["cluster_centers"], (-1, domain.center.size))
+    _check_places(domain, centers)
+    k = len(centers)
+    return FittedClusters(
+        centers,
+        array_of(content["cluster_sizes"], (k,)),
+        _not_negative(content, "center_stderr", centers.shape),
+        _not_negative(content, "size_stderr", (k,)),
+        _not_negative(content, "cluster_radii", (k,)),
     )
 
 
@@ -204,6 +238,18 @@ def _coreset_content(coreset: Coreset | None) -> dict[str, Any] | None:
         "radii": precision.radii,
     }
     return {name: part.tolist() for name, part in parts.items()}
+
+
+def _fitted_content(fitted: FittedClusters | None) -> dict[str, Any] | None:
+    if fitted is None:
+        return None
+    return {
+        "cluster_centers": fitted.centers.tolist(),
+        "cluster_sizes": fitted.sizes.tolist(),
+        "center_stderr": _values(fitted.center_stderr),
+        "size_stderr": _values(fitted.size_stderr),
+        "cluster_radii": _values(fitted.radii),
+    }
 
 
 def _coreset_from(content: Mapping[str, Any] | None, domain: Domain) -> Coreset | None:

@@ -94,7 +94,6 @@ def to_html(
         table=table,
         quality=model.quality_sentences,
         path=path,
-        other_k=_other_k(path, len(table.sizes)),
         n_rows=f"{model.n_rows:,}",
         too_large=composed.delta * model.n_rows > 1,
         bounds=model.domain.describe(model.feature_names_in),
@@ -111,13 +110,6 @@ def _affordable_path(model: ClusterModel) -> KPath | None:
     cost, allowed = path_cost(n_points, max_clusters_of(model), n_columns), current_limits()
     affordable = cost.seconds <= 60 * allowed.minutes and cost.memory <= allowed.memory
     return k_path_of(model) if affordable else None
-
-
-def _other_k(path: KPath | None, chosen: int) -> int:
-    """Return a number of clusters to try next: the elbow, or else one less."""
-    if path is not None and path.elbow not in (1, chosen):
-        return path.elbow
-    return max(1, chosen - 1)
 
 
 def _embedded(png: bytes) -> str:

@@ -57,24 +57,22 @@ def draw_heat_map(table: ClusterTable) -> bytes:
 
 
 def draw_k_path(path: KPath, chosen: int) -> bytes:
-    """Draw loss and silhouette against the number of clusters."""
+    """Draw loss and stability against the number of clusters."""
     ks = [choice.n_clusters for choice in path.choices]
     figure = new_figure(7, 4.4)
     above, below = figure.subplots(2, 1, sharex=True)
     losses, errors = zip(*((c.loss, 2 * c.stderr) for c in path.choices), strict=True)
     above.errorbar(ks, losses, yerr=errors, color=BLUE, marker=".", capsize=2)
     above.set_ylabel("loss, squared radii")
-    below.plot(ks, [choice.silhouette for choice in path.choices], color=BLUE, marker=".")
-    below.set_ylabel("silhouette")
+    above.set_ylim(bottom=0)
+    below.plot(ks, [choice.stability for choice in path.choices], color=BLUE, marker=".")
+    below.set_ylabel("stability")
+    below.set_ylim(0, 1.05)
     below.set_xlabel("number of clusters k")
     for axes in (above, below):
         plain_axes(axes)
-        if path.elbow > 1:
-            axes.axvline(path.elbow, color=ORANGE, linestyle="--", label=f"elbow: {path.elbow}")
-        if chosen != path.elbow:
-            axes.axvline(chosen, color=GREY, linestyle=":", label=f"this model: {chosen}")
-    if above.get_legend_handles_labels()[0]:
-        above.legend(frameon=False)
+        axes.axvline(chosen, color=GREY, linestyle=":", label=f"this model: {chosen}")
+    above.legend(frameon=False)
     return png(figure)
 
 
