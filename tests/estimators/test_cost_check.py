@@ -79,6 +79,15 @@ def test_hundred_thousand_clusters_of_ten_rows_are_refused(place: str) -> None:
     assert_refused_at_once(PrivateKMeans(2, max_clusters=10**7, radius=1.0), few_rows(2), place)
 
 
+@pytest.mark.attack
+def test_forty_thousand_clusters_are_refused_for_the_time_that_merging_takes(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise on all cells takes four minutes, k-means on them three hours."""
+    monkeypatch.setattr(_fit, "recording", _stop)
+    assert_refused_at_once(PrivateKMeans(40_000, bounds=(-1, 1)), few_rows(2), place)
+
+
 def test_fifty_thousand_columns_are_forecast_before_the_charge(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ COST = (
         "algorithms/_cost.py",
         "seconds=NOISE_SECONDS * numbers + free,",
         "seconds=NOISE_SECONDS * numbers,",
-        "tests/estimators/test_cost_check.py::test_hundred_thousand_clusters_of_ten_rows_are_refused",
+        "tests/estimators/test_cost_check.py::test_forty_thousand_clusters_are_refused_for_the_time_that_merging_takes",
     ),
     Mutation(
         "cost of lifted cells left out",
