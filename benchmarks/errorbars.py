@@ -36,9 +36,15 @@ def main(quick: bool) -> None:
 def _covered(rows: FloatArray, seed: int) -> tuple[FloatArray, FloatArray]:
     """Fit once and return whether each size's and each centre coordinate's interval holds."""
     model = PrivateKMeans(CLUSTERS, delta=1e-6, radius=1.0, random_state=seed).fit(rows)
+    return covered(model, rows)
+
+
+def covered(model: PrivateKMeans, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return whether the intervals of a model hold; of centres that have rows."""
     labels = model.predict(rows)
-    counts = np.bincount(labels, minlength=CLUSTERS)
-    means = np.array([rows[labels == cluster].mean(axis=0) for cluster in range(CLUSTERS)])
+    counts = np.bincount(labels, minlength=model.n_clusters)
+    there = np.flatnonzero(counts)
+    means = np.array([rows[labels == cluster].mean(axis=0) for cluster in there])
     sizes = np.abs(model.cluster_sizes_ - counts) <= Z * model.size_stderr_
-    centers = np.abs(model.cluster_centers_ - means) <= Z * model.center_stderr_
-    return sizes.astype(float), centers.ravel().astype(float)
+    off = np.abs(model.cluster_centers_[there] - means)
+    return sizes.astype(float), (off <= Z * model.center_stderr_[there]).astype(float).ravel()

@@ -20,7 +20,7 @@ from privclust import BalcanKMeans, FedDPKMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
-from privclust.models.cluster_model import ClusterModel
+from privclust.models.cluster_model import ClusterModel, FittedClusters
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.private_run import PrivateRun, Record
 from privclust.models.quality import Quality
@@ -69,6 +69,7 @@ FITTED = {
     "size_stderr",
     "cluster_radii",
     "coreset",
+    "refit_from",
     "participation",
     "quality",
 }
@@ -79,7 +80,7 @@ MORE = {
 }
 PLAIN = (str, int, float, bool, type(None), np.floating, np.integer)
 RECORDS = (
-    *(Box, ClusterModel, Coreset, Precision, Quality, Release, Spend, Unit),
+    *(Box, ClusterModel, Coreset, FittedClusters, Precision, Quality, Release, Spend, Unit),
     *(Dependency, Participation, PrivateRun, PublicPoints, Record, ReleaseLine, Statement),
 )
 
