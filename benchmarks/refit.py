@@ -129,9 +129,10 @@ def _coreset_alone(fitted: PrivateKMeans, n_clusters: int) -> FloatArray:
 
 def _print_line(name: str, epsilon: float, fits: list[Losses], best: Losses) -> None:
     for place, k in enumerate(best.clusters):
+        made = [fit for fit in fits if not math.isnan(fit.refit[place])]
         ratios = [
-            np.nanmean([losses[place] / best.refit[place] for losses in some])
-            for some in ([fit.refit for fit in fits], [fit.coreset_alone for fit in fits])
+            np.mean([losses[place] / best.refit[place] for losses in some])
+            for some in ([fit.refit for fit in made], [fit.coreset_alone for fit in made])
         ]
         print(f"| {name} | {epsilon:g} | {k} | {ratios[0]:.3f} | {ratios[1]:.3f} |")
 
