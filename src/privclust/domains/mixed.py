@@ -106,7 +106,7 @@ class Mixed(Domain, kind="columns"):
         of_levels = shares * (1 - shares) / self.scales**2 * is_share
         rest = variance - of_levels.sum(axis=1)
         # A cell whose levels explain all of its noisy spread is as wide as others, not a point.
-        typical = max(0.0, float(np.average(rest, weights=weights)))
+        typical = float(np.average(np.maximum(rest, 0.0), weights=weights))
         rest = np.where(rest > 0, rest, typical)
         width = np.sqrt(rest / max(1, int(np.count_nonzero(~is_share))))
         return np.asarray(~is_share * width[:, None])
