@@ -68,6 +68,8 @@ def test_refit_with_the_number_of_the_fit_has_the_released_clusters(model: Priva
     for again in (model.refit(6), model.refit(3).refit(6), model.refit(9).refit(2).refit(6)):
         for name in RELEASED:
             np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+        assert again.quality_ == model.quality_
+        assert again.model_.quality_sentences == model.model_.quality_sentences
         assert again.privacy_statement_ == model.privacy_statement_
         assert again.model_.refit_from is None
 

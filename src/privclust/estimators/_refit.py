@@ -70,6 +70,7 @@ def _fit_itself(model: ClusterModel) -> ClusterModel:
         center_stderr=fitted.center_stderr,
         size_stderr=fitted.size_stderr,
         cluster_radii=fitted.radii,
+        quality=fitted.quality,
         privacy_statement=replace(
             model.privacy_statement, kind="fit", n_clusters=len(fitted.centers)
         ),

@@ -23,6 +23,8 @@ class FittedClusters:
     ----------
     centers, sizes, center_stderr, size_stderr, radii : array
         As the fields of `ClusterModel`.
+    quality : Quality, optional
+        Of these clusters.
     """
 
     centers: FloatArray
@@ -30,6 +32,7 @@ class FittedClusters:
     center_stderr: FloatArray | None = None
     size_stderr: FloatArray | None = None
     radii: FloatArray | None = None
+    quality: Quality | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,7 @@ class ClusterModel:
             self.center_stderr,
             self.size_stderr,
             self.cluster_radii,
+            self.quality,
         )
 
     @property

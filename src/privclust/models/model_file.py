@@ -108,7 +108,7 @@ def to_json(model: ClusterModel | FittedEstimator) -> str:
         "size_stderr": _values(model.size_stderr),
         "cluster_radii": _values(model.cluster_radii),
         "coreset": _coreset_content(model.coreset),
-        "quality": None if model.quality is None else asdict(model.quality),
+        "quality": _quality_content(model.quality),
         "refit_from": _fitted_content(model.refit_from),
         "releases": [release_content(release) for release in model.releases],
         "statement": model.privacy_statement.to_dict(),
@@ -142,7 +142,7 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
         size_stderr=found.size_stderr,
         cluster_radii=found.radii,
         coreset=coreset,
-        quality=_quality_from(content),
+        quality=found.quality,
         refit_from=_refit_from(content["refit_from"], statement, domain),
     )
 
@@ -173,6 +173,7 @@ def _clusters_from(content: Mapping[str, Any], domain: Domain) -> FittedClusters
         _not_negative(content, "center_stderr", centers.shape),
         _not_negative(content, "size_stderr", (k,)),
         _not_negative(content, "cluster_radii", (k,)),
+        _quality_from(content),
     )
 
 
@@ -249,6 +250,7 @@ def _fitted_content(fitted: FittedClusters | None) -> dict[str, Any] | None:
         "center_stderr": _values(fitted.center_stderr),
         "size_stderr": _values(fitted.size_stderr),
         "cluster_radii": _values(fitted.radii),
+        "quality": _quality_content(fitted.quality),
     }
 
 
@@ -261,6 +263,10 @@ def _coreset_from(content: Mapping[str, Any] | None, domain: Domain) -> Coreset 
         name: array_of(value, (len(points),)) for name, value in content.items() if name != "points"
     }
     return Coreset(points, rest.pop("weights"), Precision(**rest))
+
+
+def _quality_content(quality: Quality | None) -> dict[str, Any] | None:
+    return None if quality is None else asdict(quality)
 
 
 def _quality_from(content: Mapping[str, Any]) -> Quality | None:
