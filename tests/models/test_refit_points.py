@@ -18,6 +18,7 @@ from privclust.models._refit_points import (
 )
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset, Precision
+from privclust.models.quality import Quality
 
 CELLS = [[-0.52, 0.0], [-0.48, 0.1], [0.4, 0.0], [0.5, 0.0]]
 WEIGHTS = [100.0, 300.0, 200.0, 200.0]
@@ -67,17 +68,30 @@ def test_cells_have_the_released_centres_as_their_means() -> None:
     assert points.weights.tolist() == [*WEIGHTS, SIZES[2]]
 
 
-def test_cells_are_as_wide_together_as_the_released_clusters() -> None:
-    points = around_centers(model(), refit_cells(model()))
-    cluster = [0, 0, 1, 1, 2]
-    apart = ((points.points - np.array(CENTERS)[cluster]) ** 2).sum(axis=1)
+QUALITY = Quality(0.5, 0.02, 0.001, 0.03, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, 0.1**2),
+        ({"quality": QUALITY}, QUALITY.loss),
+        ({"quality": replace(QUALITY, loss_stderr=0.02)}, QUALITY.capped_loss),
+        ({"quality": QUALITY, "coreset": coreset(radius=0.4)}, QUALITY.loss),
+    ],
+    ids=["radii", "loss", "loss that noise blurs", "cells too wide"],
+)
+def test_cells_have_the_loss_of_the_fit(changed: dict[str, Any], expected: float) -> None:
+    given = model(**changed)
+    points = around_centers(given, refit_cells(given))
+    apart = ((points.points - np.array(CENTERS)[[0, 0, 1, 1, 2]]) ** 2).sum(axis=1)
     mean_square = np.average(apart + points.precision.radii**2, weights=points.weights)
-    assert mean_square == pytest.approx(0.1**2)
+    assert mean_square == pytest.approx(expected)
 
 
-def test_cells_are_never_made_narrower() -> None:
-    wide = model(coreset=coreset(radius=0.4))
-    assert (around_centers(wide, refit_cells(wide)).precision.radii[:4] == 0.4).all()
+def test_cells_that_lie_too_far_apart_become_points() -> None:
+    given = model(quality=Quality(0.5, 1e-9, 1e-12, 1e-9, 1e-12))
+    assert not around_centers(given, refit_cells(given)).precision.radii.any()
 
 
 def test_the_number_of_the_fit_gives_the_released_centres() -> None:

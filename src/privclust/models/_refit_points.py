@@ -13,6 +13,10 @@ from privclust.models._coreset_cells import coreset_of
 from privclust.models.cluster_model import ClusterModel, FittedClusters
 from privclust.models.clustering import Coreset, Precision
 
+CLEAR = 0.1
+"""Cells are made as wide as the loss says if its standard error is no larger part of it, and else
+as wide as the capped loss says, which leaves out most of what far rows add."""
+
 
 def refit_cells(model: ClusterModel) -> Coreset:
     """Return the coreset in the unit ball, with released centres that none of its rows is near.
@@ -40,8 +44,8 @@ def refit_cells(model: ClusterModel) -> Coreset:
 def around_centers(model: ClusterModel, cells: Coreset) -> Coreset:
     """Fit cells to the released clusters: mean by mean to their centres, together to their width.
 
-    Refining has measured the clusters again, with longer clips than those of cells. What cells lack
-    of the clusters' mean square is added to all of them alike.
+    Refining has measured the centres again, with longer clips than those of cells, and then their
+    loss. Cells become wider or narrower by one factor, so that the fit has this loss.
     """
     centers = model.domain.to_ball(model.fitted.centers)
     cluster, k = nearest(to_grid(cells.points), to_grid(centers)), len(centers)
@@ -52,10 +56,12 @@ def around_centers(model: ClusterModel, cells: Coreset) -> Coreset:
     # Directions were released with length 1, and means of directions are shorter.
     moves = np.where(held > 0, centers * model.domain.lengths(means) - means, 0.0)
     points = cells.points + moves[cluster]
-    squares = ((points - centers[cluster]) ** 2).sum(axis=1) + cells.precision.radii**2
-    missing = max(0.0, _mean_square(model.fitted) - _average(squares, cells.weights))
-    radii = np.sqrt(cells.precision.radii**2 + missing)
-    return replace(cells, points=points, precision=replace(cells.precision, radii=radii))
+    apart = _average(((points - centers[cluster]) ** 2).sum(axis=1), cells.weights)
+    within = _average(cells.precision.radii**2, cells.weights)
+    measured = _mean_square(model.fitted)
+    factor = 1.0 if measured is None or within <= 0 else max(0.0, measured - apart) / within
+    precision = replace(cells.precision, radii=np.sqrt(factor) * cells.precision.radii)
+    return replace(cells, points=points, precision=precision)
 
 
 def inherited_stderr(model: ClusterModel, points: Coreset, centers: FloatArray) -> FloatArray:
@@ -80,9 +86,14 @@ def _center_errors(model: ClusterModel) -> FloatArray:
     return np.asarray(in_ball.mean(axis=1))
 
 
-def _mean_square(fitted: FittedClusters) -> float:
+def _mean_square(fitted: FittedClusters) -> float | None:
+    """Return how far rows lie from the released centres: by their loss, or else by radii."""
+    quality = fitted.quality
+    if quality is not None:
+        clear = quality.loss_stderr < CLEAR * quality.loss
+        return quality.loss if clear else quality.capped_loss
     if fitted.radii is None:
-        return 0.0
+        return None
     return _average(fitted.radii**2, np.maximum(fitted.sizes, 1.0))
 
 
