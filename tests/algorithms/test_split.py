@@ -250,3 +250,47 @@ def test_without_noise_a_cell_moves_to_the_mean_of_its_clipped_rows() -> None:
     np.testing.assert_allclose(found.centers, rows.mean(axis=0)[None], atol=1e-3)
     assert found.counts == pytest.approx([2000])
     assert found.inertia == pytest.approx([(rows**2).sum()], rel=1e-6)
+
+
+# A second measurement ----------------------------------------------------------------------------
+
+
+def measured_twice(rows: FloatArray, tails: Tails | None) -> Cells:
+    """Return one cell in the middle, after two measurements without noise."""
+    cell = replace(unmeasured(np.zeros((1, 2)), np.array([0.02])), tails=tails, count_sigma=10.0)
+    with noise_from(NoNoise()):
+        curator = curator_of(rows, np.ones(1))
+        return find_cells(curator, ["split 1"], [1], cell, np.random.default_rng(0))
+
+
+def tail_at(center: tuple[float, float], n_rows: float, within: float, square: float) -> Tails:
+    """Return one shell whose rows have this mean, and such mean squares about it and the cell."""
+    only = np.ones((1, 1))
+    return Tails(
+        np.array([[center]]), n_rows * only, n_rows * square * only, n_rows * within * only,
+        0.0 * only, np.zeros((1, 1), dtype=np.bool_),
+    )  # fmt: skip
+
+
+def test_what_seems_to_lie_aside_is_measured_as_a_cell_and_kept_if_rows_are_there() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(0.0, 0.01, (900, 2)), rng.normal([0.5, 0.0], 0.01, (100, 2))])
+    found = measured_twice(rows, tail_at((0.45, 0.05), 60.0, 0.01, 0.2))
+    assert_sound(found, 2)
+    np.testing.assert_allclose(found.centers, [[0.0, 0.0], [0.5, 0.0]], atol=0.01)
+    assert found.counts[1] == pytest.approx(100)
+    nobody = measured_twice(rows, tail_at((-0.45, 0.05), 60.0, 0.01, 0.2))
+    assert_sound(nobody, 1)
+
+
+def test_a_shell_that_has_its_mean_in_the_cell_is_no_cell() -> None:
+    """Noise filled it, and on the place of the cell it would take half of its rows."""
+    rows = np.random.default_rng(0).normal(0.0, 0.01, (900, 2))
+    assert_sound(measured_twice(rows, tail_at((0.001, 0.0), 60.0, 0.19, 0.2)), 1)
+
+
+def test_a_second_measurement_gives_the_mean_of_both_counts() -> None:
+    rows = np.random.default_rng(0).normal(0.0, 0.01, (900, 2))
+    nothing = tail_at((0.0, 0.0), 0.0, 0.0, 0.0)
+    assert measured_twice(rows, nothing).counts == pytest.approx([(900 + 1) / 2])
+    assert measured_twice(rows, None).counts == pytest.approx([900])

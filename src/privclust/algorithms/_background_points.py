@@ -60,8 +60,13 @@ def background(
     nearby = int(np.searchsorted(EDGES, FAR * typical))
     far = np.flatnonzero(there[nearby + 1 :]) + nearby + 1
     votes = np.maximum(distances.votes[far], 0.0)
-    # Less one standard deviation: a centre spent on rows that are not there costs a cluster.
-    mass = distances.votes[far].sum() - distances.sigma * np.sqrt(len(far))
+    if not far.size:
+        return points[:0], np.zeros(0)
+    # How many rows spread evenly would explain the votes best, less one standard deviation: a
+    # centre spent on rows that are not there costs a cluster.
+    parts = there[far] / there[far].sum()
+    length = float(np.linalg.norm(parts))
+    mass = (parts @ distances.votes[far] / length - distances.sigma) / length
     if mass <= 0:
         return points[:0], np.zeros(0)
     per_point = np.zeros(len(there))

@@ -8,8 +8,8 @@ import numpy as np
 
 from privclust.algorithms._cells import SMALLEST, into_ball
 from privclust.algorithms._distances import EDGES, Distances
-from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh_means
-from privclust.kernels.grid import FloatArray
+from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh, weigh_means
+from privclust.kernels.grid import GRID, FloatArray, to_grid
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
 from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram
@@ -42,10 +42,31 @@ class Centers:
 
 @dataclass(frozen=True, eq=False)
 class ProjectedCenters:
-    """Where clusters were found: centres in a projection of the rows."""
+    """Where clusters were found: centres in a projection of the rows, and how well they are known.
+
+    Attributes
+    ----------
+    centers : array of shape (k, p)
+        Projected.
+    variance : array of shape (k,)
+        Of the noise on each of a centre's p coordinates.
+    projection : Projection
+        From d dimensions to p.
+    """
 
     centers: FloatArray
+    variance: FloatArray
     projection: Projection
+
+    def preimages(self, around: FloatArray) -> FloatArray:
+        """Return the points nearest to `around` that are projected to the centres.
+
+        Noise is left out as far as its length tells (positive-part James-Stein).
+        """
+        offsets = self.centers - self.projection(to_grid(around[None])) / GRID
+        matrix = self.projection.directions / GRID * self.projection.gain
+        moves = weigh(offsets, self.variance).moves @ np.linalg.pinv(matrix).T
+        return into_ball(around + moves)
 
 
 def steps_for(n_columns: int, rows_per_cluster: float, mu2: float, width: float) -> int:
@@ -101,13 +122,16 @@ def lift(
     projected: ProjectedCenters,
     n_rows: int,
 ) -> Centers:
-    """Take the full means of clusters found in a projection, as residuals of the mean of all."""
+    """Take the full means of clusters found in a projection, as residuals of their preimages.
+
+    Clips are those for residuals of the mean of all rows, which are a little longer.
+    """
     distances, sums = slots
     n_clusters = len(projected.centers)
     histogram = distances_to(curator, distances, whole.points, whole.radii)
     rows_each = np.array([n_rows / n_clusters])
     clip = float(_clips(histogram, curator, sums, whole.radii, rows_each, whole.points.shape[1])[0])
-    origins = np.repeat(whole.points, n_clusters, axis=0)
+    origins = projected.preimages(whole.points[0])
     step = projected_means(curator, sums, origins, clip, projected)
     return Centers(into_ball(origins + step.moves), step.variance, np.full(n_clusters, clip))
 

@@ -17,6 +17,7 @@ from privclust.algorithms._cells import (
     SMALLEST,
     BoolArray,
     Cells,
+    Tails,
     in_chunks,
     into_ball,
     measure_cells,
@@ -37,6 +38,9 @@ EMPTY = 1.0
 PROOF = 2.0
 """Standard deviations of rows that a cell far from all others must hold, alone or with those
 around it: noise could win it a centre."""
+ASIDE = 0.75
+"""Rows of a shell lie aside of its cell if no larger part of their inertia is left about their own
+mean. A shell that only noise filled has its mean in the middle of the cell."""
 PULL = 0.25
 """How much of a cluster's average loss noise on a cell's count may look like."""
 NEARBY = 0.25
@@ -77,16 +81,29 @@ def find_cells(
         if n_cells > len(cells.centers):
             cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
         else:
-            cells = _with_counts(measure_cells(curator, slot, cells, projection), cells)
+            cells = _measure_again(curator, slot, cells, projection)
     return cells
 
 
-def _with_counts(cells: Cells, before: Cells) -> Cells:
-    """Return cells that were measured a second time, with the mean of both counts."""
-    if before.tails is None:
-        return cells
-    sigma = cells.count_sigma / np.sqrt(2)
-    return replace(cells, counts=(before.counts + cells.counts) / 2, count_sigma=sigma)
+def _measure_again(
+    curator: Curator, slot: str, cells: Cells, projection: Projection | None
+) -> Cells:
+    """Measure cells a second time, with what seems to lie aside of them as cells of their own.
+
+    Counts become the mean of both measurements. A new cell has only the second, and is kept if
+    that proves it: the first one chose it, among many, for its noise.
+    """
+    before, tails = len(cells.counts), cells.tails
+    if tails is None:
+        return measure_cells(curator, slot, cells, projection)
+    seen = (tails.counts > 0) & (tails.within < ASIDE * tails.inertia)
+    again = measure_cells(curator, slot, _with_shells(cells, tails, seen), projection)
+    counts = again.counts.copy()
+    same = np.flatnonzero(~seen.any(axis=1))
+    counts[same] = (cells.counts[same] + counts[same]) / 2
+    kept = counts > PROOF * again.count_sigma
+    kept[:before] = True
+    return replace(again, counts=counts, count_sigma=again.count_sigma / np.sqrt(2))[kept]
 
 
 def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
@@ -148,16 +165,18 @@ def settled(cells: Cells, n_clusters: int) -> Cells:
     """Return the cells that noise could not pass off as a cluster, and certain tails as cells."""
     cells = cells[_trusted(cells, n_clusters)]
     tails = cells.tails
-    if tails is None or not tails.certain.any():
-        return replace(cells, tails=None)
-    certain = tails.certain
-    counts, within = tails.counts[certain], tails.within[certain]
+    return cells if tails is None else _with_shells(cells, tails, tails.certain)
+
+
+def _with_shells(cells: Cells, tails: Tails, chosen: BoolArray) -> Cells:
+    """Return cells, and some of the shells around them as cells of their own."""
+    counts, within = tails.counts[chosen], tails.within[chosen]
     return Cells(
-        into_ball(np.vstack([cells.centers, tails.centers[certain]])),
+        into_ball(np.vstack([cells.centers, tails.centers[chosen]])),
         np.clip(np.concatenate([cells.radii, np.sqrt(within / counts)]), SMALLEST, 1.0),
         np.concatenate([cells.counts, counts]),
         np.concatenate([cells.inertia, within]),
-        np.concatenate([cells.variance, tails.variance[certain]]),
+        np.concatenate([cells.variance, tails.variance[chosen]]),
         cells.count_sigma,
     )
 

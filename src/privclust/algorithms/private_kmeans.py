@@ -74,7 +74,7 @@ dimensions, so that clusters that hardly differ from each other stay apart."""
 MARGIN = 0.25
 """Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
-SAMPLE_ROWS = 2**15
+SAMPLE_ROWS = 2**16
 SAMPLE_SIGNAL = 300.0
 """A sample has so many rows, and so many per cluster for each standard deviation of a count."""
 FULL_STEPS = 2
@@ -229,7 +229,8 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
         radii = np.clip(known.radii, SMALLEST, 1.0)
         centers = Centers(merged.centers, known.center_stderr**2, radii)
     else:
-        projected = ProjectedCenters(merged.centers, projection)
+        variance = merged.precision.center_stderr**2
+        projected = ProjectedCenters(merged.centers, variance, projection)
         within = width * around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
         steps = _plan_refinement(curator, plan, _lift_steps(curator, plan, n_rows, within))
         centers = lift(sample, steps.pop(0), whole, projected, n_rows)
@@ -330,7 +331,7 @@ def _lifted_cells(
     origins = centers.points[nearest(to_grid(cells.centers), to_grid(merged))]
     clip = float(np.clip(np.median(centers.radii), SMALLEST, 1.0))
     step = projected_means(
-        curator, "cells", origins, clip, ProjectedCenters(cells.centers, projection)
+        curator, "cells", origins, clip, ProjectedCenters(cells.centers, cells.variance, projection)
     )
     points = into_ball(origins + step.moves)
     lifted = replace(cells, centers=points, variance=step.variance, radii=cells.radii / MARGIN)
