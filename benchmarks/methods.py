@@ -156,17 +156,17 @@ def code_of(method: str) -> str:
 
 def measure(piece: Piece) -> Outcome:
     """Make one fit and return its loss and its CPU seconds."""
-    return measure_on(dataset(piece.dataset), piece)[0]
+    return measure_on(dataset(piece.dataset), piece)
 
 
-def measure_on(data: Dataset, piece: Piece) -> tuple[Outcome, bool]:
-    """Make one fit on a table; return its outcome, and whether the library warned of it."""
+def measure_on(data: Dataset, piece: Piece) -> Outcome:
+    """Make one fit on a table."""
     method = method_named(piece.method)
     # Kept from the terminal: on hard sets the library says that k clusters cannot be found.
     with warnings.catch_warnings(record=True, action="always") as given:
         start = time.process_time()
         centers = method.fit(data, piece.epsilon, piece.seed)
         seconds = math.nan if method.in_other_process else time.process_time() - start
-    outcome = Outcome(loss(data.rows, centers), seconds, code_of(piece.method))
     # What `privclust.errors.warn_user` gives; those of other libraries are of their own kinds.
-    return outcome, any(warning.category is UserWarning for warning in given)
+    warned = any(warning.category is UserWarning for warning in given)
+    return Outcome(loss(data.rows, centers), seconds, code_of(piece.method), warned)

@@ -29,11 +29,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fit gave, and the digest of the code that gave it."""
+    """What a fit gave, the digest of the code that gave it, and whether the library warned."""
 
     loss: float
     cpu_seconds: float
     code: str
+    warned: bool = False
 
 
 Results = dict[Piece, Outcome]

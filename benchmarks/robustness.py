@@ -11,7 +11,7 @@ from benchmarks.methods import code_of
 from benchmarks.pieces import Piece, load, run
 from benchmarks.rivals import FLAGSHIP, REFERENCE
 from benchmarks.robust.figure import draw
-from benchmarks.robust.fits import MAIN_EPSILON, Judged, measure, pieces
+from benchmarks.robust.fits import MAIN_EPSILON, measure, pieces
 from benchmarks.robust.ratios import Fits
 from benchmarks.robust.report import tell
 from benchmarks.robust.tables import HELD_OUT
@@ -30,13 +30,13 @@ def main(quick: bool, held_out: bool = False) -> None:
             print(f"{FLAGSHIP} {name} 1.0: {found.loss / best:.4f} of best-of-10 k-means, {warned}")
         return
     prepare()
-    run("robustness", pieces(held_out), measure, code_of, kind=Judged)
+    run("robustness", pieces(held_out), measure, code_of)
     report()
 
 
 def report() -> bool:
     """Print tables and verdicts from what is kept, and return whether all targets are met."""
-    results, wanted = load("robustness", Judged), pieces(held_out=True)
+    results, wanted = load("robustness"), pieces(held_out=True)
     found = {piece: results[piece] for piece in wanted if piece in results}
     missing = [piece for piece in wanted if piece not in results]
     stale = sum(fit.code != code_of(piece.method) for piece, fit in found.items())

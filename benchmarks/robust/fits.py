@@ -8,8 +8,6 @@ over; rivals and k-means are fitted to both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from benchmarks.methods import EPSILONS, measure_on
 from benchmarks.pieces import Outcome, Piece
 from benchmarks.rivals import FLAGSHIP, MARKED, PAPERS_OWN, REFERENCE, RIVALS
@@ -25,13 +23,6 @@ MAIN_EPSILON = 1.0
 MANY_COLUMNS, FOR_MANY_COLUMNS = 17, "HDPEMeans"
 """From so many columns on it stands in for PEMeans."""
 SLOW = (PAPERS_OWN, FOR_MANY_COLUMNS, "BalcanKMeans", MARKED)
-
-
-@dataclass(frozen=True)
-class Judged(Outcome):
-    """What a fit gave, and whether the library warned of it."""
-
-    warned: bool
 
 
 def method_on(method: str, table: str) -> str:
@@ -71,7 +62,6 @@ def pieces(held_out: bool) -> list[Piece]:
     return references() + exact + private
 
 
-def measure(piece: Piece) -> Judged:
+def measure(piece: Piece) -> Outcome:
     """Make one fit."""
-    outcome, warned = measure_on(dataset(piece.dataset), piece)
-    return Judged(outcome.loss, outcome.cpu_seconds, outcome.code, warned)
+    return measure_on(dataset(piece.dataset), piece)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.auc import Losses, losses_of
-from benchmarks.pieces import Piece
+from benchmarks.pieces import Outcome, Piece
 from benchmarks.rivals import REFERENCE, RIVALS
-from benchmarks.robust.fits import Judged, method_on
+from benchmarks.robust.fits import method_on
 from benchmarks.robust.tables import DELTA, dataset
 from privclust.algorithms._enough_rows import rows_needed
 from privclust.privacy.accounting import mu_of
@@ -30,7 +30,7 @@ class Ratio(NamedTuple):
 class Fits:
     """What was measured, and what was not."""
 
-    found: Mapping[Piece, Judged]
+    found: Mapping[Piece, Outcome]
     missing: Sequence[Piece]
 
     @cached_property
@@ -59,7 +59,7 @@ class Fits:
         found = {rival: ratio for rival, ratio in ratios.items() if ratio is not None}
         return min(found.items(), key=lambda item: item[1].mean, default=None)
 
-    def of(self, method: str, tables: Iterable[str]) -> list[tuple[float, Judged]]:
+    def of(self, method: str, tables: Iterable[str]) -> list[tuple[float, Outcome]]:
         """Return the fits of a method to some tables at all epsilons, each with its ratio."""
         names = frozenset(tables)
         return [

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import robustness
-from benchmarks.pieces import Piece
+from benchmarks.pieces import Outcome, Piece
 from benchmarks.rivals import FLAGSHIP, REFERENCE
 from benchmarks.robust.figure import NAME, draw
-from benchmarks.robust.fits import EXACT, ONE_START, Judged, pieces
+from benchmarks.robust.fits import EXACT, ONE_START, pieces
 from benchmarks.robust.ratios import Fits, few_rows
 from benchmarks.robust.report import tell
 from benchmarks.robust.tables import DESIGN, HELD_OUT
@@ -21,15 +21,15 @@ FEW = {"few_rows_a", "few_rows_1000_b"}
 """At epsilon 1."""
 
 
-def judged(piece: Piece) -> Judged:
+def judged(piece: Piece) -> Outcome:
     """Return a good fit of ours, and 1.2 of k-means for a rival; no two seeds agree."""
     ours = piece.method in (FLAGSHIP, EXACT, REFERENCE, ONE_START)
     seed = 0.0 if piece.method == REFERENCE else 2e-3 * piece.seed
-    return Judged((1.0 if ours else 1.2) + seed, 0.1, "code", warned=False)
+    return Outcome((1.0 if ours else 1.2) + seed, 0.1, "code", warned=False)
 
 
 def fits(
-    change: Callable[[Piece, Judged], Judged | None] = lambda _, fit: fit,
+    change: Callable[[Piece, Outcome], Outcome | None] = lambda _, fit: fit,
 ) -> Fits:
     """Return all fits, changed; those that are None are missing."""
     changed = {piece: change(piece, judged(piece)) for piece in pieces(held_out=True)}
@@ -56,7 +56,7 @@ def test_every_target_passes_on_good_fits(capsys: pytest.CaptureFixture[str]) ->
 def test_targets_stay_open_without_our_fits_to_the_held_out_half(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def design_only(piece: Piece, fit: Judged) -> Judged | None:
+    def design_only(piece: Piece, fit: Outcome) -> Outcome | None:
         held_out = piece.dataset in HELD_OUT and piece.method in (FLAGSHIP, EXACT)
         return None if held_out else fit
 
@@ -77,9 +77,9 @@ def test_nothing_measured_is_open(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("method", ["LSHCoreset", "PEMeans"])
 @pytest.mark.parametrize("table", ["zero_one_b", "few_rows_a"])
 def test_better_rival_is_named(method: str, table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    def better(piece: Piece, fit: Judged) -> Judged:
+    def better(piece: Piece, fit: Outcome) -> Outcome:
         won = (piece.method, piece.dataset) == (method, table)
-        return Judged(fit.loss - 0.3, 0.1, "code", warned=False) if won else fit
+        return Outcome(fit.loss - 0.3, 0.1, "code", warned=False) if won else fit
 
     assert tell(fits(better)) == (table in FEW)
     printed = capsys.readouterr().out
@@ -89,18 +89,18 @@ def test_better_rival_is_named(method: str, table: str, capsys: pytest.CaptureFi
 
 
 def test_rival_that_may_be_lucky_is_not_better(capsys: pytest.CaptureFixture[str]) -> None:
-    def lucky(piece: Piece, fit: Judged) -> Judged:
+    def lucky(piece: Piece, fit: Outcome) -> Outcome:
         if (piece.method, piece.dataset) != ("LSHCoreset", "zero_one_b"):
             return fit
-        return Judged(0.4 if piece.seed % 2 else 1.4, 0.1, "code", warned=False)
+        return Outcome(0.4 if piece.seed % 2 else 1.4, 0.1, "code", warned=False)
 
     assert tell(fits(lucky))
 
 
 def test_one_bad_table_without_noise_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
-    def bad(piece: Piece, fit: Judged) -> Judged:
+    def bad(piece: Piece, fit: Outcome) -> Outcome:
         lost = (piece.method, piece.dataset) == (EXACT, "zero_rows_a")
-        return Judged(49.0, 0.1, "code", warned=True) if lost else fit
+        return Outcome(49.0, 0.1, "code", warned=True) if lost else fit
 
     assert not tell(fits(bad))
     (line,) = verdicts(capsys.readouterr().out, " NOT MET")
@@ -111,9 +111,9 @@ def test_one_bad_table_without_noise_is_seen(capsys: pytest.CaptureFixture[str])
 def test_silence_and_false_alarms_are_seen(
     loss: float, warned: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def changed(piece: Piece, fit: Judged) -> Judged:
+    def changed(piece: Piece, fit: Outcome) -> Outcome:
         chosen = piece.method == FLAGSHIP and piece.dataset in DESIGN[:3]
-        return Judged(loss, 0.1, "code", warned) if chosen and piece.epsilon == 0.25 else fit
+        return Outcome(loss, 0.1, "code", warned) if chosen and piece.epsilon == 0.25 else fit
 
     met = tell(fits(changed))
     missed = verdicts(capsys.readouterr().out, " NOT MET")

@@ -15,7 +15,9 @@ from privclust.queries.squared_distances import FARTHEST, SquaredDistanceVotes
 
 QUALITY_SLOT = Slot(MEASURED_AS, 0.02, l0=2)
 CAP_RADII = 2.5
-"""Rows count as far that lie more than so many typical radii from their centre."""
+"""Rows count as far that lie more than so many typical radii from their centre: of a typical row's
+cluster or of a typical cluster, whichever is wider. Where most rows are equal, their own cluster
+says nothing of the others."""
 NODES_MAX = 20
 """From the smallest cap to the largest distance, squares grow by a factor of four."""
 FEWEST = 5.0
@@ -33,8 +35,9 @@ def measure_quality(
     by the votes would pick those whose noise is large, and their errors would hold too seldom.
     """
     weights = np.maximum(sizes, 1.0)
-    typical = float(np.sqrt(weights @ centers.radii**2 / weights.sum()))
-    nodes = _nodes(CAP_RADII * max(typical, SMALLEST), centers.points)
+    of_rows = float(np.sqrt(weights @ centers.radii**2 / weights.sum()))
+    typical = max(of_rows, float(np.median(centers.radii)), SMALLEST)
+    nodes = _nodes(CAP_RADII * typical, centers.points)
     release = curator.measure(MEASURED_AS, SquaredDistanceVotes(centers.points, nodes))
     if n_rows < FEWEST * release.sigma * np.sqrt(nodes.size):
         return None

@@ -74,7 +74,7 @@ dimensions, so that clusters that hardly differ from each other stay apart."""
 MARGIN = 0.25
 """Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
-SAMPLE_ROWS = 2**16
+SAMPLE_ROWS = 2**15
 SAMPLE_SIGNAL = 300.0
 """A sample has so many rows, and so many per cluster for each standard deviation of a count."""
 FULL_STEPS = 2

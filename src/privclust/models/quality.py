@@ -26,7 +26,8 @@ class Quality:
     Attributes
     ----------
     cap : float
-        A distance: 2.5 times the clusters' typical radius, which rows far out hardly change.
+        A distance: 2.5 times the clusters' typical radius, by rows or by clusters, whichever is
+        wider. Rows far out hardly change it.
     capped_loss, capped_loss_stderr : float
         Mean squared distance of rows to their centre, where rows beyond `cap` count as if they lay
         at that distance, and its standard error.
