@@ -28,6 +28,7 @@ from privclust import (
     PEMeans,
     PrivateKMeans,
 )
+from privclust.errors import FitWarning
 from privclust.kernels.grid import FloatArray
 from privclust.testing import NoNoise, noise_from
 
@@ -167,6 +168,5 @@ def measure_on(data: Dataset, piece: Piece) -> Outcome:
         start = time.process_time()
         centers = method.fit(data, piece.epsilon, piece.seed)
         seconds = math.nan if method.in_other_process else time.process_time() - start
-    # What `privclust.errors.warn_user` gives; those of other libraries are of their own kinds.
-    warned = any(warning.category is UserWarning for warning in given)
+    warned = any(warning.category is FitWarning for warning in given)
     return Outcome(loss(data.rows, centers), seconds, code_of(piece.method), warned)

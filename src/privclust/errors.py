@@ -39,7 +39,20 @@ def safe_repr(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
 
-def warn_user(message: str) -> None:
+class FitWarning(UserWarning):
+    """A fit may be much worse than k-means: noise hides clusters, or far rows have no centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privclust import PrivateKMeans
+    >>> with warnings.catch_warnings(action="ignore", category=FitWarning):
+    ...     PrivateKMeans(2, delta=1e-6, radius=1.0, n_rows=9).fit(np.zeros((9, 2)))
+    PrivateKMeans(delta=1e-06, n_clusters=2, n_rows=9, radius=1.0)
+    """
+
+
+def warn_user(message: str, kind: type[UserWarning] = UserWarning) -> None:
     """Warn at the line that called this library, however deep inside it the cause is.
 
     Examples
@@ -52,7 +65,7 @@ def warn_user(message: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "privclust":
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, kind, stacklevel=level)
 
 
 def needs_extra(extra: str) -> str:

@@ -26,7 +26,7 @@ from privclust.algorithms._enough_rows import (
 from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.domains.ball import Ball
-from privclust.errors import Message
+from privclust.errors import FitWarning, Message
 from privclust.estimators._fit_task import Task
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import ROW, Unit
@@ -152,7 +152,7 @@ def test_what_was_paid_for_is_kept_if_warnings_are_errors() -> None:
     model = PrivateKMeans(8, delta=1e-6, radius=1.0)
     with warnings.catch_warnings(), noise_from(SeededNoise(0)):
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match=HARDLY):
+        with pytest.raises(FitWarning, match=HARDLY):
             model.fit(np.zeros((5, 2)))
     assert model.cluster_centers_.shape == (8, 2)
 
@@ -227,7 +227,7 @@ def test_standard_errors_grow_with_the_rows_of_a_unit(rows: int) -> None:
 @pytest.mark.parametrize(("k", "d"), [(10, 4), (20, 4), (8, 40)])
 def test_the_warning_names_rows_epsilon_and_clusters_that_would_do(k: int, d: int) -> None:
     n_rows = 500
-    with pytest.warns(UserWarning, match=f"^{k} cluster.s. {HARDLY} among about 500 rows") as w:
+    with pytest.warns(FitWarning, match=f"^{k} cluster.s. {HARDLY} among about 500 rows") as w:
         plan(k, d, n_rows=n_rows)
     pattern = r"about ([0-9,]+) rows or epsilon=([0-9.]+) or n_clusters=(\d+)\.$"
     advice = re.search(pattern, str(w[0].message))
@@ -244,7 +244,7 @@ def test_the_warning_names_rows_epsilon_and_clusters_that_would_do(k: int, d: in
 
 @pytest.mark.parametrize("k", [1, 16])
 def test_the_warning_gives_no_advice_that_cannot_be_followed(k: int) -> None:
-    with pytest.warns(UserWarning, match=HARDLY) as caught:
+    with pytest.warns(FitWarning, match=HARDLY) as caught:
         plan(k, n_rows=2)
     assert str(caught[0].message).endswith(" rows.")
     advice = advice_on_sizes(np.full(k, -30.0), 30.0, plan(k))

@@ -31,7 +31,6 @@ from privclust.testing import SeededNoise, noise_from
 NODES = np.array([0.0, 0.08, 0.32, 1.28, 2.0])
 DRAWS = 6000
 repeatable = settings(deadline=None, derandomize=True, database=None)
-hardly_found = pytest.mark.filterwarnings("ignore:.*hardly be found")
 
 
 def fit(rows: FloatArray, k: int, epsilon: float = 1.0, seed: int = 0) -> Clustering:
@@ -128,7 +127,6 @@ def test_rows_of_wide_clusters_are_not_far_because_most_rows_are_equal() -> None
     assert said.capped_loss > 0.8 * said.loss
 
 
-@hardly_found
 @pytest.mark.parametrize("noise", [NoNoise(), SeededNoise(0)])
 @pytest.mark.parametrize("d", [1, 2, 40])
 @pytest.mark.parametrize("n_rows", [0, 1, 5])

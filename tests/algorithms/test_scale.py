@@ -16,7 +16,7 @@ from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.engines.base import Engine
 from privclust.engines.memory import NumpyEngine
-from privclust.errors import BoundsError, ParameterError
+from privclust.errors import BoundsError, FitWarning, ParameterError
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
@@ -64,7 +64,7 @@ def test_no_start_lies_on_a_scale_that_is_not_known_yet() -> None:
 
 
 def test_where_noise_hides_all_rows_columns_count_by_their_bounds() -> None:
-    with pytest.warns(UserWarning, match="hardly be found"):
+    with pytest.warns(FitWarning, match="hardly be found"):
         model = fitted(two_groups(50), scale="private", max_clusters=2)
     assert model.domain_.weights.tolist() == [1.0, 1.0]
 

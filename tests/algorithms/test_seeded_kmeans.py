@@ -23,8 +23,6 @@ MIDDLES = np.array([[0.6, 0.0], [-0.6, 0.0], [0.0, 0.6]])
 SLOTS = ["locate 1", "start", "split", "width"]
 SLOTS += ["distances 1", "sums 1", "distances 2", "sums 2", "sizes", "quality"]
 
-hardly_found = pytest.mark.filterwarnings("ignore:.*hardly be found")
-
 
 def blobs(n_rows: int, seed: int = 0) -> FloatArray:
     rng = np.random.default_rng(seed)
@@ -50,7 +48,6 @@ def test_points_that_merging_leaves_alone_are_as_wide_as_those_around_allow() ->
 
 
 @pytest.mark.attack
-@hardly_found
 @pytest.mark.parametrize("row", [(0.0, 0.0), (0.6, 0.0), (-9.0, 9.0), (np.nan, np.inf)])
 def test_one_row_more_changes_no_query_and_no_result_by_more_than_declared(
     row: tuple[float, float], monkeypatch: pytest.MonkeyPatch
@@ -61,7 +58,6 @@ def test_one_row_more_changes_no_query_and_no_result_by_more_than_declared(
     assert replay_on_neighbour(run, engines[0], engines[1], SeededNoise(0)) == []
 
 
-@hardly_found
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_no_more_is_spent_than_the_budget_says_another_accountant(epsilon: float) -> None:
     """dp-accounting agrees with us to 1e-6."""

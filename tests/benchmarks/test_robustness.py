@@ -28,7 +28,7 @@ from benchmarks.robust.fits import (
 )
 from benchmarks.robust.tables import DESIGN, DIGESTS, HELD_OUT, SPECS, TABLES, dataset, digest
 from privclust import DPLloyd
-from privclust.errors import warn_user
+from privclust.errors import FitWarning, warn_user
 from privclust.kernels.grid import FloatArray
 
 
@@ -91,19 +91,19 @@ def test_wide_tables_are_fitted_by_the_method_for_many_columns() -> None:
     assert method_on(FLAGSHIP, "correlated_a") == FLAGSHIP
 
 
-@pytest.mark.parametrize("kind", [UserWarning, ConvergenceWarning, None])
+@pytest.mark.parametrize("kind", [FitWarning, ConvergenceWarning, None])
 def test_warnings_of_the_library_are_seen(
     kind: type[Warning] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fit(data: Dataset, epsilon: float, seed: int) -> FloatArray:
-        if kind is UserWarning:
-            warn_user("clusters will hardly be found")
+        if kind is FitWarning:
+            warn_user("clusters will hardly be found", kind)
         elif kind is not None:
             warnings.warn("no convergence", kind, stacklevel=1)
         return data.rows[: data.n_clusters]
 
     monkeypatch.setitem(METHODS, FLAGSHIP, Method(fit))
-    assert measure(Piece(FLAGSHIP, "few_rows_a", 0.25, 0)).warned == (kind is UserWarning)
+    assert measure(Piece(FLAGSHIP, "few_rows_a", 0.25, 0)).warned == (kind is FitWarning)
 
 
 def test_users_are_protected_where_rows_are_theirs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from sklearn.base import clone
 
 from privclust import BalcanKMeans, LSHCoreset, PEMeans, PrivateKMeans
-from privclust.errors import EngineError
+from privclust.errors import EngineError, FitWarning
 from privclust.kernels.grid import FloatArray
 from privclust.testing import SeededNoise, noise_from
 
@@ -148,7 +148,6 @@ def test_guarantee_without_delta_is_pure() -> None:
     assert real.mu == pytest.approx(4.2, abs=0.1)
 
 
-@pytest.mark.filterwarnings("ignore:.*can hardly be found")
 @any_kind
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 7])
 def test_tables_smaller_than_k_are_fitted_like_any_other(kind: Any, n_rows: int) -> None:
@@ -203,9 +202,9 @@ def test_a_failing_read_shows_no_cell_even_with_locals_printed(kind: Any) -> Non
 
 def test_a_warning_points_to_the_line_that_fits() -> None:
     model = PrivateKMeans(2, delta=1e-6, bounds=BOX)
-    with noise_from(SeededNoise(1)), pytest.warns(UserWarning, match="hardly be found") as counted:
+    with noise_from(SeededNoise(1)), pytest.warns(FitWarning, match="hardly be found") as counted:
         model.fit(np.zeros((5, 2)))
-    with noise_from(SeededNoise(1)), pytest.warns(UserWarning, match="hardly be found") as typed:
+    with noise_from(SeededNoise(1)), pytest.warns(FitWarning, match="hardly be found") as typed:
         model.set_params(n_rows=5).fit(np.zeros((5, 2)))
     assert {warning.filename for warned in (counted, typed) for warning in warned} == {__file__}
 
@@ -213,7 +212,7 @@ def test_a_warning_points_to_the_line_that_fits() -> None:
 @pytest.mark.filterwarnings("error")
 def test_typed_number_of_rows_too_small_is_refused_before_any_row_is_read() -> None:
     rows = np.zeros((5, 2)).view(Rotten)
-    with pytest.raises(UserWarning, match="hardly be found"):
+    with pytest.raises(FitWarning, match="hardly be found"):
         PrivateKMeans(2, delta=1e-6, bounds=BOX, n_rows=5).fit(rows)
 
 

@@ -252,7 +252,6 @@ def test_quality_without_noise_is_exact() -> None:
     assert (model.quality_.loss_stderr, model.quality_.capped_loss_stderr) == (0.0, 0.0)
 
 
-@pytest.mark.filterwarnings("ignore:.*hardly be found")
 def test_quality_of_hardly_any_rows_is_not_there_and_the_model_says_why() -> None:
     model = fit_of(table(rows=5))
     assert not hasattr(model, "quality_")

@@ -131,7 +131,6 @@ def test_other_algorithms_too(table: str, kind: Any, tmp_path: Path) -> None:
     assert same_fit(fitted(kind, TABLES[table](tmp_path)), exact(kind))
 
 
-@pytest.mark.filterwarnings("ignore:.*can hardly be found")  # three wards are few
 @pytest.mark.parametrize(("unit", "max_rows_per_unit"), [("person", 3), ("ward", 100)])
 @some_tables
 def test_units_too(table: str, unit: str, max_rows_per_unit: int, tmp_path: Path) -> None:

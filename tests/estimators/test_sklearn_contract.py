@@ -25,7 +25,6 @@ from privclust.privacy.noise import OpenDPNoise
 from privclust.testing import SeededNoise, noise_from
 
 # The checks' tables are too small for three clusters, and PrivateKMeans says so.
-pytestmark = pytest.mark.filterwarnings("ignore:.*can hardly be found")
 
 ESTIMATORS = [
     PrivateKMeans(3, delta=1e-6, radius=20.0, random_state=0),

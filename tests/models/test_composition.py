@@ -31,7 +31,6 @@ TABLE = pa.table(
     }
 )
 CLUSTERED = {"x": (-1, 1), "y": (-1, 1)}
-pytestmark = pytest.mark.filterwarnings("ignore:.*can hardly be found")
 
 
 def run(epsilon: float, name: str = "a", **other: Any) -> PrivateRun:

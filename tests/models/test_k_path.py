@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from privclust import Ledger, PEMeans, PrivateKMeans
 from privclust.engines.memory import NumpyEngine
+from privclust.errors import FitWarning
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.k_path import LEVEL_ERROR, Choice, KPath, k_path_of
@@ -79,7 +80,7 @@ def test_one_cluster_is_not_taken_for_many(columns: int, seed: int) -> None:
 
 def test_one_column_and_few_rows_have_distinct_clusters_too() -> None:
     assert fitted(groups(2, 1, 0)).k_path().elbow == 2
-    with pytest.warns(UserWarning, match="hardly be found"):
+    with pytest.warns(FitWarning, match="hardly be found"):
         lost = fitted(groups(2, 2, 0)[::60])
     assert 1 <= lost.k_path().elbow <= 12
 

@@ -45,7 +45,6 @@ POINTS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.9], [0.0, -0.9]])
 SUMS = ClusterSums(POINTS, POINTS, radius=0.5, weight=0.7)
 VOTES = NearestVotes(POINTS)
 BALL = Ball([0.0, 0.0], 1.0)
-hardly_found = pytest.mark.filterwarnings("ignore:.*can hardly be found")
 
 
 def people(n_rows: int) -> pd.DataFrame:
@@ -212,7 +211,6 @@ def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
 
 
-@hardly_found
 @pytest.mark.usefixtures("small_samples")
 @pytest.mark.parametrize("algorithm", [kmeans, evolution])
 @pytest.mark.parametrize(
@@ -252,7 +250,6 @@ class ClippedInParts:
         return other
 
 
-@hardly_found
 @pytest.mark.usefixtures("small_samples")
 @pytest.mark.parametrize("algorithm", [kmeans, evolution])
 def test_an_engine_that_clips_in_parts_is_found(algorithm: Callable[[Engine], None]) -> None:
@@ -264,7 +261,6 @@ def test_an_engine_that_clips_in_parts_is_found(algorithm: Callable[[Engine], No
     assert "query 1 moved by more than it declared" in found
 
 
-@hardly_found
 @pytest.mark.usefixtures("small_samples")
 def test_an_engine_that_takes_rows_for_units_is_found() -> None:
     without = people(300).astype({"who": "Int64"})
@@ -305,7 +301,6 @@ def test_a_label_of_another_unit_is_refused_and_nothing_reserved(
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
-@hardly_found
 def test_the_ledger_and_the_statement_name_the_unit(kind: Any, place: str) -> None:
     model = fitted(place, kind, unit="who", max_rows_per_unit=4)
     (run,) = Ledger.open(place).runs("visits")

@@ -21,12 +21,13 @@ LINES = [
 ]
 
 
-def every_error() -> set[str]:
+def every(kind: str) -> set[str]:
+    """Return the names of all classes that end so."""
     return {
         node.name
         for file in (ROOT / "src").rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.ClassDef) and node.name.endswith(("Error", "Warning"))
+        if isinstance(node, ast.ClassDef) and node.name.endswith(kind)
     }
 
 
@@ -36,7 +37,12 @@ def kind_of(name: str) -> Any:
 
 
 def test_every_error_is_listed_once() -> None:
-    assert sorted(name.rpartition(".")[2] for name, *_ in LINES) == sorted(every_error())
+    assert sorted(name.rpartition(".")[2] for name, *_ in LINES) == sorted(every("Error"))
+
+
+def test_every_warning_is_named() -> None:
+    section = PAGE.partition("## Warnings")[2].partition("\n## ")[0]
+    assert every("Warning") == set(re.findall(r"`privclust\.errors\.(\w+Warning)`", section))
 
 
 @pytest.mark.parametrize(("name", "code", "cause"), LINES)

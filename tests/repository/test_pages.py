@@ -31,7 +31,6 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-@pytest.mark.filterwarnings("ignore:.*can hardly be found")  # a rehearsal with few devices
 def test_a_page_runs_as_printed(page: Path) -> None:
     """Numbers that are certain are rounded to where ten standard errors of noise do not show."""
     if page == FEDERATED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from privclust.errors import Message, Parameter, warn_user
+from privclust.errors import FitWarning, Message, Parameter, warn_user
 from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import rounded_up
 from privclust.privacy.accounting import MU_MAX, epsilon_of
@@ -68,18 +68,27 @@ def epsilon_needed(plan: PrivateKMeansPlan, n_rows: float) -> float | None:
 
 def hides_clusters(plan: PrivateKMeansPlan, n_rows: float) -> bool:
     """Tell whether noise hides a plan's clusters in so many rows, if there is any noise."""
-    noisy = plan.spending.budget.epsilon < MU_MAX
-    return noisy and n_rows < HIDDEN * total_rows_needed(plan)
+    return is_noisy(plan) and n_rows < HIDDEN * total_rows_needed(plan)
+
+
+def is_noisy(plan: PrivateKMeansPlan) -> bool:
+    """Tell whether a fit has noise to speak of."""
+    return plan.spending.budget.epsilon < MU_MAX
+
+
+def was_warned(plan: PrivateKMeansPlan) -> bool:
+    """Tell whether the number of rows that was typed is too small, which was said before a fit."""
+    return plan.n_rows is not None and hides_clusters(plan, plan.n_rows)
 
 
 def warn_of_typed_rows(plan: PrivateKMeansPlan) -> None:
     """Warn, before anything is spent, if the number of rows that was typed is too small."""
-    if plan.n_rows is not None and hides_clusters(plan, plan.n_rows):
-        warn_user(_advice(plan, plan.n_rows))
+    if plan.n_rows is not None and was_warned(plan):
+        warn_user(_advice(plan, plan.n_rows), FitWarning)
 
 
 def advice_on_sizes(sizes: FloatArray, sigma: float, plan: PrivateKMeansPlan) -> Message | None:
-    """Return what to say after a fit, if its noisy sizes show too few rows; but not twice.
+    """Return what to say after a fit, if its noisy sizes show too few rows.
 
     Parameters
     ----------
@@ -91,8 +100,7 @@ def advice_on_sizes(sizes: FloatArray, sigma: float, plan: PrivateKMeansPlan) ->
         What the fit followed.
     """
     n_rows, stderr = float(sizes.sum()), sigma * math.sqrt(len(sizes))
-    warned = plan.n_rows is not None and hides_clusters(plan, plan.n_rows)
-    if warned or not hides_clusters(plan, n_rows - DOUBT * stderr):
+    if not hides_clusters(plan, n_rows - DOUBT * stderr):
         return None
     return _advice(plan, max(n_rows, 0.0))
 

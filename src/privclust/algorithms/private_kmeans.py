@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from privclust.algorithms._advice import advise
 from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cells import (
     CHUNK,
@@ -32,7 +33,7 @@ from privclust.algorithms._cells import (
     unmeasured,
 )
 from privclust.algorithms._cost import Cost, Measured, total
-from privclust.algorithms._enough_rows import advice_on_sizes, warn_of_typed_rows
+from privclust.algorithms._enough_rows import warn_of_typed_rows
 from privclust.algorithms._locate import (
     FIRST_RADIUS,
     FIRST_SLOT,
@@ -252,7 +253,7 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
         precision,
         coreset,
         quality,
-        advice_on_sizes(sizes.values, sizes.sigma, plan),
+        advise(sizes.values, sizes.sigma, quality, plan),
     )
 
 

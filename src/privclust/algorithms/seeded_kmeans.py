@@ -17,6 +17,7 @@ from hashlib import sha256
 
 import numpy as np
 
+from privclust.algorithms._advice import advise
 from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cells import (
     CHUNK,
@@ -28,7 +29,7 @@ from privclust.algorithms._cells import (
     unmeasured,
 )
 from privclust.algorithms._cost import Cost, Measured, total
-from privclust.algorithms._enough_rows import advice_on_sizes, warn_of_typed_rows
+from privclust.algorithms._enough_rows import warn_of_typed_rows
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
@@ -198,7 +199,7 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
         precision,
         coreset,
         quality,
-        advice_on_sizes(sizes.values, sizes.sigma, known),
+        advise(sizes.values, sizes.sigma, quality, known),
     )
 
 

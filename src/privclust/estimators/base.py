@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.bounds import Declarations
-from privclust.errors import clears_frames, warn_user
+from privclust.errors import FitWarning, clears_frames, warn_user
 from privclust.estimators import _fit, _labels, _profile
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
@@ -128,7 +128,7 @@ class PrivateClusterer(
         # What was paid for is kept, also if warnings are errors.
         _fit.warn_of_large_delta(self.model_)
         if advice is not None:
-            warn_user(advice)
+            warn_user(advice, FitWarning)
         return self
 
     @clears_frames

@@ -73,7 +73,6 @@ def test_a_fit_in_spark_is_the_one_in_memory(unit: str | None, tmp_path: Path) -
     assert kept_frames() == 0
 
 
-@pytest.mark.filterwarnings("ignore:.*hardly be found")
 def test_rows_in_spark_are_labelled_by_spark(frame: Any) -> None:
     model = PrivateKMeans(2, delta=1e-6, bounds={"x": (-50, 50)}).fit(people(N_ROWS).select(["x"]))
     with pytest.raises(TypeError, match="mapInPandas"):
