@@ -29,6 +29,7 @@ from privclust.privacy.curator import Curator
 from privclust.privacy.noise import NoiseSource, NoNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries.shells import SHELLS_MAX, numbers_changed
+from privclust.queries.unit import COORDINATES_MAX
 from privclust.testing import SeededNoise, noise_from
 
 repeatable = settings(deadline=None, derandomize=True, database=None)
@@ -190,7 +191,10 @@ def test_more_seen_within_a_clip_never_means_a_narrower_cell(
 
 def test_cost_counts_as_many_shells_as_there_can_be_in_the_largest_result() -> None:
     cost = cells_cost(7.0, 3.0)
-    assert cost.largest == 7 * (1 + SHELLS_MAX) * 5
+    assert cost.largest == 2 * 7 * (1 + SHELLS_MAX) * 5
+    # A unit with many rows may change no more numbers, and so there are fewer shells.
+    assert cells_cost(50_000.0, 3.0).largest == COORDINATES_MAX
+    assert cells_cost(500_000.0, 3.0).largest == 2 * 500_000 * 5
     assert cost.size < cost.largest
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -294,3 +294,22 @@ def test_a_second_measurement_gives_the_mean_of_both_counts() -> None:
     nothing = tail_at((0.0, 0.0), 0.0, 0.0, 0.0)
     assert measured_twice(rows, nothing).counts == pytest.approx([(900 + 1) / 2])
     assert measured_twice(rows, None).counts == pytest.approx([900])
+
+
+def test_cells_double_at_most_once_whatever_lies_aside() -> None:
+    """How many numbers a query measures was said before the first charge."""
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal([at, 0.0], 0.001, (500, 2)) for at in (0.0, 0.06, 0.2, 0.8)])
+    with noise_from(NoNoise()):
+        curator = curator_of(rows, np.ones(6) / 6)
+        start = unmeasured(np.zeros((1, 2)), np.array([0.01]))
+        found = find_cells(curator, [f"split {n}" for n in range(1, 7)], [1] * 6, start, rng)
+    assert_sound(found, 2)
+
+
+def test_no_more_tails_become_cells_than_there_are_cells() -> None:
+    cells = with_tails(some_cells(3, 2), {cell: (np.full(2, 0.1), 80.0) for cell in range(3)})
+    tails = cells.tails
+    assert tails is not None
+    fivefold = Tails(*(np.repeat(getattr(tails, each.name), 5, axis=1) for each in fields(tails)))
+    assert_sound(settled(replace(cells, tails=fivefold), 3), 6)

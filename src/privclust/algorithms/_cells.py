@@ -32,6 +32,7 @@ from privclust.queries.shells import (
     ShellValues,
     shells_needed,
 )
+from privclust.queries.unit import COORDINATES_MAX
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -255,10 +256,11 @@ def cells_cost(n_cells: float, n_columns: float, times: float = 1.0) -> Measured
     Examples
     --------
     >>> cells_cost(10.0, 2.0).size, cells_cost(10.0, 2.0).largest
-    (200.0, 440.0)
+    (200.0, 880.0)
     """
     per_shell = n_cells * (n_columns + 2)
-    most = per_shell * (1 + SHELLS_MAX)
+    # What lies aside of cells doubles them at most; there is always room for one shell.
+    most = min(2 * per_shell * (1 + SHELLS_MAX), max(2 * per_shell, COORDINATES_MAX))
     typical = per_shell * (1 + TYPICAL_SHELLS)
     return Measured(typical, n_cells, n_columns, times, passes=0, largest=most)
 

@@ -81,22 +81,25 @@ def find_cells(
         if n_cells > len(cells.centers):
             cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
         else:
-            cells = _measure_again(curator, slot, cells, projection)
+            room = 2 * n_cells - len(cells.centers)
+            cells = _measure_again(curator, slot, cells, room, projection)
     return cells
 
 
 def _measure_again(
-    curator: Curator, slot: str, cells: Cells, projection: Projection | None
+    curator: Curator, slot: str, cells: Cells, room: int, projection: Projection | None
 ) -> Cells:
     """Measure cells a second time, with what seems to lie aside of them as cells of their own.
 
+    There is room for so many of these.
     Counts become the mean of both measurements. A new cell has only the second, and is kept if
     that proves it: the first one chose it, among many, for its noise.
     """
     before, tails = len(cells.counts), cells.tails
     if tails is None:
         return measure_cells(curator, slot, cells, projection)
-    seen = (tails.counts > 0) & (tails.within < ASIDE * tails.inertia)
+    aside = (tails.counts > 0) & (tails.within < ASIDE * tails.inertia)
+    seen = _largest_shells(tails, aside, room)
     again = measure_cells(curator, slot, _with_shells(cells, tails, seen), projection)
     counts = again.counts.copy()
     same = np.flatnonzero(~seen.any(axis=1))
@@ -165,7 +168,21 @@ def settled(cells: Cells, n_clusters: int) -> Cells:
     """Return the cells that noise could not pass off as a cluster, and certain tails as cells."""
     cells = cells[_trusted(cells, n_clusters)]
     tails = cells.tails
-    return cells if tails is None else _with_shells(cells, tails, tails.certain)
+    if tails is None:
+        return cells
+    return _with_shells(cells, tails, _largest_shells(tails, tails.certain, len(cells.counts)))
+
+
+def _largest_shells(tails: Tails, shells: BoolArray, room: int) -> BoolArray:
+    """Tell which of some shells are the `room` ones of largest inertia.
+
+    There were never more. If there are, queries still measure no more numbers than was said before
+    the first charge.
+    """
+    order = np.argsort(-np.where(shells, tails.inertia, -1.0), axis=None, kind="stable")
+    largest = shells.copy()
+    largest.flat[order[room:]] = False
+    return largest
 
 
 def _with_shells(cells: Cells, tails: Tails, chosen: BoolArray) -> Cells:

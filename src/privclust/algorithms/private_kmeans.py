@@ -171,8 +171,8 @@ class PrivateKMeansPlan:
             Measured(NODES_MAX, k, d),
         ]
         if self.projects:
-            # Tails may be points of the coreset, too; more of them than cells were never seen.
-            most = 2 * cells * (d + 2)
+            # What lies aside of cells may double them, and so may their tails.
+            most = 4 * cells * (d + 2)
             measured.append(Measured(cells * (d + 2), cells, d, passes=0, largest=most))
         return measured
 
