@@ -178,7 +178,7 @@ def test_residuals_and_squares_are_those_of_the_row_on_its_own_scale(example: Ex
             scale, added = query.radii[own], found.values[number, 0]
             units, square = UNIT, int(query.square_weight * UNIT)
         else:
-            scale = CORE_RADII * query.radii[own] * SHELL_RATIO ** (shell + 1)
+            scale = query.outer[own, shell]
             added, units, square = found.values[number, 1], FAR[0], FAR[2]
         clipped = residual * min(1 / scale, 1 / max(length, 1e-300))
         np.testing.assert_allclose(added[:-2], clipped * units, atol=1.01, rtol=2.0**-39)
@@ -302,6 +302,26 @@ def test_chunks_and_threads_change_no_sum(
 # What results mean -------------------------------------------------------------------------------
 
 
+def test_a_shell_ends_where_the_next_begins_or_where_the_ball_does() -> None:
+    center = np.array([3.0, -4.0]) / 16
+    radii = np.array([0.01, 0.4, 2.0**-20])
+    query = ShellMoments(np.array([center] * 3), radii, 0.6, 0.4, 3)
+    inner = CORE_RADII * radii[:, None] * SHELL_RATIO ** np.arange(3)
+    reach = 1 + 5 / 16
+    np.testing.assert_array_equal(query.inner, inner)
+    np.testing.assert_array_equal(
+        query.outer,
+        [
+            [inner[0, 1], inner[0, 2], reach],
+            [reach, inner[1, 1], inner[1, 2]],  # No row is in the second and third.
+            inner[2] * SHELL_RATIO,
+        ],
+    )
+    farthest = -center / np.linalg.norm(center) * GRID
+    values = query.contribute(np.array([farthest])).values[0, 1]
+    assert np.linalg.norm(values[:-2]) == pytest.approx(FAR[0], rel=1e-6)
+
+
 @pytest.mark.parametrize("projection", [None, gaussian_projection(4, 2, np.random.default_rng(2))])
 def test_split_gives_back_counts_residuals_and_squares(projection: Projection | None) -> None:
     rng = np.random.default_rng(4)
@@ -329,7 +349,6 @@ def test_split_gives_back_counts_residuals_and_squares(projection: Projection | 
         for shell in range(3):
             inside = here & (shells == shell)
             outer = query.outer[own, shell]
-            assert outer == CORE_RADII * radius * SHELL_RATIO ** (shell + 1)
             cut = np.minimum(1, outer / lengths)
             sums = (residuals * cut[:, None])[inside].sum(axis=0)
             assert found.far_counts[own, shell] == pytest.approx(inside.sum())
@@ -341,7 +360,7 @@ def test_split_gives_back_counts_residuals_and_squares(projection: Projection | 
 def test_shells_reach_through_the_ball() -> None:
     for radius in np.geomspace(2.0**-20, 2.0, 50):
         n_shells = shells_needed(radius, 1, 1)
-        query = ShellMoments(np.zeros((1, 1)), np.array([radius]), 1.0, 1.0, n_shells)
+        query = ShellMoments(np.ones((1, 1)), np.array([radius]), 1.0, 1.0, n_shells)
         assert query.outer[0, -1] >= 2 * (1 - 1e-12)
         assert n_shells == 1 or query.outer[0, -2] < 2
 

@@ -26,7 +26,6 @@ from privclust.queries.shells import (
     CORE_RADII,
     FAR_COUNT,
     FAR_RESIDUAL,
-    SHELL_RATIO,
     SHELLS_MAX,
     ShellMoments,
     ShellValues,
@@ -50,10 +49,10 @@ GROWTH_MAX = 1.5
 """A radius grows by at most this factor in one step, unless most rows lie beyond the core."""
 BEYOND = 2.0
 """Standard deviations by which rows must be seen beyond a core before it is widened."""
-HINT = 3.0
-"""A shell with so many standard deviations of rows is worth a cell, which then is measured."""
-FALSE_SHELLS = 0.01
-"""How many empty shells a measurement may take for certain, on average."""
+FALSE_HINTS, FALSE_SHELLS = 0.25, 0.01
+"""How many empty shells a measurement may take for a hint, and for certain, on average."""
+HINT = 2.0
+"""A hint has at least so many standard deviations of rows, however few shells there are."""
 CHUNK = 256
 """Cells that are compared with all others at once."""
 TYPICAL_SHELLS = 4
@@ -145,7 +144,7 @@ def measure_cells(
     query = ShellMoments(cells.centers, clips, WEIGHT, SQUARE_WEIGHT, n_shells, projection)
     release = curator.measure(slot, query)
     found, sigma = query.split(release.values), release.sigma
-    tails = _tails(cells.centers, found, query.outer, sigma)
+    tails = _tails(cells.centers, query, found, sigma)
     far = np.where(tails.certain, tails.counts, 0.0).sum(axis=1)
     core = np.maximum(np.maximum(found.counts, 0.0) - far, 0.0)
     step = weigh_means(found.sums, core, sigma, clips, WEIGHT)
@@ -216,14 +215,15 @@ def unclipped(parts: FloatArray, n_columns: int) -> FloatArray:
     return found
 
 
-def _tails(centers: FloatArray, found: ShellValues, outer: FloatArray, sigma: float) -> Tails:
+def _tails(centers: FloatArray, query: ShellMoments, found: ShellValues, sigma: float) -> Tails:
     """Tell shells that hold rows from those that hold noise."""
-    beyond_doubt = float(-ndtri(FALSE_SHELLS / outer.size))
-    inner = outer / SHELL_RATIO
-    # No two points of the ball are farther apart than 2. Without noise half a row is a row.
+    inner, outer = query.inner, query.outer
+    inside = inner < outer
+    hint, beyond_doubt = -ndtri(np.array([FALSE_HINTS, FALSE_SHELLS]) / inside.size)
+    # Without noise half a row is a row.
     least, certain = (
-        (found.far_counts > max(z * sigma / FAR_COUNT, 0.5)) & (inner < 2)
-        for z in (HINT, beyond_doubt)
+        (found.far_counts > max(z * sigma / FAR_COUNT, 0.5)) & inside
+        for z in (max(hint, HINT), beyond_doubt)
     )
     counts = np.where(least, found.far_counts, 0.0)
     held = np.maximum(counts, 1.0)

@@ -139,8 +139,9 @@ class ShellMoments:
 
     @property
     def outer(self) -> FloatArray:
-        """What residuals are measured in, in each shell."""
-        return self.inner * SHELL_RATIO
+        """What residuals are measured in, in each shell: no row of the ball lies farther out."""
+        reach = 1 + np.sqrt(norms_squared(self.centers))[:, None] / GRID
+        return np.clip(reach, self.inner, self.inner * SHELL_RATIO)
 
     @property
     def size(self) -> int:
