@@ -7,7 +7,7 @@ a fit needs at that epsilon stand in brackets, and count apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import product
 
 from benchmarks.methods import EPSILONS
@@ -23,6 +23,7 @@ from benchmarks.robust.fits import (
 )
 from benchmarks.robust.ratios import Fits, Ratio, few_rows, rows_per_cluster
 from benchmarks.robust.tables import DESIGN, HELD_OUT, TABLES
+from benchmarks.verdicts import judge, judge_warnings, share
 
 HALVES = {"design": DESIGN, "held-out": HELD_OUT}
 NEAR, FARTHEST, SHARE_FARTHER = 1.05, 1.15, 0.05
@@ -30,9 +31,6 @@ NEAR, FARTHEST, SHARE_FARTHER = 1.05, 1.15, 0.05
 SUITE_MEAN, HELD_OUT_MEAN = 1.10, 1.15
 BETTER, CERTAIN = 0.05, 3.0
 """A rival is better on a table if by so much, and by so many standard errors."""
-BAD, GOOD = 1.5, 1.1
-SILENT, FALSE_ALARMS = 0.10, 0.05
-"""Shares: of bad fits that give no warning, and of good ones that give one."""
 COLUMNS = ((EXACT, EXACT_EPSILON), *((FLAGSHIP, epsilon) for epsilon in EPSILONS))
 
 
@@ -121,9 +119,9 @@ def _without_noise(fits: Fits) -> Iterable[bool]:
         whole = fits.whole(_fits_of((EXACT,), asked))
         over = f"of {len(found)} tables, {what}"
         far = [ratio > NEAR for ratio in found.values()]
-        yield _judge(f"no noise, share above {NEAR} {over}", _share(far), SHARE_FARTHER, whole)
+        yield judge(f"no noise, share above {NEAR} {over}", share(far), SHARE_FARTHER, whole)
         worst = max(found, key=lambda name: found[name], default="none")
-        yield _judge(
+        yield judge(
             f"no noise, worst {over} ({worst})", found.get(worst, math.nan), FARTHEST, whole
         )
 
@@ -135,7 +133,7 @@ def _beside_k_means(fits: Fits) -> Iterable[bool]:
         found = fits.means(FLAGSHIP, asked, MAIN_EPSILON)
         whole = fits.whole(_fits_of((FLAGSHIP,), asked, (MAIN_EPSILON,)))
         mean = geometric_mean(found.values()) if found else math.nan
-        yield _judge(f"epsilon 1, mean of {len(found)} tables, {what}", mean, target, whole)
+        yield judge(f"epsilon 1, mean of {len(found)} tables, {what}", mean, target, whole)
 
 
 def _unbeaten(fits: Fits) -> bool:
@@ -154,7 +152,7 @@ def _unbeaten(fits: Fits) -> bool:
     print(f"rivals that are better where rows are fewer than needed: {lost[True]}")
     compared = (FLAGSHIP, *RIVALS, FOR_MANY_COLUMNS)
     whole = fits.whole(_fits_of(compared, TABLES, (MAIN_EPSILON,)))
-    return _judge("epsilon 1, rivals that are better", lost[False], 0, whole)
+    return judge("epsilon 1, rivals that are better", lost[False], 0, whole)
 
 
 def _better(theirs: Ratio, ours: Ratio) -> bool:
@@ -165,14 +163,9 @@ def _better(theirs: Ratio, ours: Ratio) -> bool:
 def _warned(fits: Fits) -> Iterable[bool]:
     """Judge warnings of fits at all epsilons to all tables, whatever rows they have."""
     for half, tables in HALVES.items():
-        judged = fits.of(FLAGSHIP, tables)
-        bad = [not fit.warned for ratio, fit in judged if ratio > BAD]
-        good = [fit.warned for ratio, fit in judged if ratio < GOOD]
         whole = fits.whole(_fits_of((FLAGSHIP,), tables))
-        what = f"no warning, of {len(bad)} fits above {BAD}, {half} half"
-        yield _judge(what, _share(bad), SILENT, whole)
-        what = f"warning, of {len(good)} fits below {GOOD}, {half} half"
-        yield _judge(what, _share(good), FALSE_ALARMS, whole)
+        judged = ((ratio, fit.warned) for ratio, fit in fits.of(FLAGSHIP, tables))
+        yield from judge_warnings(f"{half} half", judged, whole)
 
 
 def _fits_of(
@@ -180,14 +173,3 @@ def _fits_of(
 ) -> Callable[[Piece], bool]:
     asked = frozenset(product(methods, tables, epsilons))
     return lambda piece: (piece.method, piece.dataset, piece.epsilon) in asked
-
-
-def _share(found: Sequence[bool]) -> float:
-    return sum(found) / max(len(found), 1)
-
-
-def _judge(what: str, value: float, target: float, whole: bool) -> bool:
-    """Print a verdict; a target that is met as far as was measured stays open."""
-    passed = "PASS" if whole else "OPEN"
-    print(f"{what}: {value:.4g} {target} {'NOT MET' if value > target else passed}")
-    return value <= target and whole
