@@ -173,6 +173,13 @@ def test_a_cell_that_noise_threw_far_from_all_others_does_not_survive() -> None:
     np.testing.assert_array_equal(kept.centers, cells.centers[:10])
 
 
+def test_a_cell_that_noise_threw_far_out_is_no_less_harmful_for_being_wide() -> None:
+    """Its own radius, of noise too, must not be what harm is compared with."""
+    cells = near_and_far((0.3, 12.0))
+    wide = replace(cells, radii=np.append(cells.radii[:10], 1.0))
+    np.testing.assert_array_equal(settled(wide, 4).centers, cells.centers[:10])
+
+
 @pytest.mark.parametrize(
     "far",
     [

@@ -213,7 +213,7 @@ def _trusted(cells: Cells, n_clusters: int) -> BoolArray:
         gaps = squared_gaps(cells.centers[part], cells.centers)
         together = (gaps <= NEARBY * alone[part, None]).astype(np.float64)
         proven[part] = together @ cells.counts > needed * np.sqrt(together.sum(axis=1))
-    loss_per_cluster = float(cells.counts @ cells.radii**2) / n_clusters
+    loss_per_cluster = float(cells.counts[certain] @ cells.radii[certain] ** 2) / n_clusters
     harmless = cells.count_sigma * alone < PULL * loss_per_cluster
     trusted = certain | proven | harmless
     trusted[np.argsort(-cells.counts, kind="stable")[: n_clusters + 1]] = True
