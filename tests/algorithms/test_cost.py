@@ -65,7 +65,7 @@ def test_means_of_cells_in_all_columns_are_part_of_the_estimate(
     given = {"n_clusters": 8, "bounds": (-1, 1), "epsilon": 4.0, "rows": few_rows(1000, 1000)}
     cost, releases = released(PrivateKMeans, given, monkeypatch)
     (cells,) = [release.result.size for release in releases if release.slot == "cells"]
-    assert 8 * 1002 < cells <= cost.largest
+    assert 8 * 1002 < cells <= cost.largest / 2  # Others may double: what lies aside of them.
 
 
 @pytest.mark.parametrize("d", [4, 40])

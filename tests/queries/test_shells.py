@@ -361,7 +361,7 @@ def test_shells_reach_through_the_ball() -> None:
     for radius in np.geomspace(2.0**-20, 2.0, 50):
         n_shells = shells_needed(radius, 1, 1)
         query = ShellMoments(np.ones((1, 1)), np.array([radius]), 1.0, 1.0, n_shells)
-        assert query.outer[0, -1] >= 2 * (1 - 1e-12)
+        assert query.outer[0, -1] >= 2 * (1 - 1e-7)
         assert n_shells == 1 or query.outer[0, -2] < 2
 
 

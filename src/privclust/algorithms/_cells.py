@@ -259,7 +259,7 @@ def cells_cost(n_cells: float, n_columns: float, times: float = 1.0) -> Measured
     (200.0, 880.0)
     """
     per_shell = n_cells * (n_columns + 2)
-    # What lies aside of cells doubles them at most; there is always room for one shell.
+    # What lies aside of cells doubles them at most; one shell always fits.
     most = min(2 * per_shell * (1 + SHELLS_MAX), max(2 * per_shell, COORDINATES_MAX))
     typical = per_shell * (1 + TYPICAL_SHELLS)
     return Measured(typical, n_cells, n_columns, times, passes=0, largest=most)

@@ -81,17 +81,17 @@ def find_cells(
         if n_cells > len(cells.centers):
             cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
         else:
-            room = 2 * n_cells - len(cells.centers)
-            cells = _measure_again(curator, slot, cells, room, projection)
+            most = 2 * n_cells - len(cells.centers)
+            cells = _measure_again(curator, slot, cells, most, projection)
     return cells
 
 
 def _measure_again(
-    curator: Curator, slot: str, cells: Cells, room: int, projection: Projection | None
+    curator: Curator, slot: str, cells: Cells, most: int, projection: Projection | None
 ) -> Cells:
     """Measure cells a second time, with what seems to lie aside of them as cells of their own.
 
-    There is room for so many of these.
+    There are at most so many of these.
     Counts become the mean of both measurements. A new cell has only the second, and is kept if
     that proves it: the first one chose it, among many, for its noise.
     """
@@ -99,7 +99,7 @@ def _measure_again(
     if tails is None:
         return measure_cells(curator, slot, cells, projection)
     aside = (tails.counts > 0) & (tails.within < ASIDE * tails.inertia)
-    seen = _largest_shells(tails, aside, room)
+    seen = _largest_shells(tails, aside, most)
     again = measure_cells(curator, slot, _with_shells(cells, tails, seen), projection)
     counts = again.counts.copy()
     same = np.flatnonzero(~seen.any(axis=1))
@@ -173,15 +173,15 @@ def settled(cells: Cells, n_clusters: int) -> Cells:
     return _with_shells(cells, tails, _largest_shells(tails, tails.certain, len(cells.counts)))
 
 
-def _largest_shells(tails: Tails, shells: BoolArray, room: int) -> BoolArray:
-    """Tell which of some shells are the `room` ones of largest inertia.
+def _largest_shells(tails: Tails, shells: BoolArray, most: int) -> BoolArray:
+    """Tell which of some shells are the `most` ones of largest inertia.
 
     There were never more. If there are, queries still measure no more numbers than was said before
     the first charge.
     """
     order = np.argsort(-np.where(shells, tails.inertia, -1.0), axis=None, kind="stable")
     largest = shells.copy()
-    largest.flat[order[room:]] = False
+    largest.flat[order[most:]] = False
     return largest
 
 

@@ -140,8 +140,8 @@ class ShellMoments:
     @property
     def outer(self) -> FloatArray:
         """What residuals are measured in, in each shell: no row of the ball lies farther out."""
-        reach = 1 + np.sqrt(norms_squared(self.centers))[:, None] / GRID
-        return np.clip(reach, self.inner, self.inner * SHELL_RATIO)
+        farthest = 1 + np.sqrt(norms_squared(self.centers))[:, None] / GRID
+        return np.clip(farthest, self.inner, self.inner * SHELL_RATIO)
 
     @property
     def size(self) -> int:
