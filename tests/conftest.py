@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 from helpers.postgres import PROGRAMS, Server, programs, running
+from hypothesis import settings
 
 collect_ignore = ["deployments/echo_app"]
 """Needs Flower, which is in an environment of its own (`.ci/long`)."""
 ROOT = Path(__file__).parents[1]
+# On a busy machine any example may take long.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 def expected_suites() -> tuple[str, ...]:

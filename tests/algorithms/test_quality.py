@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from privclust.algorithms import private_kmeans
@@ -212,6 +212,7 @@ def test_share_is_left_out_where_the_cap_is_the_end() -> None:
 
 @repeatable
 @given(st.floats(CAP_RADII * SMALLEST, 1e3), st.floats(0.0, 1.0))
+@example(CAP_RADII * SMALLEST, 0.9)  # as many as there can be
 def test_nodes_of_any_cap_make_a_query(cap: float, length: float) -> None:
     centers = np.array([[length, 0.0], [1.0, 0.0]])
     nodes = _nodes(cap, centers)

@@ -55,7 +55,7 @@ def some_cells(n_cells: int, n_columns: int, seed: int = 0) -> Cells:
         rng.uniform(0.0, 100.0, n_cells),
         rng.uniform(0.0, 10.0, n_cells),
         rng.uniform(0.0, 0.1, n_cells),
-        5.0,
+        np.full(n_cells, 5.0),
     )
 
 
@@ -67,12 +67,15 @@ def with_tails(cells: Cells, shells: dict[int, tuple[FloatArray, float]]) -> Cel
         centers[cell], counts[cell] = center, count
     inertia = counts * ((centers - cells.centers[:, None]) ** 2).sum(axis=2)
     within, variance = counts * 0.001, np.full((n_cells, 1), 1e-4)
-    return replace(cells, tails=Tails(centers, counts, inertia, within, variance, counts > 0))
+    sigma = np.full((n_cells, 1), 5.0)
+    tails = Tails(centers, counts, inertia, within, variance, sigma, counts > 0)
+    return replace(cells, tails=tails)
 
 
 def assert_sound(cells: Cells, n_cells: int | None = None) -> None:
     n_cells = len(cells.centers) if n_cells is None else n_cells
-    for values in (cells.centers, cells.radii, cells.counts, cells.inertia, cells.variance):
+    known = [cells.centers, cells.radii, cells.counts, cells.inertia, cells.variance]
+    for values in (*known, cells.count_sigma):
         assert len(values) == n_cells
         assert np.isfinite(values).all()
     assert (np.linalg.norm(cells.centers, axis=1) <= 1 + 1e-12).all()
@@ -164,7 +167,8 @@ def near_and_far(*far: tuple[float, float]) -> Cells:
     centers = np.vstack([rng.normal(0.0, 0.05, (10, 2)), others])
     counts = np.array([100.0] * 10 + [count for _, count in far])
     radii = np.full(len(counts), 0.02)
-    return Cells(centers, radii, counts, counts * radii**2, np.full(len(counts), 1e-4), 10.0)
+    even = np.ones(len(counts))
+    return Cells(centers, radii, counts, counts * radii**2, 1e-4 * even, 10.0 * even)
 
 
 def test_a_cell_that_noise_threw_far_from_all_others_does_not_survive() -> None:
@@ -264,7 +268,8 @@ def test_without_noise_a_cell_moves_to_the_mean_of_its_clipped_rows() -> None:
 
 def measured_twice(rows: FloatArray, tails: Tails | None) -> Cells:
     """Return one cell in the middle, after two measurements without noise."""
-    cell = replace(unmeasured(np.zeros((1, 2)), np.array([0.02])), tails=tails, count_sigma=10.0)
+    cell = unmeasured(np.zeros((1, 2)), np.array([0.02]))
+    cell = replace(cell, tails=tails, count_sigma=np.array([10.0]))
     with noise_from(NoNoise()):
         curator = curator_of(rows, np.ones(1))
         return find_cells(curator, ["split 1"], [1], cell, np.random.default_rng(0))
@@ -275,7 +280,7 @@ def tail_at(center: tuple[float, float], n_rows: float, within: float, square: f
     only = np.ones((1, 1))
     return Tails(
         np.array([[center]]), n_rows * only, n_rows * square * only, n_rows * within * only,
-        0.0 * only, np.zeros((1, 1), dtype=np.bool_),
+        0.0 * only, only, np.zeros((1, 1), dtype=np.bool_),
     )  # fmt: skip
 
 
@@ -301,6 +306,23 @@ def test_a_second_measurement_gives_the_mean_of_both_counts() -> None:
     nothing = tail_at((0.0, 0.0), 0.0, 0.0, 0.0)
     assert measured_twice(rows, nothing).counts == pytest.approx([(900 + 1) / 2])
     assert measured_twice(rows, None).counts == pytest.approx([900])
+
+
+@pytest.mark.parametrize("n_steps", [1, 2])
+def test_counts_are_off_by_as_much_as_said_however_often_cells_were_measured(n_steps: int) -> None:
+    """Seeded, so no false alarm. A group aside is a cell of its own from the second time on."""
+    rng = np.random.default_rng(0)
+    near, far = rng.normal(0.0, 0.01, (8000, 2)), rng.normal([0.5, 0.0], 0.02, (2000, 2))
+    rows, errors = np.vstack([near, far]), []
+    for seed in range(200):
+        with noise_from(SeededNoise(seed)):
+            curator = curator_of(rows, np.full(n_steps, 1 / n_steps))
+            start = unmeasured(np.zeros((1, 2)), np.array([0.02]))
+            slots = [f"split {n}" for n in range(1, n_steps + 1)]
+            cells = settled(find_cells(curator, slots, [1] * n_steps, start, rng), 2)
+        # The group may have a third cell beside it, which noise made.
+        errors.append((cells.counts[:2] - [8000, 2000]) / cells.count_sigma[:2])
+    np.testing.assert_allclose(np.std(errors, axis=0), 1.0, atol=0.15)
 
 
 def test_cells_double_at_most_once_whatever_lies_aside() -> None:

@@ -69,7 +69,7 @@ def _on_far(quality: Quality | None) -> Message | None:
         return None
     share = with_error(100 * quality.far_share, 100 * quality.far_share_stderr)
     return Message(
-        f"at least {share} % of the loss comes from rows far from every centre. They may be "
+        f"about {share} % of the loss comes from rows far from every centre. They may be "
         "outliers, or clusters that were not found. A larger ",
         Parameter("n_clusters"),
         " or ",

@@ -71,8 +71,9 @@ class Tails:
         Numbers of rows, and their summed squared distances to the cell.
     within : array of shape (M, J)
         Their summed squared distances to the shell's mean.
-    variance : array of shape (M, J)
-        Variance of the noise on each of a mean's coordinates.
+    variance, count_sigma : array of shape (M, J)
+        Variance of the noise on each of a mean's coordinates, and standard deviation of that on the
+        number of rows.
     certain : array of shape (M, J)
         Whether the shell holds rows beyond doubt, and not just more than noise mostly explains.
     """
@@ -82,6 +83,7 @@ class Tails:
     inertia: FloatArray
     within: FloatArray
     variance: FloatArray
+    count_sigma: FloatArray
     certain: BoolArray
 
 
@@ -97,10 +99,9 @@ class Cells:
         Root mean square distances, noisy.
     counts, inertia : array of shape (M,)
         Noisy numbers of rows, and their summed squared distances; without those of certain tails.
-    variance : array of shape (M,)
-        Variance of the noise on each of a centre's coordinates.
-    count_sigma : float
-        Standard deviation of the noise on a count.
+    variance, count_sigma : array of shape (M,)
+        Variance of the noise on each of a centre's coordinates, and standard deviation of that on
+        the count.
     tails : Tails, optional
         None before cells are measured.
     """
@@ -110,7 +111,7 @@ class Cells:
     counts: FloatArray
     inertia: FloatArray
     variance: FloatArray
-    count_sigma: float
+    count_sigma: FloatArray
     tails: Tails | None = None
 
     def __getitem__(self, chosen: BoolArray) -> Cells:
@@ -124,7 +125,7 @@ class Cells:
             self.counts[chosen],
             self.inertia[chosen],
             self.variance[chosen],
-            self.count_sigma,
+            self.count_sigma[chosen],
             tails,
         )
 
@@ -132,7 +133,7 @@ class Cells:
 def unmeasured(centers: FloatArray, radii: FloatArray) -> Cells:
     """Return cells of which nothing is known but where they are and how wide."""
     unknown = np.ones(len(centers))
-    return Cells(centers, radii, unknown, unknown, unknown, np.inf)
+    return Cells(centers, radii, unknown, unknown, unknown, np.inf * unknown)
 
 
 def measure_cells(
@@ -160,7 +161,8 @@ def measure_cells(
         core,
         squares,
         step.variance,
-        sigma / WEIGHT,
+        # The rows of certain shells were taken off the count, and with them came their noise.
+        sigma * np.sqrt(WEIGHT**-2 + tails.certain.sum(axis=1) * FAR_COUNT**-2),
         tails,
     )
 
@@ -236,7 +238,8 @@ def _tails(centers: FloatArray, query: ShellMoments, found: ShellValues, sigma: 
     # Noise must not make a shell's rows seem to be one point.
     within = np.maximum(inertia - counts * (means**2).sum(axis=2), counts * (inner / 8) ** 2)
     variance = np.maximum(gain, 0.25) * noise / held**2
-    return Tails(centers[:, None] + means, counts, inertia, within, variance, certain)
+    count_sigma = np.full(counts.shape, sigma / FAR_COUNT)
+    return Tails(centers[:, None] + means, counts, inertia, within, variance, count_sigma, certain)
 
 
 def in_chunks(n_cells: int) -> Iterator[slice]:
@@ -259,8 +262,8 @@ def cells_cost(n_cells: float, n_columns: float, times: float = 1.0) -> Measured
     (200.0, 880.0)
     """
     per_shell = n_cells * (n_columns + 2)
-    # What lies aside of cells doubles them at most; one shell always fits.
-    most = min(2 * per_shell * (1 + SHELLS_MAX), max(2 * per_shell, COORDINATES_MAX))
+    # What lies aside of cells doubles them at most; beside each core one shell always fits.
+    most = min(2 * per_shell * (1 + SHELLS_MAX), max(4 * per_shell, COORDINATES_MAX))
     typical = per_shell * (1 + TYPICAL_SHELLS)
     return Measured(typical, n_cells, n_columns, times, passes=0, largest=most)
 

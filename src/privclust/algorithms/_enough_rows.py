@@ -88,17 +88,7 @@ def warn_of_typed_rows(plan: PrivateKMeansPlan) -> None:
 
 
 def advice_on_sizes(sizes: FloatArray, sigma: float, plan: PrivateKMeansPlan) -> Message | None:
-    """Return what to say after a fit, if its noisy sizes show too few rows.
-
-    Parameters
-    ----------
-    sizes : array of shape (k,)
-        As they were released: noise may have made them negative.
-    sigma : float
-        Standard error of each.
-    plan : PrivateKMeansPlan
-        What the fit followed.
-    """
+    """Return what to say after a fit, if its noisy sizes show too few rows."""
     n_rows, stderr = float(sizes.sum()), sigma * math.sqrt(len(sizes))
     if not hides_clusters(plan, n_rows - DOUBT * stderr):
         return None

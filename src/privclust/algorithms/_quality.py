@@ -18,7 +18,7 @@ CAP_RADII = 2.5
 """Rows count as far that lie more than so many typical radii from their centre: of a typical row's
 cluster or of a typical cluster, whichever is wider. Where most rows are equal, their own cluster
 says nothing of the others."""
-NODES_MAX = 20
+NODES_MAX = 21
 """From the smallest cap to the largest distance, squares grow by a factor of four."""
 FEWEST = 5.0
 """With fewer rows than so many standard errors of the number of votes, no loss is reported."""
@@ -68,7 +68,7 @@ def _nodes(cap: float, centers: FloatArray) -> FloatArray:
     """Return 0, the squared cap, and its multiples up to the farthest that a row can lie."""
     # Votes are split linearly: more nodes below the cap would add noise and tell nothing more.
     farthest = min((1 + float(np.linalg.norm(centers, axis=1).min())) ** 2, FARTHEST)
-    multiples = cap**2 * 4.0 ** np.arange(NODES_MAX)
+    multiples = cap**2 * 4.0 ** np.arange(NODES_MAX - 1)
     return np.array([0.0, *multiples[multiples < farthest / 2], farthest])
 
 

@@ -91,9 +91,9 @@ def _measure_again(
 ) -> Cells:
     """Measure cells a second time, with what seems to lie aside of them as cells of their own.
 
-    There are at most so many of these.
-    Counts become the mean of both measurements. A new cell has only the second, and is kept if
-    that proves it: the first one chose it, among many, for its noise.
+    There are at most `most` of these. The count of a cell becomes the mean of both measurements,
+    unless a part of it is a cell now. A new cell has only the second, and is kept if that proves
+    it: the first one chose it, among many, for its noise.
     """
     before, tails = len(cells.counts), cells.tails
     if tails is None:
@@ -101,12 +101,13 @@ def _measure_again(
     aside = (tails.counts > 0) & (tails.within < ASIDE * tails.inertia)
     seen = _largest_shells(tails, aside, most)
     again = measure_cells(curator, slot, _with_shells(cells, tails, seen), projection)
-    counts = again.counts.copy()
+    kept = again.counts > PROOF * again.count_sigma
+    kept[:before] = True
+    counts, sigma = again.counts.copy(), again.count_sigma.copy()
     same = np.flatnonzero(~seen.any(axis=1))
     counts[same] = (cells.counts[same] + counts[same]) / 2
-    kept = counts > PROOF * again.count_sigma
-    kept[:before] = True
-    return replace(again, counts=counts, count_sigma=again.count_sigma / np.sqrt(2))[kept]
+    sigma[same] = np.hypot(cells.count_sigma[same], sigma[same]) / 2
+    return replace(again, counts=counts, count_sigma=sigma)[kept]
 
 
 def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
@@ -145,7 +146,7 @@ def split(cells: Cells, n_cells: int, rng: np.random.Generator) -> Cells:
         cells.counts[both],
         cells.inertia[both],
         cells.variance[both],
-        cells.count_sigma,
+        cells.count_sigma[both],
     )
 
 
@@ -194,14 +195,13 @@ def _with_shells(cells: Cells, tails: Tails, chosen: BoolArray) -> Cells:
         np.concatenate([cells.counts, counts]),
         np.concatenate([cells.inertia, within]),
         np.concatenate([cells.variance, tails.variance[chosen]]),
-        cells.count_sigma,
+        np.concatenate([cells.count_sigma, tails.count_sigma[chosen]]),
     )
 
 
 def _trusted(cells: Cells, n_clusters: int) -> BoolArray:
     """Tell which cells to keep: far from all others, an empty one would win a centre by noise."""
-    needed = PROOF * cells.count_sigma
-    certain = cells.counts > needed
+    certain = cells.counts > PROOF * cells.count_sigma
     if not certain.any():
         return np.ones(len(certain), dtype=np.bool_)
     alone = np.empty(len(certain))
@@ -212,7 +212,8 @@ def _trusted(cells: Cells, n_clusters: int) -> BoolArray:
     for part in in_chunks(len(certain)):
         gaps = squared_gaps(cells.centers[part], cells.centers)
         together = (gaps <= NEARBY * alone[part, None]).astype(np.float64)
-        proven[part] = together @ cells.counts > needed * np.sqrt(together.sum(axis=1))
+        noise = np.sqrt(together @ cells.count_sigma**2)
+        proven[part] = together @ cells.counts > PROOF * noise
     loss_per_cluster = float(cells.counts[certain] @ cells.radii[certain] ** 2) / n_clusters
     harmless = cells.count_sigma * alone < PULL * loss_per_cluster
     trusted = certain | proven | harmless

@@ -35,9 +35,10 @@ class Quality:
         Mean squared distance of rows to their centre, and its standard error. That is larger,
         because rows may lie as far out as the bounds allow.
     far_share, far_share_stderr : float or None
-        At least this part of the loss comes from rows farther than `cap`, with its standard error.
-        None if noise hides it; of fits to rows none of which is farther, at most one of a hundred
-        has a number here.
+        About this part of the loss comes from rows farther than `cap`, with its standard error.
+        Rather less than the truth, since the farthest rows count as nearer ones where noise would
+        hide them; rather more within four errors of 0, since it is None if noise hides it. Of fits
+        to rows none of which is farther, at most one of a hundred has a number here.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class Quality:
     >>> print(found)
     Mean squared distance of rows to their centre, distances capped at 0.5: 0.0625 ± 0.0010.
     Without the cap: 0.070 ± 0.030.
-    At least 40 ± 10 % of it comes from rows farther than that.
+    About 40 ± 10 % of it comes from rows farther than that.
     In scaled units: 1 is a radius of the domain.
     """
 
@@ -94,7 +95,7 @@ class Quality:
             lines = [f"{mean}, distances capped at {cap}: {capped}.", f"Without the cap: {loss}."]
         if self.far_share is not None and self.far_share_stderr is not None:
             lines.append(
-                f"At least {with_error(100 * self.far_share, 100 * self.far_share_stderr)} % of it "
+                f"About {with_error(100 * self.far_share, 100 * self.far_share_stderr)} % of it "
                 "comes from rows farther than that."
             )
         if scale is None:
