@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,10 +15,15 @@ from helpers.fitted_models import fit_of, table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from privclust import PrivateKMeans
+from privclust import PEMeans, PrivateClusterer, PrivateKMeans, load, save
+from privclust.algorithms import pe_means
 from privclust.engines.memory import NumpyEngine
+from privclust.errors import FitWarning, Message
+from privclust.estimators._fit import ON_TAILS
+from privclust.estimators._fit_task import Algorithm
 from privclust.kernels.grid import FloatArray
-from privclust.models.quality import HIDDEN
+from privclust.models.clustering import ADVICE_MAX, Clustering
+from privclust.models.quality import HIDDEN, Quality
 from privclust.testing import SeededNoise, noise_from
 
 BOUNDS = {"age": (0, 120), "weight": (0, 300)}
@@ -241,6 +248,8 @@ def test_quality_is_that_of_the_fitted_rows_and_of_no_refit() -> None:
     assert found.capped_loss_stderr < 0.1 * capped
     other = model.refit(3)
     assert not hasattr(other, "quality_")
+    with pytest.raises(AttributeError, match=r"a refit reads no row.* Look at that of the fit"):
+        _ = other.quality_
     assert other.model_.quality_sentences == []
 
 
@@ -252,7 +261,82 @@ def test_quality_without_noise_is_exact() -> None:
     assert (model.quality_.loss_stderr, model.quality_.capped_loss_stderr) == (0.0, 0.0)
 
 
-def test_quality_of_hardly_any_rows_is_not_there_and_the_model_says_why() -> None:
+def test_quality_of_hardly_any_rows_is_none_and_the_model_says_why() -> None:
+    """It raised an AttributeError as if nothing measured it."""
     model = fit_of(table(rows=5))
-    assert not hasattr(model, "quality_")
+    assert model.quality_ is None
     assert model.model_.quality_sentences == [HIDDEN]
+
+
+def test_quality_that_an_algorithm_does_not_measure_is_missing_with_cause_and_remedy() -> None:
+    model = PEMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((100, 2)))
+    with pytest.raises(AttributeError, match=r"PEMeans does not measure it\. Fit PrivateKMeans"):
+        _ = model.quality_
+    assert not hasattr(model, "quality_")
+    assert not hasattr(PrivateKMeans(2), "quality_")
+
+
+# Warning -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [{}, {"n_rows": 40}, {"n_rows": 40, "init": np.zeros((1, 2))}])
+def test_model_keeps_what_the_fit_warned_of(given: dict[str, Any], tmp_path: Path) -> None:
+    """It was lost once the terminal was closed."""
+    model = PrivateKMeans(4, delta=1e-6, radius=1.0, max_clusters=4, **given)
+    with noise_from(SeededNoise(0)), pytest.warns(FitWarning) as warned:
+        model.fit(np.zeros((40, 2)))
+    (only,) = warned
+    assert model.fit_warning_ == str(only.message)
+    assert type(model.fit_warning_) is str
+    save(model, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.fit_warning_ == model.refit(1).fit_warning_ == model.fit_warning_
+
+
+def test_fit_without_a_warning_has_none(model: PrivateKMeans) -> None:
+    assert model.fit_warning_ is None
+    assert not hasattr(PrivateKMeans(2), "fit_warning_")
+
+
+@pytest.mark.parametrize(("rows", "counted"), [(1, "1 row"), (3, "3 rows")])
+def test_warning_says_as_how_many_rows_a_unit_counts(rows: int, counted: str) -> None:
+    """Users were called rows."""
+    visits = pd.DataFrame({"age": np.full(60, 40.0), "who": np.arange(60) // 3})
+    model = PrivateKMeans(4, delta=1e-6, bounds={"age": (0, 120)}, unit="who")
+    with noise_from(SeededNoise(0)), pytest.warns(FitWarning) as warned:
+        model.set_params(max_rows_per_unit=rows).fit(visits)
+    assert str(warned[0].message).endswith(f" Each 'who' counts as {counted} at most.")
+    assert model.fit_warning_ == str(warned[0].message)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"), [({"bounds": (-1, 1)}, True), ({"radius": 1.0}, False)]
+)
+def test_warning_of_far_rows_names_the_logarithm_where_it_can_be_declared(
+    given: dict[str, Any], named: bool
+) -> None:
+    quality = Quality(0.1, 0.002, 0.0001, 0.003, 0.001, 0.9, 0.01)
+
+    class Far(PrivateClusterer):
+        algorithm: ClassVar[Algorithm] = pe_means
+
+        def run(self, curator: Any, plan: Any, rng: Any) -> Clustering:
+            found = pe_means.run(curator, plan, rng)
+            return replace(found, quality=quality, advice=Message("rows are far."))
+
+    with pytest.warns(FitWarning, match=r"^rows are far\.") as warned:
+        Far(2, delta=1e-6, **given).fit(np.zeros((100, 2)))
+    assert (str(warned[0].message) == f"rows are far. {ON_TAILS}") is named
+
+
+@pytest.mark.parametrize("text", ["x" * (ADVICE_MAX + 1), "two\nlines"])
+@pytest.mark.parametrize("name", ["advice", "warned"])
+def test_advice_that_no_file_could_hold_is_refused(name: str, text: str) -> None:
+    given: dict[str, Any] = {name: Message(text)}
+    with pytest.raises(ValueError, match=r"at most 1,000 characters.* Give a few sentences"):
+        Clustering(np.zeros((1, 1)), np.zeros(1), 1, **given)
+
+
+def test_what_a_warning_said_before_is_a_message() -> None:
+    with pytest.raises(TypeError, match=r"must be a Message .* got 'few rows'\. Give Message"):
+        Clustering(np.zeros((1, 1)), np.zeros(1), 1, warned="few rows")  # type: ignore[arg-type]

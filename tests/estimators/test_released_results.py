@@ -72,6 +72,7 @@ FITTED = {
     "refit_from",
     "participation",
     "quality",
+    "fit_warning",
 }
 MORE = {
     PrivateKMeans: {"max_clusters", "metric", "init"},

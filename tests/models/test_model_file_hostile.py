@@ -14,7 +14,7 @@ import pytest
 
 from privclust import PrivateKMeans, load
 from privclust.errors import ModelFileError
-from privclust.models.model_file import to_json
+from privclust.models.model_file import WARNING_MAX, to_json
 from privclust.testing import SeededNoise, noise_from
 
 K, COLUMNS = 3, 2
@@ -112,8 +112,15 @@ def test_file_of_an_earlier_version_does_not_say_how_good_the_fit_is(
 ) -> None:
     (tmp_path / "earlier.json").write_text(json.dumps(changed(good, "quality", GONE)))
     found = load(tmp_path / "earlier.json")
-    assert not hasattr(found, "quality_")
+    assert found.quality_ is None
     assert len(found.cluster_centers_) == K
+
+
+def test_file_of_an_earlier_version_does_not_say_what_the_fit_warned_of(
+    good: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "earlier.json").write_text(json.dumps(changed(good, "fit_warning", GONE)))
+    assert load(tmp_path / "earlier.json").fit_warning_ is None
 
 
 # Other files -------------------------------------------------------------------------------------
@@ -210,9 +217,10 @@ def accepted(contents: dict[str, Any], folder: Path) -> list[str]:
 
 def test_a_file_that_lacks_any_key_is_refused(good: dict[str, Any], tmp_path: Path) -> None:
     # Parameters have defaults, so that a later version may have one more.
-    # Nor do files of earlier versions say how good a fit is.
+    # Nor do files of earlier versions say how good a fit is, and what it warned of.
     keys = [place for place in places(good) if not place.startswith("parameters.")]
     keys.remove("quality")
+    keys.remove("fit_warning")
     assert len(keys) > 50
     assert accepted({key: changed(good, key, GONE) for key in keys}, tmp_path) == []
 
@@ -273,6 +281,11 @@ def test_what_is_no_text_is_refused_where_one_belongs(
         ("quality.loss_stderr", -1.0),
         ("quality.far_share", 0.5),
         ("quality.far_share", "half"),
+        ("fit_warning", 7),
+        ("fit_warning", True),
+        ("fit_warning", []),
+        ("fit_warning", {}),
+        ("fit_warning", ["few rows"]),
         ("parameters", []),
         ("parameters.epsilon", "1"),
         ("parameters.epsilon", None),
@@ -369,6 +382,27 @@ def test_a_point_beyond_the_models_own_bounds_is_refused(
 ) -> None:
     """It loaded, and the report could not be drawn."""
     assert "beyond its own bounds" in refused(changed(good, place, value), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("x" * (WARNING_MAX + 1), "more than 2,000 characters"),
+        ("few rows\nPrivacy guarantee: epsilon = 0.01", "cannot be printed"),
+        ("few rows\x1b[2J", "cannot be printed"),
+        ("\ud800", "cannot be printed"),
+    ],
+    ids=["long", "a line of its own", "obeyed by a terminal", "half a letter"],
+)
+def test_warning_that_is_too_long_or_cannot_be_printed_is_refused(
+    text: str, cause: str, good: dict[str, Any], tmp_path: Path
+) -> None:
+    assert cause in refused(changed(good, "fit_warning", text), tmp_path)
+
+
+def test_warning_as_long_as_a_fit_may_give_is_loaded(good: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "long.json").write_text(json.dumps(changed(good, "fit_warning", "x" * WARNING_MAX)))
+    assert load(tmp_path / "long.json").fit_warning_ == "x" * WARNING_MAX
 
 
 def test_columns_are_texts_and_as_many_as_there_are(good: dict[str, Any], tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -140,10 +141,23 @@ def page(model: Any) -> Page:
 def test_page_says_how_far_rows_lie_from_their_centres() -> None:
     model = fitted()
     page = page_of(model)
-    assert "Distances" in page.headings
+    assert "How good the fit is" in page.headings
     for sentence in model.model_.quality_sentences:
         assert sentence in page.text
-    assert "Distances" not in page_of(fitted(kind=PEMeans)).headings
+    assert "The fit gave a warning" not in page.text
+    assert "How good the fit is" not in page_of(fitted(kind=PEMeans)).headings
+
+
+def test_page_says_what_the_fit_warned_of() -> None:
+    """It was lost with the terminal, and whoever approved the page did not know."""
+    model = fitted()
+    model.model_ = replace(model.model_, fit_warning="8 <clusters> can hardly be found.")
+    assert "The fit gave a warning: 8 <clusters> can hardly be found." in page_of(model).text
+
+
+def test_page_says_as_how_many_rows_a_unit_counts() -> None:
+    page = page_of(fitted(unit="who", max_rows_per_unit=3))
+    assert "Each 'who' counts as 3 rows at most." in page.text
 
 
 def test_shares_are_percents_days_are_days_and_logarithms_are_units() -> None:

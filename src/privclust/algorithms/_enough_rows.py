@@ -87,6 +87,13 @@ def warn_of_typed_rows(plan: PrivateKMeansPlan) -> None:
         warn_user(_advice(plan, plan.n_rows), FitWarning)
 
 
+def advice_on_typed_rows(plan: PrivateKMeansPlan) -> Message | None:
+    """Return what was said before a fit, if the number of rows that was typed is too small."""
+    if plan.n_rows is None or not was_warned(plan):
+        return None
+    return _advice(plan, plan.n_rows)
+
+
 def advice_on_sizes(sizes: FloatArray, sigma: float, plan: PrivateKMeansPlan) -> Message | None:
     """Return what to say after a fit, if its noisy sizes show too few rows."""
     n_rows, stderr = float(sizes.sum()), sigma * math.sqrt(len(sizes))

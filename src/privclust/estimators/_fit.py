@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from privclust.algorithms._advice import FAR_SHARE
 from privclust.algorithms._cost import AlgorithmPlan, cost_of
 from privclust.algorithms._scale import variances
 from privclust.domains.base import Domain
@@ -31,8 +32,13 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.models.model_file import NOT_SAVED
 from privclust.models.quality import Quality
+from privclust.models.statement import Statement
 from privclust.privacy.curator import Curator
 
+ON_TAILS = (
+    "If a column has a long tail, as amounts, counts and durations have, declare its logarithm: "
+    'transform = "log1p" in its bounds.'
+)
 _PLAIN = (str, bool, int, float, np.generic, type(None))
 
 
@@ -68,6 +74,9 @@ def fit(
     done = run_recorded(kind, table, planned.spending, recorded, work, task.n_rows, noiseless)
     found, domain = done.result
     columns = table.schema.n_columns if names is None else tuple(map(str, names))
+    statement = done.statement("fit", kind, task.n_clusters, columns, runs, points)
+    has_bounded_numbers = estimator.bounds is not None and "number" in domain.coordinate_uses
+    advice = _advice(found, statement, has_bounded_numbers)
     model = ClusterModel(
         estimator=kind,
         parameters=public_parameters(parameters),
@@ -75,12 +84,26 @@ def fit(
         n_features_in=table.schema.n_columns,
         feature_names_in=None if names is None else tuple(names),
         releases=done.releases,
-        privacy_statement=done.statement("fit", kind, task.n_clusters, columns, runs, points),
+        privacy_statement=statement,
         coreset=_coreset(domain, found.coreset, noiseless),
         participation=done.participation,
+        fit_warning=None if advice is None else str(advice),
         **cluster_fields(domain, _known_exactly(found) if noiseless else found),
     )
-    return model, found.advice
+    return model, None if found.advice is None else advice
+
+
+def _advice(found: Clustering, statement: Statement, has_bounded_numbers: bool) -> Message | None:
+    """Return what to say of a fit, with what its columns and its unit add to that."""
+    advice = found.advice or found.warned
+    if advice is None:
+        return None
+    parts, far_share = [*advice.parts], found.quality and found.quality.far_share
+    if has_bounded_numbers and (far_share or 0.0) >= FAR_SHARE:
+        parts.append(f" {ON_TAILS}")
+    if statement.counted_as is not None:
+        parts.append(f" {statement.counted_as}")
+    return Message(*parts)
 
 
 class ClusterFields(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, NoReturn, Self, TypeVar, overload
+from typing import Generic, NoReturn, Self, TypeVar, cast, overload
 
 from privclust.models.cluster_model import ClusterModel
 
@@ -13,6 +13,13 @@ Value = TypeVar("Value")
 class Released(Generic[Value]):
     """An attribute that an estimator's model gives; it is missing where the model has none.
 
+    Parameters
+    ----------
+    read : callable
+        Gives the attribute of a model.
+    may_be_none : bool, default=False
+        Whether None is what there is to know. By default the attribute is then missing.
+
     Examples
     --------
     >>> class Estimator:
@@ -21,8 +28,10 @@ class Released(Generic[Value]):
     False
     """
 
-    def __init__(self, read: Callable[[ClusterModel], Value | None]) -> None:
-        self._read = read
+    def __init__(
+        self, read: Callable[[ClusterModel], Value | None], *, may_be_none: bool = False
+    ) -> None:
+        self._read, self._may_be_none = read, may_be_none
         self.__doc__ = None  # the estimator's docstring describes the attribute
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -37,9 +46,9 @@ class Released(Generic[Value]):
             return self
         model = vars(estimator).get("model_")
         value = None if model is None else self._read(model)
-        if value is None:
+        if value is None and not (self._may_be_none and model is not None):
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
-        return value
+        return cast(Value, value)
 
     def __set__(self, estimator: object, value: object) -> NoReturn:
         raise AttributeError(f"{self._name} is part of what a fit released and cannot be set.")

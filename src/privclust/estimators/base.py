@@ -22,6 +22,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering
 from privclust.models.profile import Profile
+from privclust.models.quality import Quality
 from privclust.privacy.curator import Curator
 
 
@@ -37,7 +38,7 @@ class PrivateClusterer(
     of these names, and declares its own parameters as annotated attributes with defaults. Tables,
     bounds, units, ledger, statement, labels, profiles and files come with it. `center_stderr_`,
     `size_stderr_`, `cluster_radii_`, `coreset_` and `quality_` are there if `run` returns what they
-    need.
+    need. `quality_` is None if the fit measured it and noise hides it.
 
     Own parameters may be None, text, truth values, numbers, NumPy arrays of numbers, fitted models
     of privclust, and tuples or lists of these. Statements list the models and points in them.
@@ -52,6 +53,8 @@ class PrivateClusterer(
         Noisy numbers of rows.
     n_rows_ : int
         The number you typed, or the noisy count.
+    fit_warning_ : str or None
+        Why the fit may be much worse than k-means, and what would help; None if it did not warn.
     participation_ : tuple of QueryParticipation
         With a federation: how many clients took part in each query; of a fit that was resumed,
         in each since then.
@@ -85,7 +88,8 @@ class PrivateClusterer(
     size_stderr_ = Released(lambda model: model.size_stderr)
     cluster_radii_ = Released(lambda model: model.cluster_radii)
     coreset_ = Released(lambda model: model.coreset)
-    quality_ = Released(lambda model: model.quality)
+    quality_ = Released[Quality | None](lambda model: _quality(model), may_be_none=True)
+    fit_warning_ = Released[str | None](lambda model: model.fit_warning, may_be_none=True)
     n_rows_ = Released(lambda model: model.n_rows)
     participation_ = Released(lambda model: model.participation)
     releases_ = Released(lambda model: model.releases)
@@ -239,6 +243,16 @@ class PrivateClusterer(
         tags.input_tags.allow_nan = True
         tags.non_deterministic = True
         return tags
+
+
+def _quality(model: ClusterModel) -> Quality | None:
+    """Return how good a fit is, None if noise hides it, or say why it was not measured."""
+    if model.quality is not None or model.measured_quality:
+        return model.quality
+    cause = f"{model.estimator} does not measure it. Fit PrivateKMeans, which does."
+    if model.privacy_statement.kind == "refit":
+        cause = "a refit reads no row. Look at that of the fit, or at k_path()."
+    raise AttributeError(f"this model has no quality_: {cause}")
 
 
 def _array(names: Sequence[str] | None) -> NDArray[np.object_] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
+from privclust.algorithms._enough_rows import advice_on_typed_rows
 from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER, PrivateKMeansPlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.estimators import _refit
@@ -79,9 +81,9 @@ class PrivateKMeans(PrivateClusterer):
         and noisy.
     coreset_ : Coreset
         Weighted points, in your own units, that stand for all rows.
-    quality_ : Quality
+    quality_ : Quality or None
         Mean squared distance of rows to their centre, capped and as it is, with standard errors.
-        Not there if noise hides even the number of rows, nor after `refit`.
+        None if there are too few rows for it, so that noise hides it. Not there after `refit`.
 
     Examples
     --------
@@ -126,8 +128,10 @@ class PrivateKMeans(PrivateClusterer):
     ) -> Clustering:
         """Return clusters by `plan`, from what `curator` releases; `rng` makes public choices."""
         if isinstance(plan, SeededPlan):
-            return seeded_kmeans.run(curator, plan, rng)
-        return private_kmeans.run(curator, plan, rng)
+            found = seeded_kmeans.run(curator, plan, rng)
+            return replace(found, warned=advice_on_typed_rows(plan.private_kmeans))
+        found = private_kmeans.run(curator, plan, rng)
+        return replace(found, warned=advice_on_typed_rows(plan))
 
     def refit(self, n_clusters: int) -> Self:
         """Return a new fitted estimator with another number of clusters, `n_clusters`.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from privclust.domains.bounds import UNSTATED
 from privclust.domains.bounds_file import PRIVATE_RELEASE
+from privclust.errors import safe_repr
 from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.queries.unit import Unit
@@ -100,6 +101,15 @@ def adjacency(unit: Unit) -> str:
         f"{where}, however many. Rows without one count as one {unit.column!r}"
         f"{each or ' together'}. None may add more to a result than {unit.rows} row(s) may{each}."
     )
+
+
+def counted_as(unit: Unit) -> str | None:
+    """Say as how many rows one unit counts; None if every row is one."""
+    if unit.column is None:
+        return None
+    rows = f"{unit.total_rows:,} row{'s' if unit.total_rows > 1 else ''}"
+    where = " in each cluster" if unit.whole else ""
+    return f"Each {safe_repr(unit.column)} counts as {rows} at most{where}."
 
 
 def not_covered(statement: Statement) -> tuple[str, ...]:

@@ -73,6 +73,9 @@ class ClusterModel:
         Weighted points, in the user's units, that stand for all rows.
     quality : Quality, optional
         Mean squared distance of rows to their centre, as far as noise shows it.
+    fit_warning : str, optional
+        Why the fit may be much worse than k-means, and what would help; None if it did not warn. A
+        refit has the warning of its fit.
     refit_from : FittedClusters, optional
         Of a refit: the clusters of the fit itself, from which further refits follow.
     participation : tuple of QueryParticipation, optional
@@ -96,6 +99,7 @@ class ClusterModel:
     refit_from: FittedClusters | None = None
     participation: tuple[QueryParticipation, ...] | None = None
     quality: Quality | None = None
+    fit_warning: str | None = None
 
     @property
     def fitted(self) -> FittedClusters:
@@ -117,12 +121,17 @@ class ClusterModel:
         return self.domain.coordinate_names(self.feature_names_in)
 
     @property
+    def measured_quality(self) -> bool:
+        """Whether the loss of these clusters was measured; noise may still hide it."""
+        measured = any(release.slot == MEASURED_AS for release in self.releases)
+        return measured and self.privacy_statement.kind == "fit"
+
+    @property
     def quality_sentences(self) -> list[str]:
         """How good the fit is, in words; none of a fit that did not measure it."""
         if self.quality is not None:
             return self.quality.sentences(self.domain.common_scale)
-        measured = any(release.slot == MEASURED_AS for release in self.releases)
-        return [HIDDEN] if measured and self.privacy_statement.kind == "fit" else []
+        return [HIDDEN] if self.measured_quality else []
 
 
 class FittedEstimator(Protocol):

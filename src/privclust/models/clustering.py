@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from privclust.errors import Message
+from privclust.errors import Message, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import Quality
+
+ADVICE_MAX = 1000
+"""Characters of an advice, which is a few sentences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,8 @@ class Clustering:
         Where the algorithm measures it and noise does not hide it.
     advice : Message, optional
         What is wrong with it and what would help, from Releases and public numbers: `fit` warns.
+    warned : Message, optional
+        The same, if it was clear from typed numbers and a warning said so before the fit.
     """
 
     centers: FloatArray
@@ -84,3 +89,18 @@ class Clustering:
     coreset: Coreset | None = None
     quality: Quality | None = None
     advice: Message | None = None
+    warned: Message | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.warned, Message | None):
+            raise TypeError(
+                "warned must be a Message of privclust.errors or None, got "
+                f"{safe_repr(self.warned)}. Give Message(text)."
+            )
+        for text in (self.advice, self.warned):
+            # Of an advice that is no Message, `fit` says what is wrong.
+            if isinstance(text, Message) and (len(text) > ADVICE_MAX or not text.isprintable()):
+                raise ValueError(
+                    f"an advice must be printable, on one line and of at most {ADVICE_MAX:,} "
+                    f"characters, got {safe_repr(text)} of {len(text):,}. Give a few sentences."
+                )

@@ -25,13 +25,16 @@ from privclust.models.cluster_model import (
     FittedEstimator,
     model_of,
 )
-from privclust.models.clustering import Coreset, Precision
+from privclust.models.clustering import ADVICE_MAX, Coreset, Precision
+from privclust.models.private_run import check_printable
 from privclust.models.quality import Quality
 from privclust.models.statement import Statement
 
 NOT_SAVED = frozenset({"bounds", "radius", "ledger", "dataset", "period", "server_data", "init"})
 """Parameters that the domain says better, that name places, which do not leave, or that are
 tables or models."""
+WARNING_MAX = 2 * ADVICE_MAX
+"""Characters of an advice, and of what a fit adds to it about columns and unit."""
 _ROUNDING = 1e-3
 """Logarithms are read off a ruler one way, and are exact the other."""
 
@@ -109,6 +112,7 @@ def to_json(model: ClusterModel | FittedEstimator) -> str:
         "cluster_radii": _values(model.cluster_radii),
         "coreset": _coreset_content(model.coreset),
         "quality": _quality_content(model.quality),
+        "fit_warning": model.fit_warning,
         "refit_from": _fitted_content(model.refit_from),
         "releases": [release_content(release) for release in model.releases],
         "statement": model.privacy_statement.to_dict(),
@@ -143,6 +147,7 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
         cluster_radii=found.radii,
         coreset=coreset,
         quality=found.quality,
+        fit_warning=_warning_from(content),
         refit_from=_refit_from(content["refit_from"], statement, domain),
     )
 
@@ -273,6 +278,15 @@ def _quality_from(content: Mapping[str, Any]) -> Quality | None:
     """Return how good the fit was; files of earlier versions do not say."""
     found = content.get("quality")
     return None if found is None else Quality(**found)
+
+
+def _warning_from(content: Mapping[str, Any]) -> str | None:
+    """Return what the fit warned of; files of earlier versions do not say."""
+    found: str | None = content.get("fit_warning")
+    if found is not None and len(found) > WARNING_MAX:
+        raise ValueError(f"fit_warning has more than {WARNING_MAX:,} characters")
+    check_printable(found or "")
+    return found
 
 
 def _values(array: FloatArray | None) -> Any:

@@ -179,6 +179,21 @@ class Statement:
         return _statement_text.adjacency(self.run.unit)
 
     @property
+    def counted_as(self) -> str | None:
+        """As how many rows one unit counts in sizes, in words; None if every row is one.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from privclust import PrivateKMeans
+        >>> visits = pa.table({"age": [40.0] * 1000, "who": range(1000)})
+        >>> model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}, unit="who").fit(visits)
+        >>> model.privacy_statement_.counted_as
+        "Each 'who' counts as 1 row at most."
+        """
+        return _statement_text.counted_as(self.run.unit)
+
+    @property
     def not_covered(self) -> tuple[str, ...]:
         """What the guarantee does not speak of, in words."""
         return _statement_text.not_covered(self)

@@ -62,7 +62,7 @@ def to_html(
     table = ClusterTable.of(model, SHOWN_COLUMNS, min_size)
     path = _affordable_path(model)
     drawn = {
-        "sizes": pictures.draw_sizes(table, statement.unit),
+        "sizes": pictures.draw_sizes(table, statement.counted_as),
         "heat": pictures.draw_heat_map(table),
         "map": draw_map(model, table.hidden),
         "k_path": None if path is None else pictures.draw_k_path(path, len(table.sizes)),
@@ -93,6 +93,7 @@ def to_html(
         estimator=model.estimator,
         table=table,
         quality=model.quality_sentences,
+        warning=model.fit_warning,
         path=path,
         n_rows=f"{model.n_rows:,}",
         too_large=composed.delta * model.n_rows > 1,

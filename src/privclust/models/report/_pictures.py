@@ -18,7 +18,7 @@ WRITTEN_CLUSTERS = 10
 """With more, the numbers in a heat map would overlap."""
 
 
-def draw_sizes(table: ClusterTable, unit: str) -> bytes:
+def draw_sizes(table: ClusterTable, counted_as: str | None) -> bytes:
     """Draw how large clusters are, with error bars of two standard errors."""
     k = len(table.sizes)
     figure, axes = new_axes(7, 1.2 + 0.28 * k)
@@ -28,7 +28,7 @@ def draw_sizes(table: ClusterTable, unit: str) -> bytes:
     marks = [", not reported" if hidden else "" for hidden in table.hidden]
     axes.set_yticks(range(k), [f"cluster {number}{mark}" for number, mark in enumerate(marks)])
     axes.invert_yaxis()
-    axes.set_xlabel(f"{unit}s" if unit == "row" else f"weight, in rows; one {unit!r} is a unit")
+    axes.set_xlabel("rows" if counted_as is None else f"rows. {counted_as}")
     axes.set_xlim(left=0)
     return png(figure)
 
