@@ -169,11 +169,27 @@ def test_the_outcome_is_a_table_on_standard_output(twin: PrivateKMeans) -> None:
     assert shown.stderr.strip() == ""
 
 
-def test_few_clusters_are_shown_and_the_others_counted() -> None:
-    shown = fitted("-k", 6, "--delta", 1e-6, "--epsilon", 8, "--seed", 0).stdout
+@pytest.mark.parametrize(("k", "more"), [(5, "1 smaller cluster:"), (6, "2 smaller clusters:")])
+def test_few_clusters_are_shown_and_the_others_counted(k: int, more: str) -> None:
+    shown = fitted("-k", k, "--delta", 1e-6, "--epsilon", 8, "--seed", 0).stdout
     assert "cluster 3" in shown
     assert "cluster 4" not in shown
-    assert "and 2 smaller clusters" in shown
+    assert f"and {more} the report lists all of them, and kept.json has their numbers" in shown
+
+
+def test_protected_unit_is_named_and_how_to_protect_people() -> None:
+    assert "The protected unit is one row." in fitted(*FAST).stdout
+    assert "--unit COLUMN" in fitted(*FAST).stdout
+    by_person = fitted(*FAST, "--unit", "who", "--max-rows-per-unit", 3).stdout
+    assert "all rows of one 'who'. Each 'who' counts as 3 rows at most." in by_person
+    assert "one row" not in by_person
+
+
+def test_json_has_what_the_fit_warned_of() -> None:
+    shown = fitted("-k", 40, "--delta", 1e-6, "--json")
+    warning = json.loads(shown.stdout)["fit_warning"]
+    assert "40 cluster(s) can hardly be found" in warning
+    assert "40 cluster(s) can hardly be found" in shown.stderr
 
 
 def test_json_is_the_model_without_its_results(twin: PrivateKMeans) -> None:
@@ -188,6 +204,7 @@ def test_json_is_the_model_without_its_results(twin: PrivateKMeans) -> None:
         "cluster_sizes",
         "size_stderr",
         "quality",
+        "fit_warning",
         "n_rows",
         "statement",
     }

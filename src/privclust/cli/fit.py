@@ -20,10 +20,11 @@ from privclust.cli.messages import (
     writing,
 )
 from privclust.cli.progress import progress
-from privclust.errors import BoundsError, ParameterError
+from privclust.errors import BoundsError, ParameterError, safe_repr
 from privclust.models._coordinates import format_coordinate
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_up, with_error
+from privclust.models.statement import Statement
 from privclust.sources.files import paths_of
 
 SUMMARY = (
@@ -32,6 +33,7 @@ SUMMARY = (
     "cluster_sizes",
     "size_stderr",
     "quality",
+    "fit_warning",
     "n_rows",
     "statement",
 )
@@ -140,8 +142,9 @@ def fit(
             content["statement"] = json.loads(model.privacy_statement_.to_json())
             typer.echo(json.dumps({key: content[key] for key in SUMMARY}))
         elif not quiet and out is not None:
-            _show(model.model_)
-            typer.echo(_next_step(model.model_, out))
+            _show(model.model_, out)
+            typer.echo(_protected(model.privacy_statement_))
+            typer.echo(_next_step(model.privacy_statement_, out))
 
 
 def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextManager[Path | None]:
@@ -150,7 +153,7 @@ def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextMa
     return replacing(out, ".json", reads, may_replace=force, may_stream=False)
 
 
-def _show(model: ClusterModel) -> None:
+def _show(model: ClusterModel, out: Path) -> None:
     """Print clusters side by side, as many as fit, and their columns below each other."""
     center_errors, size_errors = model.center_stderr, model.size_stderr
     assert center_errors is not None  # which PrivateKMeans knows
@@ -169,14 +172,28 @@ def _show(model: ClusterModel) -> None:
         cells = [format_coordinate(use, *cell) for cell in zip(values, errors, strict=True)]
         rows.append([name, *cells[:n_shown]])
     print_table(["", *(f"cluster {number}" for number in range(n_shown))], rows)
-    if n_shown < len(model.cluster_sizes):
-        typer.echo(f"and {len(model.cluster_sizes) - n_shown} smaller clusters, in the model file")
+    more = len(model.cluster_sizes) - n_shown
+    if more > 0:
+        typer.echo(
+            f"and {more} smaller cluster{'s' if more > 1 else ''}: the report lists all of them, "
+            f"and {out.name} has their numbers"
+        )
     for sentence in model.quality_sentences:
         typer.echo(sentence)
 
 
-def _next_step(model: ClusterModel, out: Path) -> str:
-    statement = model.privacy_statement
+def _protected(statement: Statement) -> str:
+    if statement.counted_as is None:
+        return (
+            "The protected unit is one row. If a person may have several, fit with --unit COLUMN, "
+            "which protects all rows of one together."
+        )
+    return (
+        f"The protected unit is all rows of one {safe_repr(statement.unit)}. {statement.counted_as}"
+    )
+
+
+def _next_step(statement: Statement, out: Path) -> str:
     kept = (
         "No ledger recorded this fit; further fits of the same rows add to epsilon."
         if statement.record is None
