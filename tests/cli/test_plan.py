@@ -26,9 +26,12 @@ def test_plan_prints_the_forecast_and_other_epsilons_beside_it() -> None:
     shown = privclust("plan", *TYPED, "--epsilon", 0.7)
     assert shown.exit_code == 0
     assert shown.stderr == ""
-    # All but the time, which is measured.
-    for line in str(forecast(20_000, 10, 6, epsilon=0.7, delta=1e-6)).splitlines()[:-1]:
-        assert line in shown.stdout
+    lines = str(forecast(20_000, 10, 6, epsilon=0.7, delta=1e-6)).splitlines()
+    for line in lines:
+        if "time: " not in line:  # which is measured
+            assert line in shown.stdout
+    assert "have equal sizes" in lines[-1]
+    assert "simulate --public FILE" in shown.stdout
     for epsilon in ("0.25", "0.5", "0.7", "1", "2", "4", "8"):
         assert f"│ {epsilon} " in shown.stdout
 

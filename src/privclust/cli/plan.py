@@ -62,10 +62,8 @@ def plan(
                 )
                 for other in forecast_grid(expected)
             ]
-            print_table(("epsilon", "loss / k-means", "sizes ±", "smallest cluster"), lines)
-            typer.echo(
-                "For clusters apart and of about equal size; 'privclust simulate' measures it."
-            )
+            print_table(("epsilon", "loss / k-means", "sizes ±", "rows a cluster needs"), lines)
+            typer.echo("'privclust simulate --public FILE' measures it on public rows like yours.")
         if picture is not None:
             with needing("report"):
                 from privclust.planning.plots import draw_forecast

@@ -32,9 +32,11 @@ from privclust.queries.clusters import ClusterMoments
 
 NOISE, NOISE_PER_COLUMN = 20.0, 4.5
 """What noise on the means adds to the loss, times the square of the signal."""
-LOST = 2.0
-"""How much clusters add that noise hides. All three were fitted to simulated settings of 2 to 128
-columns (docs/benchmarks.md)."""
+LOST, LOST_BELOW = 2.0, 0.65
+"""How much clusters add that noise hides, and below which part of the rows needed. All four were
+fitted to simulated settings of 2 to 128 columns (docs/benchmarks.md)."""
+NEAR = 1.1
+"""A loss within 10 % of that of k-means."""
 FULL_PASSES, SMALL_PASSES = 5, 30
 TIMED_CENTERS, TIMED_PRODUCTS = 2**18, 2**26
 """Numbers of centres up to which time is measured and not reckoned, and products to measure."""
@@ -43,7 +45,7 @@ NOTABLE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """What to expect of PrivateKMeans on clusters that are apart and of about equal size.
+    """What to expect of PrivateKMeans on clusters that are apart and of equal size.
 
     Attributes
     ----------
@@ -52,14 +54,15 @@ class Forecast:
     epsilon, delta : float
         The guarantee.
     ratio : float
-        Expected loss over that of k-means without privacy.
+        Loss of a typical fit over that of k-means without privacy. Single fits may lose more.
     size_stderr : float
         Standard error of the size of a cluster, in rows.
     smallest : int
-        About the smallest cluster that will be found, in rows: what each cluster needs for a loss
-        within 10 % of that of k-means.
+        About how many rows each cluster needs, so that the loss of most fits is within 10 % of that
+        of k-means.
     rows_needed : int
-        How many rows all clusters need for that with this epsilon, in two digits.
+        How many rows all clusters need for that with this epsilon, in two digits, if their sizes
+        are equal.
     epsilon_needed : float or None
         Which epsilon it takes with so many rows; None if no reasonable one does.
     passes : int
@@ -109,11 +112,11 @@ class Forecast:
         lines = [
             f"{self.n_clusters:,} clusters in a table of {self.n_rows:,} rows{units} with "
             f"{self.n_columns:,} columns at epsilon {self.epsilon:g}, delta {self.delta:g}:",
-            f"  loss: about {self.ratio:.3f} times that of k-means without privacy"
+            f"  loss of a typical fit: about {self.ratio:.3f} times that of k-means without privacy"
             if self.found
             else "  loss: clusters will hardly be found, because noise hides them",
             f"  sizes: ± {self.size_stderr:,.0f} rows",
-            f"  smallest cluster that will be found: about {self.smallest:,} rows",
+            f"  rows that each cluster needs: about {self.smallest:,}",
             f"  time: {self.passes} passes, {_spoken(self.seconds)}",
         ]
         if self.fixed_seconds > NOTABLE_SECONDS or self.memory > GIB:
@@ -124,16 +127,30 @@ class Forecast:
         if self.refused is not None:
             lines.append(f"  such a fit is refused: {self.refused}")
         if self.n_rows < self.rows_needed:
-            enough = f"{self.rows_needed:,} rows"
-            if self.epsilon_needed is not None:
-                enough += f", or epsilon {rounded_up(self.epsilon_needed, 2)}"
-            lines.append(f"  for a loss within 10 % of k-means it would take about {enough}")
+            lines.append(f"  {self._needed}")
         if self.epsilon > WEAK:
             power = best_power(Budget(self.epsilon, self.delta).capacity)
             lines.append(f"  guarantee: {describe_strength(self.epsilon, power)}")
         if self.delta * self.n_rows > 1:
             lines.append("  delta is more than one over the rows, which protects nobody; try 1e-6")
+        lines.append(
+            "  assumed: clusters lie apart and have equal sizes; where these differ, each still "
+            "needs as many rows"
+        )
         return "\n".join(lines)
+
+    @property
+    def _needed(self) -> str:
+        """What it takes for most fits to be near k-means, which a typical one may be with less."""
+        enough = f"{self.rows_needed:,} rows"
+        if self.epsilon_needed is not None:
+            enough += f", or epsilon {rounded_up(self.epsilon_needed, 2)}"
+        if self.ratio > NEAR:
+            return f"for a loss within 10 % of k-means it would take about {enough}"
+        return (
+            "single fits may lose more: for most of them to be within 10 % of k-means it would "
+            f"take about {enough}"
+        )
 
 
 def forecast(
@@ -245,8 +262,8 @@ def expected_ratio(planned: PrivateKMeansPlan, n_rows: int) -> float:
     """Return the loss to expect from so many rows, over that of k-means."""
     signal = planned.signal(n_rows)
     noise = (NOISE + NOISE_PER_COLUMN * planned.n_columns) / signal**2
-    hidden = HIDDEN * rows_needed(planned.n_columns, 1.0)
-    lost = LOST * max(0.0, hidden / signal - 1) ** 1.5
+    enough = LOST_BELOW * rows_needed(planned.n_columns, 1.0)
+    lost = LOST * max(0.0, enough / signal - 1) ** 1.5
     return float(1 + noise + lost)
 
 
