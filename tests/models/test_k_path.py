@@ -16,7 +16,8 @@ from privclust.engines.memory import NumpyEngine
 from privclust.errors import FitWarning
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset, Precision
-from privclust.models.k_path import LEVEL_ERROR, Choice, KPath, k_path_of
+from privclust.models.k_path import LEVEL_ERROR, ON_STABILITY, Choice, KPath, k_path_of
+from privclust.models.quality import Quality
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -204,7 +205,39 @@ def test_a_path_is_printed_as_a_table_that_recommends_nothing() -> None:
     first = Choice(1, 0.5, 0.01, 1.0, 0.0, distinct=True)
     path = KPath((first, Choice(12, 0.123456, 1e-9, 0.9, 0.75, distinct=True)))
     assert str(path).splitlines() == [
-        "  k      loss    ± stderr   stability  silhouette",
-        "  1       0.5        0.01       1.000       0.000",
-        " 12    0.1235       1e-09       0.900       0.750",
+        "  k         loss    ± stderr   stability  silhouette",
+        "  1          0.5        0.01       1.000       0.000",
+        " 12       0.1235       1e-09       0.900       0.750",
+        ON_STABILITY,
     ]
+
+
+def test_path_that_ends_early_says_so_and_why() -> None:
+    """It ended at 12 where 32 were asked for, and nobody knew why."""
+    few = path_of(coreset([[0, 0], [0.5, 0], [0, 0.5]], [100, 100, 0]), most=8)
+    assert len(few.choices) == 2
+    assert "The path ends at 2 and not at 8: the coreset has no more points" in str(few)
+    whole = path_of(coreset([[0, 0], [0.5, 0], [0, 0.5]], [100, 100, 100]), most=3)
+    assert whole.shortened is None
+    assert "The path ends" not in str(whole)
+
+
+@pytest.mark.parametrize(
+    ("quality", "is_capped"),
+    [
+        (None, True),
+        (Quality(0.1, 0.002, 0.0001, 0.004, 0.001), True),
+        (Quality(0.1, 0.002, 0.0001, 0.004, 0.0001), False),
+    ],
+    ids=["not measured", "noise hides the loss", "clear"],
+)
+def test_capped_loss_is_called_so(quality: Quality | None, is_capped: bool) -> None:
+    """It was headed "loss", and was half as large as the loss where far rows matter."""
+    points = coreset([[0.0, 0.0], [0.01, 0.0]], [500, 500], radius=0.01)
+    model = made_up_model([[0.005, 0.0]], [1000.0], coreset=points, quality=quality)
+    path = k_path_of(replace(model, parameters={"max_clusters": 2}))
+    assert path.is_capped is is_capped
+    assert ("capped loss" in str(path)) is is_capped
+    if quality is not None:
+        measured = quality.capped_loss if is_capped else quality.loss
+        assert path.choices[0].loss == pytest.approx(measured)

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from privclust.kernels.grid import FloatArray, IntArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models._refit_points import (
+    CLEAR,
     around_centers,
     public_generator,
     refit_cells,
@@ -20,6 +21,7 @@ from privclust.models._refit_points import (
 )
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset
+from privclust.models.quality import Quality
 from privclust.models.stability import stability, stability_seconds
 
 APART = 16.0
@@ -31,6 +33,9 @@ LEVEL_ERROR = 0.1
 """Standard error of a loss beside that from noise on cells, as a part of the loss: cells show only
 roughly how far rows lie from centres that were not fitted. Two standard errors held 97 % of the
 losses on the rows of the tuning settings of `python -m benchmarks stability`."""
+ON_STABILITY = (
+    "Stability is what another fit would find again. A high one does not say that the fit is good."
+)
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,12 @@ class Choice:
         k.
     loss, stderr : float
         Mean squared distance of rows to their centre, in radii of the domain, and its standard
-        error. Most of the error is the same for all k: how losses compare is known better.
+        error. Most of the error is the same for all k: how losses compare is known better. If
+        `KPath.is_capped`, rows far out count as nearer ones.
     stability : float
         The adjusted Rand index to expect between this clustering of the rows and that of another
-        fit of the same rows: 1 if the same rows are together, 0 if it is chance.
+        fit of the same rows: 1 if the same rows are together, 0 if it is chance. A high one does
+        not say that the fit is good: a bad one may be found again every time.
     silhouette : float
         1 if rows are at their own centre, 0 if the next centre is as near (as estimated from the
         coreset; for k = 1 it is 0).
@@ -70,17 +77,26 @@ class KPath:
     ----------
     choices : tuple of Choice
         One for each number of clusters, from 1 up.
+    is_capped : bool, default=False
+        Whether losses are capped ones, as `Quality.capped_loss` is: noise hides what far rows add.
+    max_clusters : int, default=0
+        Up to how many clusters the fit was to choose from. If the path ends before, the coreset has
+        no more points with rows.
 
     Examples
     --------
-    >>> path = KPath((Choice(1, 0.5, 0.01, 1.0, 0.0, True), Choice(2, 0.1, 0.01, 0.9, 0.8, True)))
-    >>> print(path)
-      k      loss    ± stderr   stability  silhouette
-      1       0.5        0.01       1.000       0.000
-      2       0.1        0.01       0.900       0.800
+    >>> two = Choice(1, 0.5, 0.01, 1.0, 0.0, True), Choice(2, 0.1, 0.01, 0.9, 0.8, True)
+    >>> print(KPath(two, is_capped=True, max_clusters=32))  # doctest: +ELLIPSIS
+      k  capped loss    ± stderr   stability  silhouette
+      1          0.5        0.01       1.000       0.000
+      2          0.1        0.01       0.900       0.800
+    The path ends at 2 and not at 32: the coreset has no more points with rows. More rows or ...
+    Stability is what another fit would find again. A high one does not say that the fit is good.
     """
 
     choices: tuple[Choice, ...]
+    is_capped: bool = False
+    max_clusters: int = 0
 
     @property
     def elbow(self) -> int:
@@ -92,13 +108,27 @@ class KPath:
         return max(choice.n_clusters for choice in self.choices if choice.distinct)
 
     def __str__(self) -> str:
-        lines = [f"{'k':>3}{'loss':>10}{'± stderr':>12}{'stability':>12}{'silhouette':>12}"]
+        loss = "capped loss" if self.is_capped else "loss"
+        lines = [f"{'k':>3}{loss:>13}{'± stderr':>12}{'stability':>12}{'silhouette':>12}"]
         lines += [
-            f"{choice.n_clusters:>3}{choice.loss:>10.4g}{choice.stderr:>12.2g}"
+            f"{choice.n_clusters:>3}{choice.loss:>13.4g}{choice.stderr:>12.2g}"
             f"{choice.stability:>12.3f}{choice.silhouette:>12.3f}"
             for choice in self.choices
         ]
-        return "\n".join(lines)
+        if self.shortened is not None:
+            lines.append(self.shortened)
+        return "\n".join([*lines, ON_STABILITY])
+
+    @property
+    def shortened(self) -> str | None:
+        """Why the path ends before `max_clusters`, in words; None if it does not."""
+        last = len(self.choices)
+        if last >= self.max_clusters:
+            return None
+        return (
+            f"The path ends at {last} and not at {self.max_clusters}: the coreset has no more "
+            "points with rows. More rows or a larger epsilon may give it more."
+        )
 
 
 def k_path_of(model: ClusterModel) -> KPath:
@@ -114,9 +144,16 @@ def k_path_of(model: ClusterModel) -> KPath:
     """
     cells = refit_cells(model)
     points = around_centers(model, cells)
-    most = max(1, min(max_clusters_of(model), int(np.count_nonzero(cells.weights))))
+    wanted = max_clusters_of(model)
+    most = max(1, min(wanted, int(np.count_nonzero(cells.weights))))
     with threadpool_limits(1):
-        return KPath(tuple(_choice(model, cells, points, k) for k in range(1, most + 1)))
+        choices = tuple(_choice(model, cells, points, k) for k in range(1, most + 1))
+    return KPath(choices, _is_capped(model.fitted.quality), wanted)
+
+
+def _is_capped(quality: Quality | None) -> bool:
+    """Tell whether cells are as wide as the capped loss says, or as radii of clipped rows do."""
+    return quality is None or quality.loss_stderr >= CLEAR * quality.loss
 
 
 def max_clusters_of(model: ClusterModel) -> int:

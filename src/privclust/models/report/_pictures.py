@@ -63,7 +63,7 @@ def draw_k_path(path: KPath, chosen: int) -> bytes:
     above, below = figure.subplots(2, 1, sharex=True)
     losses, errors = zip(*((c.loss, 2 * c.stderr) for c in path.choices), strict=True)
     above.errorbar(ks, losses, yerr=errors, color=BLUE, marker=".", capsize=2)
-    above.set_ylabel("loss, squared radii")
+    above.set_ylabel(f"{'capped loss' if path.is_capped else 'loss'}, squared radii")
     above.set_ylim(bottom=0)
     below.plot(ks, [choice.stability for choice in path.choices], color=BLUE, marker=".")
     below.set_ylabel("stability")
