@@ -125,7 +125,7 @@ def test_tables_of_twenty_rows_are_never_taken_for_enough() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 5, 20])
-@pytest.mark.parametrize(("k", "d"), [(2, 2), (8, 4), (3, 40)])
+@pytest.mark.parametrize(("k", "d"), [(1, 2), (2, 2), (8, 4), (3, 40)])
 def test_every_fit_of_twenty_rows_warns_once(n_rows: int, k: int, d: int) -> None:
     rows = np.random.default_rng(0).normal(0.0, 0.2, (n_rows, d))
     for seed in range(3):

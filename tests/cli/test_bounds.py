@@ -172,3 +172,8 @@ def test_a_file_without_a_line_of_names_is_refused(tmp_path: Path) -> None:
     done = privclust("bounds", "init", tmp_path / "x.csv", "-o", tmp_path / "b.toml")
     error_message(done, 7, "Put a line of names before it")
     assert not (tmp_path / "b.toml").exists()
+
+
+def test_file_says_what_to_declare_for_a_long_tail(tmp_path: Path) -> None:
+    text = written("visits.parquet", tmp_path / "bounds.toml")
+    assert 'transform = "log1p"  for amounts, counts and durations' in text

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.kinds import EVERY_KIND
 from helpers.mixed_rows import BOUNDS, FEATURES, mixed_model, mixed_rows
+from sklearn.metrics import adjusted_rand_score
 
 from privclust import FedDPKMeans, PrivateKMeans, load, save
 from privclust.errors import ModelFileError
@@ -68,3 +70,23 @@ def test_mapping_declares_columns_as_a_bounds_file_does(in_memory: bool, tmp_pat
             model = PrivateKMeans(3, delta=1e-6, bounds=bounds, random_state=0).fit(table)
         centers.append(model.cluster_centers_)
     assert np.array_equal(centers[0], centers[1])
+
+
+def test_logarithms_of_long_tails_find_groups_that_raw_columns_mix() -> None:
+    """The raw fit gives no warning, and another fit finds most of it again: docs/bounds.md."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 6000)
+    paid = 10 ** rng.normal(np.array([1.0, 2.5, 4.0])[kind], 0.25)
+    visits = 10 ** rng.normal(np.array([2.0, 0.7, 1.4])[kind], 0.2)
+    table = pa.table({"paid": paid, "visits": visits})
+    together = {}
+    for transform in ("none", "log1p"):
+        number = {"type": "number", "lower": 0, "transform": transform}
+        bounds = {"paid": {**number, "upper": 10**7}, "visits": {**number, "upper": 10**5}}
+        with noise_from(SeededNoise(0)):
+            model = PrivateKMeans(3, delta=1e-6, bounds=bounds, random_state=0).fit(table)
+        together[transform] = adjusted_rand_score(kind, model.predict(table))
+        assert model.fit_warning_ is None
+        assert model.k_path().choices[2].stability > 0.7
+    assert together["none"] < 0.6
+    assert together["log1p"] > 0.99

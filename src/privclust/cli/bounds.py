@@ -63,6 +63,8 @@ def _head() -> str:
         "# not be clustered, such as ids and free text. CSV files do not say what a column holds:\n"
         "# there each one begins as a number, and you change it to what it is, one of\n"
         '#   type = "number"    with  lower = 0  and  upper = 120\n'
+        '#                      and  transform = "log1p"  for amounts, counts and durations that\n'
+        "#                      have a long tail: their logarithms are clustered\n"
         '#   type = "category"  with  levels = ["north", "south", "other"]\n'
         '#   type = "date"      with  lower = 2020-01-01  and  upper = 2029-12-31, no quotes\n'
         f'bounds_origin = ""  # one of {origins}\n'
