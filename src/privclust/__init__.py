@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         PrivateKMeans,
     )
     from privclust.estimators._load import load
+    from privclust.estimators._versions import show_versions
     from privclust.estimators.base import PrivateClusterer
     from privclust.models.compare import compare
     from privclust.models.compose import compose
@@ -57,6 +58,7 @@ __all__ = [
     "on_spark",
     "save",
     "save_profile",
+    "show_versions",
     "simulate",
     "track",
 ]
@@ -83,6 +85,7 @@ _PACKAGES = {
     "on_spark": "engines.spark.table",
     "save": "models.model_file",
     "save_profile": "models.profile_file",
+    "show_versions": "estimators._versions",
     "simulate": "planning.simulate",
     "track": "models.track",
 }

@@ -31,11 +31,12 @@ def test_the_test_meant_for_a_bug_catches_it(mutation: Mutation) -> None:
     assert trial.meant, f"{mutation.name} was noticed by {trial.test or 'nobody'}:\n{trial.output}"
 
 
-def test_the_tests_meant_are_green_in_a_copy_without_a_bug(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kernels", ["numpy", "compiled"])
+def test_the_tests_meant_are_green_in_a_copy_without_a_bug(tmp_path: Path, kernels: str) -> None:
     """So that it is the bug that turns them red; all other attacks run in this suite already."""
     nothing = Mutation("nothing", NAN.file, NAN.before, NAN.before, NAN.test)
     plant(nothing, PACKAGE, tmp_path)
-    done = attack(sorted({mutation.test for mutation in CATALOGUE}), TESTS, tmp_path)
+    done = attack(sorted({mutation.test for mutation in CATALOGUE}), TESTS, tmp_path, kernels)
     assert done.returncode == 0, done.stdout
     assert caught_by(done.stdout) is None
 
@@ -60,7 +61,7 @@ def test_the_test_meant_is_there_once(test: str) -> None:
 def test_the_tests_meant_are_attacks() -> None:
     """What is not marked is not collected, and pytest then knows no such test."""
     wanted = sorted({mutation.test for mutation in CATALOGUE})
-    done = attack([*wanted, "--collect-only"], TESTS, PACKAGE.parent)
+    done = attack([*wanted, "--collect-only"], TESTS, PACKAGE.parent, "numpy")
     assert done.returncode == 0, done.stdout
     found = {line.partition("[")[0] for line in done.stdout.splitlines() if "::" in line}
     assert {test.partition("[")[0] for test in wanted} == found

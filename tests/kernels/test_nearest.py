@@ -78,10 +78,10 @@ def test_squared_distances_are_exact(n_columns: int) -> None:
     rows, points = grid_points(50, n_columns, seed=7), -grid_points(50, n_columns, seed=7)
     points[25:] = grid_points(25, n_columns, seed=8)
     expected = [exact_squares(r[None], p[None])[0][0] for r, p in zip(rows, points, strict=True)]
-    assert [int(square) for square in squared_distances(rows, points)] == expected
+    assert [int(square) for square in squared_distances(rows, points, np.arange(50))] == expected
 
 
 def test_opposite_ends_of_the_ball_have_an_exact_distance() -> None:
-    rim = np.array([[float(GRID)]])
-    assert squared_distances(rim, -rim).tolist() == [2.0**52]
-    assert squared_distances(rim, 1 - rim).tolist() == [float((2 * GRID - 1) ** 2)]
+    rim, one = np.array([[float(GRID)]]), np.zeros(1, dtype=np.int64)
+    assert squared_distances(rim, -rim, one).tolist() == [2.0**52]
+    assert squared_distances(rim, 1 - rim, one).tolist() == [float((2 * GRID - 1) ** 2)]

@@ -10,6 +10,7 @@ from mutations.base import Mutation, plant
 from mutations.cost import COST
 from mutations.engines import ENGINES
 from mutations.federation import FEDERATION
+from mutations.kernels import KERNELS
 from mutations.ledger import LEDGER
 from mutations.noise import NOISE
 from mutations.queries import QUERIES
@@ -34,6 +35,7 @@ CATALOGUE = (
     *NOISE,
     *ACCOUNTING,
     *QUERIES,
+    *KERNELS,
     *ENGINES,
     *SAMPLING,
     *FEDERATION,

@@ -7,9 +7,9 @@ from mutations.base import Mutation
 QUERIES = (
     Mutation(
         "NaN past the clip",
-        "domains/base.py",
-        "values = np.where(np.isnan(values), center, values)",
-        "pass",
+        "kernels/grid.py",
+        "np.where(np.isnan(values), center, values)",
+        "values",
         "tests/domains/test_base.py::test_missing_becomes_the_centre_of_its_column",
     ),
     Mutation(
@@ -30,8 +30,8 @@ QUERIES = (
         "radius from the rows",
         "queries/clusters.py",
         "radius = (self.radii * GRID)[cluster]",
-        "longest = np.sqrt(norms_squared(residuals).max(initial=1.0))\n"
-        "        radius = np.full(len(rows), longest)",
+        "squares = squared_distances(rows, self.centers, cluster)\n"
+        "        radius = np.full(len(rows), np.sqrt(squares.max(initial=1.0)))",
         "tests/queries/test_clusters.py::test_a_row_contributes_alone_what_it_does_among_others",
     ),
     Mutation(
@@ -72,7 +72,7 @@ QUERIES = (
     Mutation(
         "shells as wide as the farthest row",
         "queries/shells.py",
-        "shell = (squares[:, None] >= ((self.inner * GRID) ** 2)[cluster]).sum(axis=1) - 1",
+        "shell = edges_reached(squares, (self.inner * GRID) ** 2, cluster) - 1",
         "edges = (self.inner[0] / self.inner[0, -1]) ** 2 * squares.max(initial=1.0)\n"
         "        shell = (squares[:, None] >= edges).sum(axis=1) - 1",
         "tests/queries/test_shells.py::test_a_row_contributes_alone_what_it_does_among_others",
@@ -80,8 +80,8 @@ QUERIES = (
     Mutation(
         "far residuals that nothing clips",
         "queries/shells.py",
-        "tail[far, :-2] = clip_to_ball(residuals[far] / scale[far, None], residual)",
-        "tail[far, :-2] = residuals[far] / scale[far, None] * residual",
+        "clipped = clip_residuals(rows, self.centers, cluster, scale, units)\n",
+        "clipped = (rows - self.centers[cluster]) / scale[:, None] * units[:, None]\n",
         "tests/queries/test_shells.py::test_every_row_keeps_the_bounds_and_none_is_left_out",
     ),
     Mutation(
@@ -94,8 +94,9 @@ QUERIES = (
     Mutation(
         "a far row that moves its core as well",
         "queries/shells.py",
-        "core[near, :-2] = clip_to_ball(residuals[near] / scale[near, None], UNIT)",
-        "core[:, :-2] = clip_to_ball(residuals / scale[:, None], UNIT)",
+        "values[np.arange(len(rows)), far.astype(np.int64), :-2] = clipped",
+        "core[:, :-2] = clip_residuals(rows, self.centers, cluster, scale, UNIT)\n"
+        "        tail[far, :-2] = clipped[far]",
         "tests/queries/test_shells.py::test_every_row_keeps_the_bounds_and_none_is_left_out",
     ),
     Mutation(
@@ -150,8 +151,8 @@ QUERIES = (
     Mutation(
         "distances in the radius of another row's cluster",
         "queries/clusters.py",
-        "return one_hot((squares[:, None] >= edges[cluster]).sum(axis=1))",
-        "return one_hot((squares[:, None] >= edges[cluster[:1]]).sum(axis=1))",
+        "return one_hot(edges_reached(squares, edges, cluster))",
+        "return one_hot(edges_reached(squares, edges, cluster[:1].repeat(len(rows))))",
         "tests/queries/test_clusters.py::test_a_row_contributes_alone_what_it_does_among_others",
     ),
     Mutation(
@@ -192,8 +193,8 @@ QUERIES = (
     Mutation(
         "floored, not truncated",
         "kernels/grid.py",
-        "np.trunc(points * (shrink * units)[:, None])",
-        "np.floor(points * (shrink * units)[:, None])",
+        "np.trunc(points * (shrink * each)[:, None])",
+        "np.floor(points * (shrink * each)[:, None])",
         "tests/kernels/test_grid.py::test_negative_coordinates_are_truncated_and_not_floored",
     ),
 )

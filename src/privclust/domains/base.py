@@ -18,7 +18,7 @@ from privclust.domains._number_column import EXTREME_NUMBERS, WEIGHT_MAX, WEIGHT
 from privclust.domains.columns import Column
 from privclust.domains.reader import CellReader, Use
 from privclust.errors import BoundsError, safe_repr
-from privclust.kernels.grid import GRID, FloatArray, clip_to_ball
+from privclust.kernels.grid import FloatArray, map_to_ball
 
 LARGEST, SMALLEST = 1e150, 1e-150
 """Sizes that a bound, and a width or a radius, may have."""
@@ -131,9 +131,7 @@ class Domain(ABC):
         if rows.ndim != 2 or rows.shape[1] != center.size:
             raise ValueError(f"rows must have {center.size} columns, as the domain has.")
         values = np.ma.filled(rows.astype(np.float64), np.nan)
-        values = np.where(np.isnan(values), center, values)
-        values = np.clip(values, center - half_widths, center + half_widths)
-        return clip_to_ball((values - center) / self.scales, GRID)
+        return map_to_ball(values, center, half_widths, self.scales)
 
     def read_to_grid(self, cells: CellReader, columns: Sequence[str] | None) -> FloatArray:
         """Return the rows of a table on the grid, each row alone."""

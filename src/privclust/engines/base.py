@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
 from privclust.domains.profiled import ProfileDomain
 from privclust.domains.reader import Use
-from privclust.kernels.grid import FloatArray, IntArray
-from privclust.queries.base import Contribution, Query
+from privclust.kernels.grid import BoolArray, FloatArray, IntArray
+from privclust.kernels.implementation import compiled_loops
+from privclust.queries.base import Contribution, Query, Sensitivity
 from privclust.queries.unit import Unit
 from privclust.sources.schema import Schema
 
@@ -117,10 +117,17 @@ def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
     row moves the result by no more than the query declares. Sums are exact for up to 2^20 rows a
     call.
     """
+    _check_form(query.size, contribution.blocks, contribution.values)
+    width = contribution.values.shape[2]
+    n_blocks = query.size // width
+    loops, limits = compiled_loops(), _limits(query.sensitivity)
+    if loops is not None and limits is not None:
+        compiled: IntArray = loops.bounded_sum(
+            contribution.blocks, contribution.values, n_blocks, limits, query.sensitivity.monotone
+        )
+        return compiled.ravel()
     kept = kept_rows(query, contribution)
     blocks, values = contribution.blocks[kept], contribution.values[kept]
-    width = values.shape[2]
-    n_blocks = query.size // width
     if n_blocks == 1 < width:
         # The same sum, and faster where a row changes many coordinates.
         added: IntArray = values.sum(axis=(0, 1), dtype=np.int64)
@@ -134,7 +141,7 @@ def bounded_sum(query: Query, contribution: Contribution) -> IntArray:
     return total.ravel()
 
 
-def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
+def kept_rows(query: Query, contribution: Contribution) -> BoolArray:
     """Tell for each row whether it keeps the bounds that the query declares.
 
     What is checked is what is added up: no number is converted in between.
@@ -142,8 +149,12 @@ def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
     bounds, blocks, values = query.sensitivity, contribution.blocks, contribution.values
     _check_form(query.size, blocks, values)
     n_blocks = query.size // values.shape[2]
+    loops, limits = compiled_loops(), _limits(bounds)
+    if loops is not None and limits is not None:
+        compiled: BoolArray = loops.kept_rows(blocks, values, n_blocks, limits, bounds.monotone)
+        return compiled
     sizes = np.abs(values)
-    kept: NDArray[np.bool_] = sizes.max(axis=(1, 2), initial=0) <= min(bounds.linf, 2**31)
+    kept: BoolArray = sizes.max(axis=(1, 2), initial=0) <= min(bounds.linf, 2**31)
     kept &= sizes.sum(axis=(1, 2)) <= bounds.l1
     kept &= _squares_within(sizes, bounds.l2_squared)
     kept &= np.count_nonzero(values, axis=(1, 2)) <= bounds.l0
@@ -153,6 +164,13 @@ def kept_rows(query: Query, contribution: Contribution) -> NDArray[np.bool_]:
     if blocks.shape[1] > 1:
         kept &= (np.diff(np.sort(blocks, axis=1), axis=1) > 0).all(axis=1)
     return kept
+
+
+def _limits(bounds: Sensitivity) -> tuple[int, int, int, int] | None:
+    """Return what compiled loops compare a row with; None if its squares may outgrow 64 bits."""
+    if bounds.l2_squared > 2**61:
+        return None
+    return min(bounds.linf, 2**31), min(bounds.l1, 2**62), bounds.l2_squared, bounds.l0
 
 
 def _check_form(size: int, blocks: IntArray, values: IntArray) -> None:
@@ -168,7 +186,7 @@ def _check_form(size: int, blocks: IntArray, values: IntArray) -> None:
         )
 
 
-def _squares_within(sizes: IntArray, most: int) -> NDArray[np.bool_]:
+def _squares_within(sizes: IntArray, most: int) -> BoolArray:
     """Tell for each row of absolute values of at most 2^31 whether their squares keep to `most`.
 
     The lowest integer, whose absolute value is negative, does not.
@@ -176,9 +194,7 @@ def _squares_within(sizes: IntArray, most: int) -> NDArray[np.bool_]:
     if most <= _LARGEST_EXACT_SQUARE / 2:
         lengths = sizes.astype(np.float64)
         # The float sum of squares only rules out that the exact one has wrapped around.
-        within: NDArray[np.bool_] = (
-            np.einsum("nqw,nqw->n", lengths, lengths) < _LARGEST_EXACT_SQUARE
-        )
+        within: BoolArray = np.einsum("nqw,nqw->n", lengths, lengths) < _LARGEST_EXACT_SQUARE
         within &= np.einsum("nqw,nqw->n", sizes, sizes) <= most
         return within
     # Squares of wide rows outgrow 64 bits: each is added up in two halves of its root.

@@ -10,7 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from privclust.kernels.grid import FloatArray, IntArray, norms_squared
+from privclust.kernels.implementation import compiled_loops
 
+_FEW_COLUMNS = 4
+"""Up to here a compiled loop forms scores faster than BLAS does."""
+_PRODUCT_ROWS = 256
 _TILE_ROWS = 128
 _TILE_CANDIDATES = 512
 """A tile of scores fills half a MiB, so it is still in the cache when it is searched."""
@@ -25,6 +29,55 @@ def nearest(rows: FloatArray, candidates: FloatArray) -> IntArray:
     >>> nearest(np.array([[3.0, 1.0], [0.0, 2.0], [-1.0, 0.0]]), candidates).tolist()
     [0, 0, 1]
     """
+    loops = compiled_loops()
+    if loops is None:
+        return _nearest_in_tiles(rows, candidates)
+    winners: IntArray
+    if rows.shape[1] <= _FEW_COLUMNS:
+        winners = loops.nearest(rows, candidates)
+        return winners
+    half = 0.5 * norms_squared(candidates)
+    winners = np.empty(len(rows), dtype=np.int64)
+    for start in range(0, len(rows), _PRODUCT_ROWS):
+        stop = start + _PRODUCT_ROWS
+        loops.best_scores(candidates @ rows[start:stop].T, half, winners[start:stop])
+    return winners
+
+
+def squared_distances(rows: FloatArray, points: FloatArray, index: IntArray) -> FloatArray:
+    """Return the exact squared grid distance of each row to the point that `index` names.
+
+    Coordinates of a difference are below 2^26 and its squares sum to at most 2^52, exactly.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[3.0, 1.0]]), np.array([[0.0, 0.0], [0.0, 5.0]]), np.array([1]))
+    array([25.])
+    """
+    loops = compiled_loops()
+    if loops is None:
+        return norms_squared(rows - points[index])
+    squares: FloatArray = loops.squared_distances(rows, points, index)
+    return squares
+
+
+def edges_reached(squares: FloatArray, edges: FloatArray, index: IntArray) -> IntArray:
+    """Return how many of its own edges, those in the line that `index` names, each square reaches.
+
+    Examples
+    --------
+    >>> edges = np.array([[1.0, 4.0], [9.0, 25.0]])
+    >>> edges_reached(np.array([4.0, 4.0]), edges, np.array([0, 1])).tolist()
+    [2, 0]
+    """
+    loops = compiled_loops()
+    if loops is None:
+        return np.asarray((squares[:, None] >= edges[index]).sum(axis=1))
+    found: IntArray = loops.edges_reached(squares, edges, index)
+    return found
+
+
+def _nearest_in_tiles(rows: FloatArray, candidates: FloatArray) -> IntArray:
     extended_rows = np.column_stack([rows, np.ones(len(rows))])
     tiles = [
         _extended(candidates[start : start + _TILE_CANDIDATES])
@@ -48,14 +101,6 @@ def nearest(rows: FloatArray, candidates: FloatArray) -> IntArray:
             best[better] = score[better]
             winner[better] = index[better] + number * _TILE_CANDIDATES
     return winners
-
-
-def squared_distances(rows: FloatArray, points: FloatArray) -> FloatArray:
-    """Return the exact squared grid distance of each row to the point beside it.
-
-    Coordinates of a difference are below 2^26 and its squares sum to at most 2^52, exactly.
-    """
-    return norms_squared(rows - points)
 
 
 def _extended(candidates: FloatArray) -> FloatArray:

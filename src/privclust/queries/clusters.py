@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privclust.kernels.grid import GRID, UNIT, FloatArray, clip_to_ball, norms_squared
-from privclust.kernels.nearest import nearest, squared_distances
+from privclust.kernels.grid import GRID, UNIT, FloatArray, clip_residuals
+from privclust.kernels.nearest import edges_reached, nearest, squared_distances
 from privclust.kernels.projection import Projection, check_widths
 from privclust.queries.base import (
     ONE_HOT,
@@ -149,9 +149,9 @@ class ClusterSums:
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return each row's clipped residual and count."""
         cluster = nearest(projected(rows, self.projection), self.centers)
-        residuals = (rows - self.origins[cluster]) / (self.radius * GRID)
+        radius = np.full(len(rows), self.radius * GRID)
         values = np.empty((len(rows), 1, rows.shape[1] + 1), dtype=np.int64)
-        values[:, 0, :-1] = clip_to_ball(residuals, UNIT)
+        values[:, 0, :-1] = clip_residuals(rows, self.origins, cluster, radius, UNIT)
         values[:, 0, -1] = self._count
         return Contribution(cluster[:, None], values)
 
@@ -232,11 +232,10 @@ class ClusterMoments:
         """Return each row's clipped residual, count and squared length."""
         rows = projected(rows, self.projection)
         cluster = nearest(rows, self.centers)
-        residuals = rows - self.centers[cluster]
         radius = (self.radii * GRID)[cluster]
-        squares = np.minimum(norms_squared(residuals) / radius**2, 1.0)
+        squares = np.minimum(squared_distances(rows, self.centers, cluster) / radius**2, 1.0)
         values = np.empty((len(rows), 1, rows.shape[1] + 2), dtype=np.int64)
-        values[:, 0, :-2] = clip_to_ball(residuals / radius[:, None], UNIT)
+        values[:, 0, :-2] = clip_residuals(rows, self.centers, cluster, radius, UNIT)
         values[:, 0, -2] = int(self.weight * UNIT)
         values[:, 0, -1] = squares * int(self.square_weight * UNIT)
         return Contribution(cluster[:, None], values)
@@ -305,6 +304,6 @@ class DistanceHistogram:
         """Return each row's bin."""
         rows = projected(rows, self.projection)
         cluster = nearest(rows, self.centers)
-        squares = squared_distances(rows, self.centers[cluster])
+        squares = squared_distances(rows, self.centers, cluster)
         edges = (self.edges * np.asarray(self.radii)[:, None] * GRID) ** 2
-        return one_hot((squares[:, None] >= edges[cluster]).sum(axis=1))
+        return one_hot(edges_reached(squares, edges, cluster))

@@ -59,6 +59,6 @@ class NearbySums:
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return each row's residual and count, or zeros."""
         found = self.sums.contribute(rows)
-        centers = self.sums.centers[found.blocks[:, 0]]
-        far = squared_distances(rows, centers) > (self.sums.radius * GRID) ** 2
+        squares = squared_distances(rows, self.sums.centers, found.blocks[:, 0])
+        far = squares > (self.sums.radius * GRID) ** 2
         return Contribution(found.blocks, np.where(far[:, None, None], 0, found.values))

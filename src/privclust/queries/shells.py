@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privclust.kernels.grid import GRID, UNIT, FloatArray, clip_to_ball, norms_squared
-from privclust.kernels.nearest import nearest
+from privclust.kernels.grid import GRID, UNIT, FloatArray, clip_residuals, norms_squared
+from privclust.kernels.nearest import edges_reached, nearest, squared_distances
 from privclust.kernels.projection import Projection, check_widths
 from privclust.queries.base import (
     Contribution,
@@ -170,20 +170,20 @@ class ShellMoments:
         """Return what each row adds to its cluster, and to its core or one of its shells."""
         rows = projected(rows, self.projection)
         cluster = nearest(rows, self.centers)
-        residuals = rows - self.centers[cluster]
-        squares = norms_squared(residuals)
+        squares = squared_distances(rows, self.centers, cluster)
         # Exact squares are compared with the cluster's own edges: a row's shell is its alone.
-        shell = (squares[:, None] >= ((self.inner * GRID) ** 2)[cluster]).sum(axis=1) - 1
-        far, near = shell >= 0, shell < 0
+        shell = edges_reached(squares, (self.inner * GRID) ** 2, cluster) - 1
+        far = shell >= 0
         scale = (np.column_stack([self.radii, self.outer]) * GRID)[cluster, shell + 1]
         relative = np.minimum(squares / scale**2, 1.0)
         residual, far_count, far_square = _FAR_UNITS
         values = np.zeros((len(rows), 2, rows.shape[1] + 2), dtype=np.int64)
         core, tail = values[:, 0], values[:, 1]
-        core[near, :-2] = clip_to_ball(residuals[near] / scale[near, None], UNIT)
+        units = np.where(far, float(residual), float(UNIT))
+        clipped = clip_residuals(rows, self.centers, cluster, scale, units)
+        values[np.arange(len(rows)), far.astype(np.int64), :-2] = clipped
         core[:, -2] = int(self.weight * UNIT)
         core[:, -1] = np.where(far, 1.0, relative) * int(self.square_weight * UNIT)
-        tail[far, :-2] = clip_to_ball(residuals[far] / scale[far, None], residual)
         tail[far, -2] = far_count
         tail[far, -1] = relative[far] * far_square
         place = len(self.centers) + cluster * self.n_shells + np.maximum(shell, 0)

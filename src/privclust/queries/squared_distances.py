@@ -68,7 +68,7 @@ class SquaredDistanceVotes:
 
     def contribute(self, rows: FloatArray) -> Contribution:
         """Return each row's two votes."""
-        squares = squared_distances(rows, self.centers[nearest(rows, self.centers)])
+        squares = squared_distances(rows, self.centers, nearest(rows, self.centers))
         nodes = self.nodes * GRID**2
         lower = np.minimum(np.searchsorted(nodes, squares, side="right") - 1, self.size - 2)
         part = (squares - nodes[lower]) / (nodes[lower + 1] - nodes[lower])

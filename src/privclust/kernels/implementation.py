@@ -1,0 +1,25 @@
+"""Which implementation of the kernels runs: NumPy's, always there, or compiled loops."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from types import ModuleType
+
+VARIABLE = "PRIVCLUST_KERNELS"
+"""Set to "numpy", it keeps compiled loops out."""
+
+
+@cache
+def compiled_loops() -> ModuleType | None:
+    """Return the module of compiled loops; None without Numba (extra ``fast``) or if unwanted.
+
+    Both give the same integers, so that the choice changes no result.
+    """
+    if os.environ.get(VARIABLE) == "numpy":
+        return None
+    try:
+        return importlib.import_module("privclust.kernels.compiled")
+    except ImportError:
+        return None
