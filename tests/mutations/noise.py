@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutations.base import Mutation
 
 _GAUSSIAN = """scale=sigma)
-        return np.array(mechanism(exact), dtype=np.int64)"""
+        return _on_all_cores(mechanism, exact)"""
 
 NOISE = (
     Mutation(
@@ -17,6 +17,14 @@ NOISE = (
         '        shared = globals().setdefault(f"_noise{exact.size}", first)\n'
         "        return exact + np.array(shared, dtype=np.int64)",
         "tests/privacy/test_noise.py::test_no_two_coordinates_and_no_two_calls_share_noise",
+    ),
+    Mutation(
+        "the same noise on all cores",
+        "privacy/noise.py",
+        "drawn = pool.map(mechanism, np.array_split(exact, n_parts))",
+        "same = mechanism(np.zeros(len(exact), dtype=np.int64))\n"
+        "        drawn = (part + same[: len(part)] for part in np.array_split(exact, n_parts))",
+        "tests/privacy/test_noise.py::test_cores_do_not_share_noise",
     ),
     Mutation(
         "scalar noise",

@@ -137,6 +137,15 @@ def test_no_two_coordinates_and_no_two_calls_share_noise(mechanism: str) -> None
 
 @pytest.mark.attack
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_cores_do_not_share_noise(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # False alarm: two of 2048 pairs equal, (2048 · 8.5e-9)² / 2 = 1.5e-10.
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    first, second = draws(mechanism, zeros(4096), UNIT).reshape(2, 2048)
+    assert np.count_nonzero(first == second) < 2
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_two_noise_sources_do_not_share_noise(mechanism: str) -> None:
     # False alarm: 91 pairs · 8.5e-9 = 7.7e-7.
     sources = [OpenDPNoise(), noise_source()]
