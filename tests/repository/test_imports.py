@@ -53,7 +53,7 @@ def test_every_library_that_is_imported_is_declared() -> None:
     """What comes with another may leave it: typer dropped click, and no command began."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    offered = [extras[name] for name in ("cli", "report", "spark", "flower", "sql")]
+    offered = [extras[name] for name in ("cli", "fast", "report", "spark", "flower", "sql")]
     declared = [re.split(r"[^\w-]", item)[0] for item in chain(project["dependencies"], *offered)]
     used = {DISTRIBUTIONS.get(name, name) for name in imported(ROOT / "src")}
     assert used - set(sys.stdlib_module_names) - {"privclust"} - THEIRS - set(declared) == set()

@@ -212,7 +212,7 @@ def kept_rows(
     kept = np.zeros(n_rows, dtype=np.bool_)
     for i in range(n_rows):
         within, increasing = True, True
-        length, changed, square, before = 0, 0, 0, -1
+        length, nonzero, square, before = 0, 0, 0, -1
         for j in range(n_places):
             within &= 0 <= blocks[i, j] < n_blocks
             increasing &= before < blocks[i, j]
@@ -223,12 +223,12 @@ def kept_rows(
                     value = values[i, j, t]
                     smallest, largest = min(smallest, value), max(largest, value)
                     length += abs(value)
-                    changed += value != 0
+                    nonzero += value != 0
                     square += value * value
                 within &= lowest <= smallest and largest <= linf and square <= l2_squared
                 if not within:
                     break  # sums of larger numbers may wrap around
-        within &= length <= l1 and changed <= l0
+        within &= length <= l1 and nonzero <= l0
         kept[i] = within and (increasing or _differ(blocks[i]))
     return kept
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from privclust.kernels.grid import IntArray
 
-
 _FEWEST_AT_ONCE = 512
 """Coordinates for which another thread is worth its start."""
 
