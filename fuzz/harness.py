@@ -7,6 +7,7 @@ an exception that leaves it, a crash, a hang or a hunger for memory is a finding
 from __future__ import annotations
 
 import importlib
+import os
 import resource
 import sys
 import tempfile
@@ -36,6 +37,7 @@ class Target(Protocol):
 
 def drive(name: str, corpus: Path, options: list[str]) -> None:
     """Attack a target until libFuzzer has done what `options` say; this ends the process."""
+    os.environ["PRIVCLUST_KERNELS"] = "numpy"  # Numba cannot compile what is instrumented
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as place:
         folder, tempfile.tempdir = Path(place), place
         with atheris.instrument_imports(include=["privclust"]):
