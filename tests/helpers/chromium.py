@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-SECONDS = 60
+SECONDS = 180
 QUIET = (
     "--headless=new",
     "--no-sandbox",

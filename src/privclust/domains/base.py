@@ -123,6 +123,7 @@ class Domain(ABC):
         Examples
         --------
         >>> from privclust.domains.ball import Ball
+        >>> from privclust.kernels.grid import GRID
         >>> rows = np.array([[np.nan, 0.0], [np.inf, 0.0]])
         >>> (Ball([10.0, 0.0], 5.0).to_grid(rows) / GRID).round(6).tolist()
         [[0.0, 0.0], [1.0, 0.0]]

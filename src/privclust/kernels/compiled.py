@@ -22,7 +22,7 @@ Limits: TypeAlias = tuple[int, int, int, int]
 ordered = njit(nogil=True, cache=True)
 exact = njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 
-_SHAPES = "arrays of a kernel must have as many rows and columns as each other."
+_SHAPES = "arrays of a kernel must have shapes that fit: as many rows and columns as each other."
 _LANES = 256
 """Rows that are compared with a candidate at once: their scores stay in the nearest cache."""
 
