@@ -98,6 +98,7 @@ def test_texts_and_days_have_stubs_that_work_once_filled_in(tmp_path: Path) -> N
     few = ("-k", 1, "--delta", 1e-6, "--max-clusters", 2, "--quiet", "--out", tmp_path / "m.json")
     done = privclust("fit", tmp_path / "x.parquet", "--bounds", bounds, *few)
     assert done.stdout == ""  # it may warn
+    assert str(CANARY) not in done.output
     model = load(tmp_path / "m.json")
     assert model.center_names_.tolist() == ["ward=A", "ward=B", "ward=other", "visit"]
     assert model.cluster_centers_[0, 1] == pytest.approx(0.5, abs=0.2)

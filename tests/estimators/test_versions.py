@@ -1,4 +1,4 @@
-"""What is installed, as a problem report needs it."""
+"""Versions of privclust and of its libraries, as reports of bugs need them."""
 
 from __future__ import annotations
 

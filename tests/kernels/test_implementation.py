@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -28,3 +30,19 @@ def test_without_numba_numpy_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled_loops() is None
     monkeypatch.undo()
     compiled_loops.cache_clear()
+
+
+def test_where_nothing_can_be_kept_numpy_does_all() -> None:
+    """Numba refuses to cache where it may write nowhere; a fit must not fail for that."""
+    code = (
+        "import numba.core.caching as caching\n"
+        "caching.CodeLibraryCacheImpl._locator_classes = []\n"
+        "caching.CompileResultCacheImpl._locator_classes = []\n"
+        "from privclust.kernels.implementation import compiled_loops\n"
+        "print(compiled_loops())\n"
+    )
+    environment = {**os.environ, VARIABLE: "compiled"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout == "None\n"

@@ -1,4 +1,4 @@
-"""What is installed, for whoever reports a problem."""
+"""Versions of privclust and of its libraries, for reports of bugs."""
 
 from __future__ import annotations
 

@@ -15,11 +15,13 @@ VARIABLE = "PRIVCLUST_KERNELS"
 def compiled_loops() -> ModuleType | None:
     """Return the module of compiled loops; None without Numba (extra ``fast``) or if unwanted.
 
-    Both give the same integers, so that the choice changes no result.
+    None also where Numba has no folder to keep them in, as in a container that nobody may write to:
+    each process would compile for seconds. Both give the same integers, so that the choice changes
+    no result.
     """
     if os.environ.get(VARIABLE) == "numpy":
         return None
     try:
         return importlib.import_module("privclust.kernels.compiled")
-    except ImportError:
+    except (ImportError, RuntimeError):
         return None
