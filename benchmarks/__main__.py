@@ -7,6 +7,7 @@ import argparse
 from benchmarks import (
     audit,
     blobs,
+    cores,
     coreset,
     cost,
     csv,
@@ -46,6 +47,7 @@ def _scale(quick: bool) -> None:
 MEASUREMENTS = {
     "audit": audit.main,
     "blobs": blobs.main,
+    "cores": cores.main,
     "coreset": coreset.main,
     "cost": cost.main,
     "csv": csv.main,

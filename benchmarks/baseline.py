@@ -24,7 +24,7 @@ MODULES = {
         name: name
         for name in (
             *("audit", "embeddings", "federated", "mixed", "reproduce"),
-            *("robustness", "series", "speed", "thesis", "topics", "utility"),
+            *("robustness", "series", "thesis", "topics", "utility"),
         )
     },
     "histories": "audit_histories",

@@ -20,6 +20,7 @@ from privclust import PEMeans
 from privclust.algorithms import pe_means
 from privclust.domains.ball import Ball
 from privclust.engines import local
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
@@ -41,7 +42,7 @@ class Listening(NumpyEngine):
 
     populations: ClassVar[list[FloatArray]] = []
 
-    def aggregate(self, query: Query) -> list[int]:
+    def aggregate(self, query: Query) -> ExactSums:
         """Query the engine behind."""
         if isinstance(query, NearestVotes):
             self.populations.append(query.candidates)

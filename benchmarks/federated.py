@@ -224,13 +224,13 @@ def _draw(excess: dict[Piece, float]) -> None:
                 [excess[p] for p in excess if (p.method, p.dataset, p.epsilon) == (method, name, e)]
                 for e in epsilons
             ]
-            axis.plot(epsilons, [100 * float(np.mean(line)) for line in lines], "o-", label=method)
+            axis.plot(epsilons, [100 * max(line) for line in lines], "o-", label=method)
         k_fed = 100 * excess[Piece("k-FED", name, 0.0, 0)]
         axis.axhline(k_fed, color="grey", linestyle="--", label="k-FED, not private")
         axis.set(xscale="log", yscale="log", xlabel="epsilon", title=titles[name])
         axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
         axis.set_xticks([], minor=True)
-    axes[0].set_ylabel("loss above the optimum, %")
+    axes[0].set_ylabel("loss above the optimum, worst seed, %")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize=8, ncols=3, loc="lower center")
     figure.tight_layout(rect=(0, 0.13, 1, 1))

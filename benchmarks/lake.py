@@ -41,7 +41,7 @@ MODEL_ROWS = (1_000_000, 10_000_000, 100_000_000)
 
 def main(quick: bool) -> None:
     """Print throughputs, the comparison with Spark ML, and the cost model beside fits."""
-    n_rows = 100_000 if quick else 10_000_000
+    n_rows = 150_000 if quick else 10_000_000
     session = spark_session()
     try:
         with tempfile.TemporaryDirectory() as folder:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from benchmarks.speed import RADIUS, table
+from benchmarks.speed import radius, table
 from privclust import PrivateKMeans
 
 TARGET = 1.0
+COLUMNS, CLUSTERS = 16, 64
 
 
 def main(quick: bool) -> None:
     """Print what a fit holds at most, beyond what the process held before it."""
-    rows = table("overlapping_64_20000" if quick else "overlapping_64_10000000")
-    PrivateKMeans(2, delta=1e-6, radius=RADIUS).fit(rows[:1000])  # what it imports
+    rows = table(f"overlapping_{COLUMNS}_{CLUSTERS}_{20_000 if quick else 10_000_000}")
+    PrivateKMeans(2, delta=1e-6, radius=radius(COLUMNS)).fit(rows[:1000])  # what it imports
     before = _held()
-    PrivateKMeans(64, delta=1e-6, radius=RADIUS, random_state=0).fit(rows)
+    PrivateKMeans(CLUSTERS, delta=1e-6, radius=radius(COLUMNS), random_state=0).fit(rows)
     beside = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9 - before
     print(
         f"{len(rows):,} rows of {rows.nbytes / 1e9:.2f} GB: {beside:.2f} GB beside {before:.2f} GB"

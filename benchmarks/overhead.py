@@ -12,17 +12,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.speed import RADIUS, table
+from benchmarks.speed import radius, table
 from privclust import Ledger, PrivateKMeans
 
 TARGET = 1.05
 SERIES, REPEATS = 5, 9
-CLUSTERS = 16
+COLUMNS, CLUSTERS = 16, 16
 
 
 def main(quick: bool) -> None:
     """Print CPU seconds, seconds on the clock, and the ratio of their medians."""
-    rows = table(f"overlapping_{CLUSTERS}_{20_000 if quick else 100_000}")
+    rows = table(f"overlapping_{COLUMNS}_{CLUSTERS}_{20_000 if quick else 100_000}")
     ratios = [_ratio(rows, repeats=1 if quick else REPEATS) for _ in range(1 if quick else SERIES)]
     if not quick:
         ratio = float(np.median(ratios))
@@ -34,7 +34,7 @@ def _ratio(rows: NDArray[np.float32], repeats: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         place = str(Path(folder) / "budget.db")
         Ledger.create(place, "rows", epsilon=64.0, delta=1e-6)
-        model = PrivateKMeans(CLUSTERS, delta=1e-6, radius=RADIUS, random_state=0)
+        model = PrivateKMeans(CLUSTERS, delta=1e-6, radius=radius(COLUMNS), random_state=0)
         recorded = PrivateKMeans(**model.get_params()).set_params(ledger=place, dataset="rows")
         turns = [[_seconds(turn, rows) for turn in (model, recorded)] for _ in range(1 + repeats)]
     (cpu, clock), (cpu_recorded, clock_recorded) = np.median(np.array(turns[1:]), axis=0)

@@ -1,4 +1,4 @@
-"""Attack targets one after the other: ``python -m fuzz [NAME …] [--seconds 10]``."""
+"""Attack targets one after the other: ``python -m fuzz [NAME …] [--seconds 10 | --inputs N]``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 TARGETS = (
+    "approval_files",
     "arrow_batches",
     "bounds_files",
     "csv_files",
@@ -28,19 +29,25 @@ def main() -> None:
     """Attack the targets named on the command line, or all; fail if there is a finding."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(TARGETS))
-    parser.add_argument("--seconds", type=int, default=10, help="for each target")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--seconds", type=int, default=10, help="for each target")
+    length.add_argument("--inputs", type=int, help="for each target, the same every time")
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(TARGETS))
     if unknown:
         parser.error(f"no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
-    outcomes = [attack(name, given.seconds) for name in given.names or TARGETS]
+    if given.inputs:
+        until = ["-seed=1", f"-runs={given.inputs}"]
+    else:
+        until = [f"-max_total_time={given.seconds}"]
+    outcomes = [attack(name, until) for name in given.names or TARGETS]
     raise SystemExit(0 if all(outcomes) else 1)
 
 
-def attack(name: str, seconds: int) -> bool:
+def attack(name: str, until: list[str]) -> bool:
     """Attack one target in a process of its own, print how often, and tell if it survived."""
     FINDINGS.mkdir(exist_ok=True)
-    options = [f"-max_total_time={seconds}", f"-artifact_prefix={FINDINGS}/{name}-"]
+    options = [*until, f"-artifact_prefix={FINDINGS}/{name}-"]
     with tempfile.TemporaryDirectory() as corpus:
         done = subprocess.run(
             [sys.executable, "-m", "fuzz.harness", name, corpus, *options],

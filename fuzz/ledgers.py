@@ -8,6 +8,8 @@ from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from privclust.privacy.accounting import QUANTA, gaussian_spend
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
@@ -28,7 +30,7 @@ def original() -> bytes:
         for finished in (True, False, None):
             run = ledger.reserve("visits", COST + COST, {"seed": "7"})
             ledger.claim(run, "count", COST, b"Count")
-            ledger.record(run, "count", StoredResult((1, -2), 2.0**20, "OpenDP"))
+            ledger.record(run, "count", StoredResult(np.array([1, -2]), 2.0**20, "OpenDP"))
             if finished is not None:
                 ledger.close(run, finished)
         with closing(sqlite3.connect(file)) as connection:

@@ -52,7 +52,7 @@ def queries(n_columns: int) -> tuple[Query, ...]:
 def results(table: Any, columns: Sequence[str], unit: Unit) -> list[list[int]]:
     """Return exact sums; no unit that was counted adds more than it may."""
     engine = engine_of(table, columns, unit)
-    found = [engine.aggregate(query) for query in queries(len(columns))]
+    found = [list(engine.aggregate(query)) for query in queries(len(columns))]
     count = found[0][0]
     assert count >= 0
     assert unit != ROW or count % UNIT == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from hypothesis import settings
 collect_ignore = ["deployments/echo_app"]
 """Needs Flower, which is in an environment of its own (`.ci/long`)."""
 ROOT = Path(__file__).parents[1]
+# What Numba compiles it tells at length, none of it about rows; tests of silence are about those.
+logging.getLogger("numba").setLevel(logging.WARNING)
 # On a busy machine any example may take long.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")

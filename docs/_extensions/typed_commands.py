@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from typer.main import get_command
 
 from privclust.cli import app as command_line
+from privclust.cli.help import EXAMPLES
 
 PLACE = Path("reference", "generated", "commands.md")
 
@@ -23,6 +24,11 @@ def described(command: Any, name: str) -> Iterator[str]:
     yield "```console"
     yield " ".join(["$", name, *_usage(command), *(["COMMAND"] if own else [])])
     yield "```\n"
+    examples = EXAMPLES.get(name.removeprefix("privclust "), ())
+    if examples:
+        yield "```console"
+        yield from (f"$ {example}" for example in examples)
+        yield "```\n"
     rows = [_row(p) for p in command.params if p.name != "help" and not p.hidden]
     if rows:
         yield "| option or argument | meaning | default |\n|---|---|---|"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from privclust.planning.simulate import simulate
     from privclust.privacy.ledger.journal import LedgerError
     from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+    from privclust.sources.dialects import Files
 
 __all__ = [
     "BalcanKMeans",
@@ -41,6 +42,7 @@ __all__ = [
     "FastLloyd",
     "FedDPKMeans",
     "Federation",
+    "Files",
     "HDPEMeans",
     "LSHCoreset",
     "Ledger",
@@ -69,6 +71,7 @@ _PACKAGES = {
     "FastLloyd": "estimators",
     "FedDPKMeans": "estimators",
     "Federation": "engines.federated.federation",
+    "Files": "sources.dialects",
     "HDPEMeans": "estimators",
     "LSHCoreset": "estimators",
     "Ledger": "privacy.ledger.ledger",

@@ -270,6 +270,13 @@ class ModelFileError(ValueError):
     """
 
 
+class NotRecomputableError(ModelFileError):
+    """A model follows from more than its ledger holds."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"its numbers cannot be worked out anew, because {cause}")
+
+
 class EngineError(RuntimeError):
     """Reading or summing the rows failed; says nothing about them.
 

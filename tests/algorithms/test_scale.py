@@ -108,7 +108,7 @@ class Rescaled:
         self._transcript, self._engine = transcript, engine
 
     def aggregate(self, query: Query) -> list[int]:
-        return self._transcript.record(self._engine, query)
+        return list(self._transcript.record(self._engine, query))
 
     def expect_sample(self, key: bytes) -> None:
         self._engine.expect_sample(key)

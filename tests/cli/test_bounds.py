@@ -137,9 +137,10 @@ def test_a_filled_file_works_whatever_columns_are_called(name: str, tmp_path: Pa
 def test_a_file_that_is_not_filled_in_is_refused(tmp_path: Path) -> None:
     text = written("visits.parquet", tmp_path / "b.toml")
     fit = ("fit", "visits.parquet", "--delta", 1e-6, "--bounds", tmp_path / "b.toml")
-    error_message(privclust(*fit), 4, "must say where its bounds come from")
+    blanks = "Not filled in: 'age' (lower, upper), 'weight' (lower, upper), 'who' (lower, upper)."
+    error_message(privclust(*fit), 4, "must say where its bounds come from", blanks)
     (tmp_path / "b.toml").write_text(text.replace('""', '"public data"'))
-    error_message(privclust(*fit), 4, "the lower bound of column 'age' must be a number")
+    error_message(privclust(*fit), 4, "bounds are incomplete", blanks)
 
 
 def test_a_file_that_exists_is_kept(tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_a_file_that_cannot_be_written() -> None:
 @pytest.mark.parametrize(
     ("table", "cause"),
     [
-        ("nowhere.parquet", "no Parquet, CSV or Arrow files"),
+        ("nowhere.parquet", "no Parquet, CSV, Excel or Arrow files"),
         ("cut.parquet", "'cut.parquet' cannot be read"),
         ("visits.txt", "none of the endings"),
     ],
@@ -179,3 +180,61 @@ def test_a_file_without_a_line_of_names_is_refused(tmp_path: Path) -> None:
 def test_file_says_what_to_declare_for_a_long_tail(tmp_path: Path) -> None:
     text = written("visits.parquet", tmp_path / "bounds.toml")
     assert 'transform = "log1p"  for amounts, counts and durations' in text
+
+
+# Checking ----------------------------------------------------------------------------------------
+
+
+def test_checked_file_is_shown_and_what_it_leaves_out() -> None:
+    done = privclust("bounds", "check", "visits.toml", "visits.csv")
+    assert done.exit_code == 0, done.output
+    assert "Not clustered, because no bounds name them: who, name." in done.stdout
+    assert "visits.toml is complete and names columns of the table." in done.stdout
+    with_unit = privclust("bounds", "check", "visits.toml", "visits.parquet", "--unit", "who")
+    assert "no bounds name them: name." in with_unit.stdout
+    alone = privclust("bounds", "check", "visits.toml").stdout
+    assert "visits.toml is complete.\n" in alone
+
+
+def test_checked_columns_are_listed_as_they_are_declared(tmp_path: Path) -> None:
+    bounds = tmp_path / "b.toml"
+    bounds.write_text(
+        'bounds_origin = "public data"\n'
+        '[columns.ward]\ntype = "category"\nlevels = ["A", "B"]\n'
+        '[columns.seen]\ntype = "date"\nlower = 2020-01-01\nupper = 2029-12-31\nweight = 2\n'
+        '[columns.income]\ntype = "number"\nlower = 0\nupper = 9000\ntransform = "log1p"\n'
+    )
+    shown = privclust("bounds", "check", bounds).stdout
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines()]
+    assert ["ward", "category", "A, B", "", "", "1"] in lines
+    assert ["seen", "date", "2020-01-01", "2029-12-31", "", "2"] in lines
+    assert ["income", "number", "0", "9000", "log1p", "1"] in lines
+
+
+@pytest.mark.parametrize(
+    ("content", "table", "code", "cause"),
+    [
+        ("", "visits.csv", 4, "must say where its bounds come from"),
+        ('bounds_origin = "public data"\n', "visits.csv", 4, "declares no column"),
+        ("[columns.height]\nlower = 0\nupper = 3\ntype = 'number'", "visits.csv", 5, "'height'"),
+        ("[columns.name]\nlower = 0\nupper = 3\ntype = 'number'", "visits.parquet", 6, "name"),
+        ("[columns.age]\nlower = 3\nupper = 0\ntype = 'number'", "visits.parquet", 4, "Swap"),
+    ],
+)
+def test_check_finds_what_a_fit_would_refuse(
+    content: str, table: str, code: int, cause: str, tmp_path: Path
+) -> None:
+    bounds = tmp_path / "b.toml"
+    origin = 'bounds_origin = "public data"\n' if content.startswith("[") else ""
+    bounds.write_text(origin + content)
+    checked = error_message(privclust("bounds", "check", bounds, table), code, cause)
+    if content.startswith("["):
+        fit = privclust("fit", table, "--bounds", bounds, "--delta", 1e-6)
+        assert error_message(fit, code) == checked
+
+
+@pytest.mark.parametrize("table", ["visits.parquet", "smashed.parquet"])
+def test_check_reads_no_value(table: str) -> None:
+    done = privclust("bounds", "check", "visits.toml", table)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == privclust("bounds", "check", "visits.toml", "visits.parquet").stdout

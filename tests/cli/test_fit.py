@@ -27,7 +27,7 @@ from helpers.interruptions import Interrupted
 from typer.testing import Result
 
 from privclust import Ledger, PrivateKMeans, load
-from privclust.cli.progress import Clock
+from privclust.estimators._progress import Clock
 from privclust.models.model_file import to_json
 from privclust.privacy.noise import OpenDPNoise
 from privclust.privacy.progress import Step
@@ -114,7 +114,7 @@ def test_the_model_file_is_that_of_python_whatever_files_hold_the_rows(
     done = privclust("fit", *tables, "--bounds", "visits.toml", *FAST, "--out", out)
     assert done.exit_code == 0, done.output
     assert nameless(json.loads(out.read_text())) == nameless(json.loads(to_json(twin)))
-    assert f"Wrote model.json; next: privclust report {out} -o report.html" in done.stdout
+    assert f"Wrote model.json; next:\n    privclust report {out} -o report.html" in done.stdout
 
 
 def nameless(content: Any) -> Any:
@@ -169,12 +169,16 @@ def test_the_outcome_is_a_table_on_standard_output(twin: PrivateKMeans) -> None:
     assert shown.stderr.strip() == ""
 
 
-@pytest.mark.parametrize(("k", "more"), [(5, "1 smaller cluster:"), (6, "2 smaller clusters:")])
-def test_few_clusters_are_shown_and_the_others_counted(k: int, more: str) -> None:
-    shown = fitted("-k", k, "--delta", 1e-6, "--epsilon", 8, "--seed", 0).stdout
-    assert "cluster 3" in shown
-    assert "cluster 4" not in shown
-    assert f"and {more} the report lists all of them, and kept.json has their numbers" in shown
+def test_clusters_are_shown_below_each_other_and_those_after_three_tables_counted() -> None:
+    words = ("-k", 14, "--delta", 1e-6, "--epsilon", 8, "--seed", 0)
+    narrow = fitted(*words, env={"COLUMNS": "80"}).stdout
+    shown = narrow.count("cluster ")
+    assert 3 * 2 <= shown < 14
+    assert narrow.count("│ rows") == 3
+    assert f"and {14 - shown} smaller. All of them:\n    privclust show " in narrow
+    wide = fitted(*words).stdout
+    assert "cluster 13" in wide
+    assert "smaller" not in wide
 
 
 def test_protected_unit_is_named_and_how_to_protect_people() -> None:
@@ -247,7 +251,7 @@ def test_clock_knows_nothing_first_and_then_goes_by_queries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("privclust.cli.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("privclust.estimators._progress.time.monotonic", lambda: now)
     clock = Clock()
     assert clock.left(Step("locate 1", False, 0, 9, whole=True)) is None
     now = 2.0
@@ -267,7 +271,8 @@ def test_a_fit_is_recorded_and_the_model_is_found_in_its_ledger(
     out = tmp_path / "model.json"
     done = fitted(*FAST, "--ledger", ledger, "--dataset", "visits", "--out", out)
     (run,) = Ledger.open(ledger).runs("visits")
-    assert f"Run {run.name} of data set 'visits'." in done.stdout
+    left = f"Run {run.name} of data set 'visits', which has epsilon "
+    assert left in " ".join(done.stdout.split())
     verified = privclust("ledger", "verify", ledger, "--model", out).stdout
     assert verified.startswith("the ledger is intact.\n")
 

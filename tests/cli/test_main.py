@@ -106,7 +106,7 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
     statement.write_text(model.privacy_statement_.to_json())
     shown = privclust("ledger", "verify", place, "--model", statement).stdout
     assert shown.startswith("the ledger is intact.\n")
-    assert "were not worked out anew" in shown
+    assert "worked out anew" not in shown  # a statement alone has no numbers
     content = json.loads(statement.read_text())
     content["run"]["record"]["head"] = "0" * 64
     statement.write_text(json.dumps(content))
@@ -116,7 +116,12 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
     content["run"]["record"] = None
     statement.write_text(json.dumps(content))
     unrecorded = privclust("ledger", "verify", place, "--model", statement)
-    assert "nor a statement of a fit that a ledger recorded" in unrecorded.stderr
+    assert unrecorded.exit_code == 1
+    assert "model.json says that no ledger recorded its fit" in unrecorded.stderr
+    statement.write_text("{}")
+    no_model = privclust("ledger", "verify", place, "--model", statement)
+    assert no_model.exit_code == 12
+    assert "neither a model file, nor a profile, nor a statement" in no_model.stderr
 
 
 def run_of(content: Any) -> Any:
@@ -243,7 +248,7 @@ def test_draw_writes_a_picture(place: Path, model: PrivateKMeans, tmp_path: Path
         (
             ("verify", "{place}", "--model", "{place}"),
             12,
-            "is neither a model file nor a statement",
+            "is neither a model file, nor a profile",
         ),
         (("export", "{place}", "--output", "nowhere/x.jsonl"), 10, "x.jsonl could not be written"),
         (("draw", "{place}", "wards", "nowhere/x.png"), 10, "x.png could not be written"),

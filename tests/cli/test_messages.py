@@ -7,7 +7,8 @@ import warnings
 import pytest
 import typer
 
-from privclust.cli.messages import print_table, reporting_errors, reporting_warnings
+from privclust.cli.messages import reporting_errors, reporting_warnings
+from privclust.cli.tables import print_table
 from privclust.errors import Message, Parameter, ParameterError
 
 

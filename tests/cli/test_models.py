@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,8 +15,11 @@ from helpers.command_line import assert_silent_about_cells, error_message, lay_o
 from numpy.typing import NDArray
 
 from privclust import PrivateKMeans, load, save
-from privclust.models.report import to_html
+from privclust.cli._kept_columns import KeptColumns
+from privclust.cli._pages import file_hash
+from privclust.models.report import PageHeading, to_html
 from privclust.models.sql_export import to_sql
+from privclust.sources.dialects import Files
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -62,12 +67,93 @@ def test_labels_are_those_of_predict_in_the_order_of_the_files(
     out = tmp_path / "labels.parquet"
     done = privclust("predict", "model.json", *tables, "-o", out)
     assert done.exit_code == 0, done.output
-    assert "whoever may not see the rows may not see them" in done.stdout
+    assert "who may not see the rows may not see them" in done.stdout
     assert_silent_about_cells(done.output)
     model = load("model.json")
     expected = np.concatenate([model.predict(table) for table in tables])
     assert len(np.unique(expected)) == 2
     assert labels(out).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("table", ["visits.csv", "visits.xlsx"])
+def test_labels_are_written_as_the_ending_says(table: str, tmp_path: Path) -> None:
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    rows = pq.read_table("visits.parquet")
+    for row in (rows.column_names, *(row.values() for row in rows.to_pylist())):
+        sheet.append([*row])
+    book.save("visits.xlsx")
+    expected = load("model.json").predict("visits.parquet").tolist()
+    for ending in (".parquet", ".csv", ".xlsx"):
+        out = tmp_path / f"labels{ending}"
+        done = privclust("predict", "model.json", table, "-o", out)
+        assert done.exit_code == 0, done.output
+        assert out.stat().st_mode & 0o777 == 0o600
+    assert labels(tmp_path / "labels.parquet").tolist() == expected
+    as_text = (tmp_path / "labels.csv").read_text().splitlines()
+    assert as_text == ['"cluster"', *map(str, expected)]
+    written = openpyxl.load_workbook(tmp_path / "labels.xlsx").worksheets[0].values
+    assert [*written] == [("cluster",), *((label,) for label in expected)]
+
+
+@pytest.mark.parametrize("table", ["visits.csv", "visits.parquet"])
+def test_columns_are_kept_beside_labels(table: str, tmp_path: Path) -> None:
+    out = tmp_path / "labels.parquet"
+    keep = ("--keep", "who", "--keep", "age")
+    done = privclust("predict", "model.json", table, table, *keep, "-o", out)
+    assert done.exit_code == 0, done.output
+    rows, written = pq.read_table("visits.parquet"), pq.read_table(out)
+    assert written.column_names == ["who", "age", "cluster"]
+    once = [None if one is None else str(one) for one in rows["who"].to_pylist()]
+    found = [one or None for one in written["who"].to_pylist()]
+    assert found == once  # a file that is named twice is one file
+    assert written["cluster"].to_pylist() == load("model.json").predict("visits.parquet").tolist()
+    for name in ("nobody", "__index_level_0__"):
+        done = privclust("predict", "model.json", table, "--keep", name, "-o", out, "--force")
+        error_message(done, 5, f"no column '{name}'", "There are: ")
+
+
+def test_kept_columns_are_cut_where_labels_are(tmp_path: Path) -> None:
+    ids = [f"{number}" for number in range(10_000)]
+    for place, part in enumerate((ids[:3000], ids[3000:])):
+        lines = ["who,age", *(f"{one},{int(one) % 90}" for one in part)]
+        (tmp_path / f"{place}.csv").write_bytes("\n".join(lines).encode() + b"\n\xff\xfe,1\n")
+    kept = KeptColumns(Files(str(tmp_path)), ["who"])
+    taken = [kept.take(count)[0].to_pylist() for count in (1, 2999, 1, 2, 6999)]
+    assert kept.take(0)[0].to_pylist() == []
+    assert taken == [
+        ids[:1],
+        ids[1:3000],
+        ["\ufffd\ufffd"],
+        ids[3000:3002],
+        [*ids[3002:], "\ufffd\ufffd"],
+    ]
+    assert KeptColumns(Files(str(tmp_path)), []).take(5) == []
+
+
+@pytest.mark.parametrize(
+    "words", [("predict", "model.json", "visits.parquet"), ("report", "model.json")]
+)
+def test_what_is_there_is_kept_unless_forced(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("privclust.models.report.to_html", lambda *given: "a page")
+    out = tmp_path / ("page.html" if words[0] == "report" else "labels.csv")
+    out.write_text("older")
+    error_message(privclust(*words, "-o", out), 10, "exists already", "--force")
+    assert out.read_text() == "older"
+    assert privclust(*words, "-o", out, "--force").exit_code == 0
+    assert out.read_text() != "older"
+
+
+def test_more_rows_than_a_sheet_has_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("privclust.cli.table_files.ROWS_MAX", 100)
+    out = tmp_path / "labels.xlsx"
+    done = privclust("predict", "model.json", "visits.parquet", "-o", out)
+    error_message(done, 3, "a sheet of Excel has 100 rows", ".csv or .parquet")
+    assert not out.exists()
 
 
 def test_strange_cells_are_labelled_as_predict_does(tmp_path: Path) -> None:
@@ -95,7 +181,7 @@ def test_a_table_without_rows_has_no_labels(tmp_path: Path) -> None:
     [
         (("nowhere.json", "visits.parquet"), 12, "'nowhere.json' cannot be read"),
         (("visits.toml", "visits.parquet"), 12, "'visits.toml' is not a model"),
-        (("model.json", "nowhere.parquet"), 7, "no Parquet, CSV or Arrow files"),
+        (("model.json", "nowhere.parquet"), 7, "no Parquet, CSV, Excel or Arrow files"),
         (("model.json", "visits.txt"), 7, "none of the endings"),
         (("model.json", "cut.parquet"), 7, "'cut.parquet' cannot be read"),
         (("model.json", "smashed.parquet"), 7, "the rows could not be read"),
@@ -111,7 +197,7 @@ def test_impossible_labels_are_one_message_and_leave_what_was_there(
     error_message(privclust("predict", *words, "-o", out), code, cause)
     assert not out.exists()  # half of the labels would pass for all
     out.write_text("older labels")
-    error_message(privclust("predict", *words, "-o", out), code, cause)
+    error_message(privclust("predict", *words, "-o", out, "--force"), code, cause)
     assert out.read_text() == "older labels"
 
 
@@ -174,8 +260,9 @@ def test_a_query_that_cannot_be_made(words: tuple[str, ...], code: int, cause: s
 def test_the_page_is_that_of_python(tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     done = privclust("report", "model.json", "-o", out)
-    assert done.stdout == "wrote page.html; open it in a browser.\n"
-    assert out.read_text() == to_html(load("model.json"))
+    assert done.stdout == "wrote page.html; open page.html in a browser.\n"
+    heading = PageHeading(None, date.today().isoformat(), file_hash(Path("model.json")))
+    assert out.read_text() == to_html(load("model.json"), heading=heading)
     assert_silent_about_cells(out.read_text())
 
 

@@ -137,7 +137,7 @@ def test_simulate_measures_public_rows(gap: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "cause"),
     [
-        (("--public", "nowhere.parquet"), 7, "no Parquet, CSV or Arrow files"),
+        (("--public", "nowhere.parquet"), 7, "no Parquet, CSV, Excel or Arrow files"),
         (("--repeats", 0), 3, "repeats"),
         (("--rows", 2, "-k", 5), 11, "5"),
     ],

@@ -82,7 +82,7 @@ def test_a_file_gives_bounds_weights_and_their_origin(tmp_path: Path) -> None:
     ("before", "after", "message"),
     [
         ("domain knowledge", "a look at the data", "must say where its bounds come from"),
-        ('type = "number"\nlower = 0\nupper = 120', 'type = "category"', "needs levels"),
+        ('type = "number"\nlower = 0\nupper = 120', 'type = "category"', "'age' .levels"),
         (
             'type = "number"\nlower = 0\nupper = 120',
             'type = "colour"',

@@ -37,6 +37,17 @@ def test_levels_are_texts_whatever_is_typed() -> None:
     assert column.levels == ("1", "true", "1.0", "größe")
 
 
+@pytest.mark.parametrize("lower", ["2020-01-01", datetime(2020, 1, 1), date(2020, 1, 1)])
+def test_days_are_typed_as_python_has_them(lower: Any) -> None:
+    assert declared_column("x", {**DAY, "lower": lower}) == declared_column("x", DAY)
+
+
+def test_levels_may_be_a_tuple() -> None:
+    assert declared_column("x", {**CATEGORY, "levels": ("A", "B")}) == CategoryColumn(
+        "x", ("A", "B")
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -55,8 +66,15 @@ def test_levels_are_texts_whatever_is_typed() -> None:
         ({**CATEGORY, "levels": list(range(LEVELS_MAX + 1))}, "needs levels"),
         ({**CATEGORY, "levels": ["A", 1.5]}, "must be texts or integers"),
         ({**CATEGORY, "levels": ["1", 1]}, "must differ"),
-        ({**DAY, "lower": "2020-01-01"}, "must be a day such as 2024-12-31, without quotes"),
-        ({**DAY, "upper": datetime(2024, 1, 1)}, "without quotes and time"),
+        ({**DAY, "lower": "2020-13-01"}, "must be a day such as 2024-12-31, without a time"),
+        (
+            {**DAY, "lower": "20200101"},
+            "2024-12-31, without a time; got '20200101'",
+        ),
+        ({**DAY, "upper": datetime(2024, 1, 1, 12)}, "without a time"),
+        ({**DAY, "from": date(2020, 1, 1)}, "has 'from', which a date does not take. It takes"),
+        ({**NUMBER, "wieght": 2}, "'type', 'lower', 'upper', 'transform', 'weight'"),
+        ({**CATEGORY, "levels": "AB"}, "a list that you type"),
         ({**DAY, "upper": date(2019, 1, 1)}, "column 'x'"),
     ],
 )

@@ -50,7 +50,7 @@ def chosen(rows: FloatArray, sampling_exponent: int, key: bytes = KEY) -> FloatA
 
 
 def results(engine: NumpyEngine) -> list[list[int]]:
-    return [engine.aggregate(query) for query in QUERIES]
+    return [list(engine.aggregate(query)) for query in QUERIES]
 
 
 @pytest.mark.parametrize("sampling_exponent", [1, 3])

@@ -114,7 +114,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "record array": lambda: np.rec.array(np.zeros(N, [("a", "f8"), ("b", "f8")])),
     "void array": lambda: np.zeros((N, 2), "V8"),
     "three dimensions": lambda: np.zeros((N, 2, 2)),
-    "nested lists": lambda: TWO.tolist(),
+    "flat list": lambda: X.tolist(),
     "mapping": lambda: {"a": X, "b": X},
     "pandas Series": lambda: pd.Series(X),
     "pandas Sparse": lambda: pandas(pd.arrays.SparseArray(X)),

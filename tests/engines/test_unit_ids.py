@@ -41,7 +41,7 @@ def table(n_rows: int) -> pd.DataFrame:
 
 def results(frame: pd.DataFrame, unit: Unit) -> list[list[int]]:
     engine = NumpyEngine(frame, BALL, unit=unit)
-    return [engine.aggregate(query) for query in QUERIES]
+    return [list(engine.aggregate(query)) for query in QUERIES]
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 8191, 8192, 20_000])

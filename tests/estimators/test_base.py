@@ -83,7 +83,7 @@ def test_errors_name_cause_and_remedy(parameters: dict[str, Any], message: str) 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1.0, 2.0]], "must be a NumPy array, a pandas, Polars or Arrow table"),
+        ({"a": [1.0]}, "must be a NumPy array, a pandas, Polars or Arrow table, a list of rows"),
         (None, "must be a NumPy array, a pandas, Polars or Arrow table"),
         (np.array([["a", "b"]]), "columns that do not hold numbers"),
         (np.array([[object(), 1]]), "columns that do not hold numbers"),

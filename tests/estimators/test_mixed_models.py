@@ -72,6 +72,22 @@ def test_mapping_declares_columns_as_a_bounds_file_does(in_memory: bool, tmp_pat
     assert np.array_equal(centers[0], centers[1])
 
 
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_every_estimator_takes_what_python_types(kind: Any, tmp_path: Path) -> None:
+    typed = {
+        "age": (0, 120),
+        "ward": {"type": "category", "levels": ("A & <B>", "it's", "other")},
+        "visit": {"type": "date", "lower": "2020-01-01", "upper": "2025-12-31"},
+    }
+    named = {name: one for name, one in tomllib.loads(BOUNDS)["columns"].items() if name in typed}
+    centers = []
+    for bounds in (typed, named):
+        with noise_from(SeededNoise(0)):
+            model = kind(3, delta=1e-6, bounds=bounds, random_state=0).fit(mixed_rows(2000))
+        centers.append(model.cluster_centers_)
+    assert np.array_equal(centers[0], centers[1])
+
+
 def test_logarithms_of_long_tails_find_groups_that_raw_columns_mix() -> None:
     """The raw fit gives no warning, and another fit finds most of it again: docs/bounds.md."""
     rng = np.random.default_rng(0)

@@ -195,7 +195,7 @@ def _exact(model: Any, rows: Any, slot: str) -> list[int]:
     planned = algorithm.plan(centers, table.domain, Budget(1.0, 1e-6))
     query = planned.tallies if slot == "tallies" else planned.sums
     assert query is not None
-    return table.engine.aggregate(query)
+    return list(table.engine.aggregate(query))
 
 
 # The account --------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def test_a_fit_interrupted_at_every_draw_ends_as_its_twin(place: str) -> None:
 
 
 def test_fit_that_measures_a_sample_is_resumed_too(place: str) -> None:
-    given = {"max_clusters": 4, "n_rows": 200_000}
+    given = {"max_clusters": 4, "n_rows": 400_000}
     twin = fit(model_of(None, PrivateKMeans, **given))
     assert {release.sampling_exponent for release in twin.releases_} == {0, 2}
     model = model_of(place, PrivateKMeans, **given)

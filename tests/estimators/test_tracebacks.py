@@ -124,10 +124,9 @@ def fitted() -> dict[str, Any]:
 
 ODD_TABLES: dict[str, Callable[[], Any]] = {
     "other columns": lambda: ROWS.rename(columns={"b": "c"}),
-    "more columns": lambda: ROWS.assign(c=1.0),
     "texts": lambda: ROWS.astype(str),
     "Sparse": lambda: ROWS.astype(pd.SparseDtype(float)),
-    "no table": lambda: [[1.0, 2.0]],
+    "no table": lambda: [1.0, 2.0],
     "an array": lambda: np.zeros((3, 3)),
 }
 
@@ -180,7 +179,7 @@ def test_refusal_beside_estimators_holds_no_rows(tmp_path: Path) -> None:
         assert_withheld(lambda: Federation.in_process(others), table)  # noqa: B023
     rows = ["rows.csv"]
     assert_withheld(lambda: Client(rows), rows)
-    odd = [[1.0, 2.0]]
+    odd = [1.0, 2.0]
     assert_withheld(lambda: Client(odd).schema, odd)
 
 

@@ -39,7 +39,7 @@ def privclust(
     *words: object, noise: NoiseSource | None = None, env: Mapping[str, str] | None = None
 ) -> Result:
     """Run a command with noise that repeats itself; a fit keeps its model somewhere."""
-    if words[:1] == ("fit",) and not {"--out", "--json"} & set(words):
+    if words[:1] == ("fit",) and not {"--out", "-o", "--json"} & set(words):
         words = (*words, "--out", Path(tempfile.mkdtemp()) / "kept.json")
     with noise_from(noise or RepeatableNoise(0)):
         return CliRunner().invoke(

@@ -166,7 +166,7 @@ def in_memory(
 
 def results(engine: Engine, queries: Sequence[Query] = QUERIES) -> list[list[int]]:
     """Measure all queries."""
-    return [engine.aggregate(query) for query in queries]
+    return [list(engine.aggregate(query)) for query in queries]
 
 
 def write_parquet(table: Any, file: Path, row_group: int | None = None) -> Path:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from privclust import PrivateKMeans
 from privclust.testing import RepeatableNoise, noise_from
 
-N_ROWS, BATCH = 100_000, 10_000
+N_ROWS, BATCH = 280_000, 10_000
 
 
 def table() -> pa.Table:

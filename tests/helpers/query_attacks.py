@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,7 +91,7 @@ def each_row_alone(example: Example, rows: FloatArray) -> list[bytes]:
 
 
 def totals(example: Example, rows: FloatArray, threads: int = 1) -> list[int]:
-    return NumpyEngine(rows, example.domain, threads).aggregate(example.query)
+    return list(NumpyEngine(rows, example.domain, threads).aggregate(example.query))
 
 
 def set_batch_rows(n_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ ARRANGEMENTS: list[Callable[[FloatArray], FloatArray]] = [
 
 
 def assert_one_row_moves_no_more_than_declared(
-    query: Query, without: list[int], with_row: list[int]
+    query: Query, without: Sequence[int], with_row: Sequence[int]
 ) -> None:
     moves = [after - before for before, after in zip(without, with_row, strict=True)]
     bounds = query.sensitivity

@@ -18,7 +18,7 @@ from privclust import DPLloyd, PEMeans, PrivateKMeans, compose, load, save
 from privclust.errors import ParameterError
 from privclust.models.composition import Composition, best_power
 from privclust.models.private_run import REAL_NOISE, PrivateRun, Record
-from privclust.privacy.accounting import Budget, epsilon_of, mu_of, pure_spend
+from privclust.privacy.accounting import Budget, Spend, epsilon_of, mu_of, pure_spend
 from privclust.queries.unit import Unit
 
 DELTA = 1e-6
@@ -253,6 +253,11 @@ def test_power_is_that_of_the_best_test_and_never_below(epsilon: float) -> None:
 def test_power_of_a_pure_guarantee_is_bounded_by_its_own_curve() -> None:
     assert best_power(pure_spend(2**50)) == pytest.approx(min(0.05 * math.e, 1 - 0.95 / math.e))
     assert best_power(pure_spend(6 * 2**50)) == pytest.approx(1 - 0.95 * math.exp(-6))
+
+
+@pytest.mark.parametrize("cost", [Spend(2**70, pure=2**62), Spend(2**50, slack=1e6, pure=None)])
+def test_power_of_a_cost_too_large_for_exponentials_is_certainty(cost: Spend) -> None:
+    assert best_power(cost) == 1.0
 
 
 def test_more_runs_never_guarantee_more() -> None:

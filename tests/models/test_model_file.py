@@ -273,7 +273,7 @@ def test_the_schema_is_a_list_of_all_that_may_leave(where: str, part: dict[str, 
         return
     assert part.get("additionalProperties") is False, where
     # Which files of earlier versions lack.
-    later = {"quality", "fit_warning"} if where == "$" else set()
+    later = {"quality", "fit_warning", "decimal"} if where == "$" else {"format"}
     assert set(part["required"]) == set(part["properties"]) - later, where
 
 

@@ -47,7 +47,7 @@ def test_losses_are_in_squares_of_the_users_units() -> None:
     first, second, third = GOOD.sentences(scale=10.0)
     assert first.endswith("distances capped at 5: 6.25 ± 0.10.")
     assert second == "Without the cap: 7.0 ± 3.0."
-    assert third == "About 40 ± 10 % of it comes from rows farther than that."
+    assert third == "About 40 ± 10 % of it is from rows farther away than the cap."
 
 
 def test_one_loss_is_reported_where_no_distance_is_beyond_the_cap() -> None:

@@ -60,6 +60,16 @@ def test_cells_without_weight_are_near_to_no_centre() -> None:
     assert cells.weights.tolist() == [*WEIGHTS, 0.0, SIZES[2]]
 
 
+def test_cells_have_as_many_rows_as_the_released_clusters() -> None:
+    twice = refit_cells(model(coreset=coreset(weights=[2 * weight for weight in WEIGHTS])))
+    assert twice.weights.tolist() == [*WEIGHTS, SIZES[2]]
+    assert twice.precision.size_stderr.tolist() == [2.5] * 4 + [9.0]
+    none = refit_cells(model(coreset=coreset(weights=[-1.0] * 4)))
+    assert none.weights.tolist() == [0.0] * 4 + SIZES
+    hidden = replace(model(), cluster_sizes=np.array([-3.0, 0.0, 6.0]))
+    assert refit_cells(hidden).weights.tolist() == [*WEIGHTS, 6.0]
+
+
 def test_cells_have_the_released_centres_as_their_means() -> None:
     points = around_centers(model(), refit_cells(model()))
     first = np.average(points.points[:2], axis=0, weights=WEIGHTS[:2])

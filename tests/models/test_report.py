@@ -18,8 +18,8 @@ from helpers.mixed_rows import FEATURES, mixed_model
 
 from privclust import FedDPKMeans, Ledger, PEMeans, PrivateKMeans, limits, load, save
 from privclust.models import _statement_text
+from privclust.models._cluster_table import SHOWN_COLUMNS
 from privclust.models.report import to_html
-from privclust.models.report._cluster_table import SHOWN_COLUMNS
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.testing import SeededNoise, noise_from
 
@@ -76,6 +76,20 @@ class Page(HTMLParser):
             self.rows[-1][-1] += data
 
 
+def cluster_table(page: Page) -> list[list[str]]:
+    """Return the table of centres and sizes, with the parts it is split into put together."""
+    parts: list[list[list[str]]] = []
+    inside = False
+    for row in page.rows:
+        if row[:2] == ["cluster", "size"]:
+            parts.append([])
+        inside = row[:2] == ["cluster", "size"] or (inside and row[0].isdigit())
+        if inside:
+            parts[-1].append(row)
+    first, *others = parts
+    return [row + [cell for part in others for cell in part[i][2:]] for i, row in enumerate(first)]
+
+
 def fitted(
     names: list[str] | None = None,
     kind: Any = PrivateKMeans,
@@ -110,7 +124,9 @@ def page_of(model: Any) -> Page:
         assert kind == "data:image/png;base64"
         assert base64.b64decode(content, validate=True).startswith(b"\x89PNG")
     statement = model.privacy_statement_
-    measured = [row for row in page.rows if len(row) == 7 and row[0] != "query"]
+    below = page.rows[next(i for i, row in enumerate(page.rows) if row[:1] == ["query"]) + 1 :]
+    measured = below[: len(statement.releases)]
+    assert {len(row) for row in measured} == {8}
     assert [row[0] for row in measured] == [line.slot for line in statement.releases]
     assert [row[1] for row in measured] == [line.query for line in statement.releases]
     rows = _statement_text.n_rows(statement)
@@ -162,9 +178,9 @@ def test_page_says_as_how_many_rows_a_unit_counts() -> None:
 
 def test_shares_are_percents_days_are_days_and_logarithms_are_units() -> None:
     page = page_of(mixed_model())
-    header = next(row for row in page.rows if row[:2] == ["cluster", "size"])
+    header, *rows = cluster_table(page)
     assert header[2:] == FEATURES
-    clusters = [row[2:] for row in page.rows if len(row) == len(header) and row[0].isdigit()]
+    clusters = [row[2:] for row in rows]
     youngest = min(clusters, key=lambda row: float(row[0].split(" ")[0]))
     age, income, *shares, visit = youngest
     assert float(age.split(" ± ")[0]) == pytest.approx(30, abs=3)
@@ -274,7 +290,7 @@ def test_of_many_columns_those_are_shown_that_tell_clusters_apart() -> None:
     model = fitted(names)
     page = page_of(model)
     assert "Map" in page.headings
-    (head,) = [row for row in page.rows if row[:2] == ["cluster", "size"]]
+    head = cluster_table(page)[0]
     apart = np.ptp(model.cluster_centers_, axis=0)
     assert head[2:] == [names[place] for place in np.sort(np.argsort(-apart)[:SHOWN_COLUMNS])]
     assert f"{200 - SHOWN_COLUMNS} column(s) that differ less between clusters" in page.text
@@ -320,7 +336,7 @@ HOSTILE = [
 
 def test_a_name_is_a_name_and_nothing_else() -> None:
     page = page_of(fitted(HOSTILE, kind=PEMeans))
-    assert ["cluster", "size", *HOSTILE] in page.rows
+    assert cluster_table(page)[0] == ["cluster", "size", *HOSTILE]
     assert [row[0] for row in page.rows if row[1:] == ["-1", "1"]] == HOSTILE
     assert "49" not in page.headings[0]
 

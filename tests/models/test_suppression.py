@@ -10,8 +10,8 @@ from helpers.cluster_models import made_up_model
 from helpers.fitted_models import four_clusters
 
 from privclust.errors import ParameterError
+from privclust.models._cluster_table import ClusterTable
 from privclust.models.report import to_html
-from privclust.models.report._cluster_table import ClusterTable
 from privclust.models.suppression import min_sizes, reported
 
 

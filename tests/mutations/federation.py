@@ -55,4 +55,11 @@ FEDERATION = (
         "",
         "tests/engines/federated/test_client.py::test_type_that_cannot_be_read_is_named",
     ),
+    Mutation(
+        "squares of a response that wrap",
+        "engines/federated/engine.py",
+        "    l1, l2_squared = lengths(np.abs(values))\n",
+        "    l1, l2_squared = np.abs(values).sum(), (values * values).sum()\n",
+        "tests/engines/federated/test_engine.py::test_squares_of_a_response_do_not_wrap",
+    ),
 )

@@ -21,9 +21,10 @@ NOISE = (
     Mutation(
         "the same noise on all cores",
         "privacy/noise.py",
-        "drawn = pool.map(mechanism, np.array_split(exact, n_parts))",
-        "same = mechanism(np.zeros(len(exact), dtype=np.int64))\n"
-        "        drawn = (part + same[: len(part)] for part in np.array_split(exact, n_parts))",
+        "return np.concatenate(list(pool.map(draw, np.array_split(exact, n_parts))))",
+        "same = draw(np.zeros(len(exact), dtype=np.int64))\n"
+        "        parts = np.array_split(exact, n_parts)\n"
+        "        return np.concatenate([part + same[: len(part)] for part in parts])",
         "tests/privacy/test_noise.py::test_cores_do_not_share_noise",
     ),
     Mutation(

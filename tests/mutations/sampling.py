@@ -6,6 +6,13 @@ from mutations.base import Mutation
 
 SAMPLING = (
     Mutation(
+        "sample cut off at its limit",
+        "engines/_row_buffer.py",
+        "        if self._size > ROWS_BYTES:\n            self._write()\n",
+        "        if self._size > ROWS_BYTES:\n            self._parts.pop()\n",
+        "tests/engines/test_row_buffer.py::test_all_rows_are_kept_in_order_whatever_the_limit",
+    ),
+    Mutation(
         "seeded sample",
         "privacy/noise.py",
         "return secrets.token_bytes(32)",
@@ -29,10 +36,8 @@ SAMPLING = (
     Mutation(
         "a sample drawn again by its inclusion bits",
         "engines/sampling.py",
-        "return self._capacity is not None and self._seen > self._capacity"
-        " << self.sampling_exponent",
-        "kept = sum(len(words) for words, _ in self._parts)\n"
-        "        return self._capacity is not None and kept > self._capacity",
+        "return self._seen > self._capacity << self.sampling_exponent",
+        "return sum(len(words) for words, _ in self._parts) > self._capacity",
         "tests/engines/test_reserve.py::test_sampling_rate_of_a_reserve_follows_from_the_number_of_rows_alone",
     ),
     Mutation(

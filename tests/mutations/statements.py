@@ -46,7 +46,7 @@ STATEMENTS = (
     Mutation(
         "power for adding a row where one is replaced",
         "models/composition.py",
-        "best_power(_of_two(self.cost) if self.typed_rows else self.cost)",
+        "best_power(cost_of_replacing(self.cost) if self.typed_rows else self.cost)",
         "best_power(self.cost)",
         f"{_COMPOSITION}::test_typed_number_of_rows_counts_for_two_units",
     ),

@@ -45,7 +45,7 @@ WIRE = (
     Mutation(
         "a result of any length",
         "engines/federated/_request.py",
-        "if not 1 <= self.query.size <= SIZE_MAX or not",
+        "if not 1 <= self.query.size <= most or not",
         "if not",
         "tests/engines/federated/test_request.py::test_parts_that_do_not_agree_are_refused",
     ),
@@ -59,8 +59,8 @@ WIRE = (
     Mutation(
         "rows of a profile for any query",
         "engines/federated/_request.py",
-        "<= SIZE_MAX or not _belong_together(self.query, self.domain):",
-        "<= SIZE_MAX:",
+        "<= most or not _belong_together(self.query, self.domain):",
+        "<= most:",
         "tests/engines/federated/test_request.py::test_rows_of_a_profile_are_for_its_queries_only",
     ),
     Mutation(

@@ -72,7 +72,7 @@ class Listening:
 
     def aggregate(self, query: Query) -> list[int]:
         self.spent_when_read.append(self._ledger.runs("table")[-1].spent)
-        return ENGINE.aggregate(query)
+        return list(ENGINE.aggregate(query))
 
     def expect_sample(self, key: bytes) -> None:
         assert self.spent_when_read == [], "rows were read before the key was known"

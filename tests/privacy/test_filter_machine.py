@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
@@ -62,7 +63,7 @@ class Adversary(RuleBasedStateMachine):
     def result(self, run: str, slot: str, value: int) -> None:
         """Store a result; only a slot that was charged has one, and the first stays."""
         try:
-            self.ledger.record(run, slot, StoredResult((value,), 1.0, "OpenDP"))
+            self.ledger.record(run, slot, StoredResult(np.array([value]), 1.0, "OpenDP"))
         except RuntimeError:
             assert (run, slot) not in self.charged
         else:

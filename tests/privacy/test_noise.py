@@ -139,9 +139,24 @@ def test_no_two_coordinates_and_no_two_calls_share_noise(mechanism: str) -> None
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_cores_do_not_share_noise(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # False alarm: two of 2048 pairs equal, (2048 · 8.5e-9)² / 2 = 1.5e-10.
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("privclust.privacy.noise.available_cores", lambda: 2)
     first, second = draws(mechanism, zeros(4096), UNIT).reshape(2, 2048)
     assert np.count_nonzero(first == second) < 2
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_parts_of_a_long_result_do_not_share_noise(
+    mechanism: str, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # False alarm: two of 1024 · 6 pairs equal, (6144 · 8.5e-9)² / 2 = 1.4e-9.
+    monkeypatch.setattr("privclust.privacy.noise.available_cores", lambda: cores)
+    monkeypatch.setattr("privclust.privacy.noise._MOST_AT_ONCE", 1024)
+    exact = np.arange(4096) << 40
+    parts = (draws(mechanism, exact, UNIT) - exact).reshape(4, 1024)
+    assert sum(np.count_nonzero(a == b) for a, b in itertools.combinations(parts, 2)) < 2
+    assert np.abs(parts).max() < 2**33
 
 
 @pytest.mark.attack

@@ -10,6 +10,7 @@ import pytest
 from privclust import PEMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.engines import memory as numpy_engine
+from privclust.engines.exact_sums import ExactSums
 from privclust.queries.base import Query
 from privclust.testing import SeededNoise, noise_from
 
@@ -72,7 +73,7 @@ def fence(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     queries: list[str] = []
     aggregate = numpy_engine.NumpyEngine.aggregate
 
-    def through_the_fence(engine: numpy_engine.NumpyEngine, query: Query) -> list[int]:
+    def through_the_fence(engine: numpy_engine.NumpyEngine, query: Query) -> ExactSums:
         queries.append(type(query).__name__)
         Fence.is_open = True
         try:

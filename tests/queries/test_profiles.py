@@ -50,7 +50,7 @@ def contributions(query: Query, rows: FloatArray) -> list[bytes]:
 
 
 def totals(query: Query, cells: Any) -> list[int]:
-    return NumpyEngine(cells, DOMAIN).aggregate(query)
+    return list(NumpyEngine(cells, DOMAIN).aggregate(query))
 
 
 @pytest.mark.attack

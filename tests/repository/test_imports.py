@@ -17,8 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 """Modules whose distributions have other names."""
-THEIRS = {"polars"}
-"""Imported only where the caller passed something made by it."""
+THEIRS = {"polars", "IPython"}
+"""Imported only where the caller passed something made by it, or is run by it."""
 
 HEAVY = ("opendp", "matplotlib", "sqlalchemy", "psycopg", "typer", "pyspark")
 
@@ -29,6 +29,7 @@ HEAVY = ("opendp", "matplotlib", "sqlalchemy", "psycopg", "typer", "pyspark")
         ("import privclust", (*HEAVY, "sklearn", "scipy", "pyarrow")),
         ("import privclust.queries.base", (*HEAVY, "sklearn", "scipy", "pyarrow")),
         ("from privclust import PEMeans, on_spark", HEAVY),
+        ("from privclust.cli import app", ("opendp", "matplotlib", "sqlalchemy", "sklearn")),
         ("import privclust.engines.spark._tasks", (*HEAVY, "sklearn", "scipy")),
         ("import privclust.engines.federated.client", (*HEAVY, "sklearn", "scipy")),
         ("import privclust.engines.factory", (*HEAVY, "sklearn", "scipy")),
@@ -53,7 +54,10 @@ def test_every_library_that_is_imported_is_declared() -> None:
     """What comes with another may leave it: typer dropped click, and no command began."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    offered = [extras[name] for name in ("cli", "fast", "report", "spark", "flower", "sql")]
+    offered = [
+        extras[name]
+        for name in ("cli", "excel", "fast", "pdf", "report", "sign", "spark", "flower", "sql")
+    ]
     declared = [re.split(r"[^\w-]", item)[0] for item in chain(project["dependencies"], *offered)]
     used = {DISTRIBUTIONS.get(name, name) for name in imported(ROOT / "src")}
     assert used - set(sys.stdlib_module_names) - {"privclust"} - THEIRS - set(declared) == set()

@@ -13,13 +13,24 @@ from helpers.pages import DOCS, agrees, blocks_of, pictures_of, run
 from privclust.domains.bounds import declared_columns
 
 FOLDERS = ("start", "tutorials", "explanations")
-ALONE = ("bounds.md", "federated.md", "postprocessing.md", "profiles.md", "series.md")
+ALONE = (
+    "approval.md",
+    "bounds.md",
+    "federated.md",
+    "postprocessing.md",
+    "profiles.md",
+    "series.md",
+)
 PAGES = sorted(
     [page for folder in FOLDERS for page in (DOCS / folder).glob("*.md")]
     + [DOCS / name for name in ALONE]
 )
 FEDERATED, APP = DOCS / "federated.md", DOCS.parent / "examples" / "federation"
-WRITTEN = {"postprocessing.md": ["tree.png"], "series.md": ["drift.png", "year.db"]}
+WRITTEN = {
+    "approval.md": ["approval.pdf"],
+    "postprocessing.md": ["tree.png"],
+    "series.md": ["drift.png", "year.db"],
+}
 """Files that pages say they write."""
 
 

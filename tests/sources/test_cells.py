@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privclust.sources.cells import IDS, NUMBERS, Kind, by_unit, days, ids, kind_of, numbers
+from privclust.sources.cells import IDS, NUMBERS, Kind, by_unit, ids, kind_of, numbers
+from privclust.sources.dates import days
 
 cheap = settings(deadline=None, derandomize=True, database=None, max_examples=150)
 NUMBER = re.compile(
@@ -226,57 +226,3 @@ def test_rows_of_an_id_are_brought_together_and_none_is_lost(found: list[bytes |
     ends = [*starts.tolist(), len(found)][1:]
     for name, begin, end in zip(names, starts.tolist(), ends, strict=True):
         assert [found[row] for row in order[begin:end]] == [name] * found.count(name)
-
-
-# Days --------------------------------------------------------------------------------------------
-
-TIMES = [
-    *(pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC")),
-    pa.timestamp("s", "America/New_York"),
-    pa.timestamp("ns", "Pacific/Kiritimati"),
-    pa.timestamp("ns", "-11:00"),
-    pa.timestamp("us", "Mars/Olympus"),
-    pa.date64(),
-    pa.date32(),
-]
-
-
-def ticks(declared: Any) -> int:
-    """Return how many ticks of its unit a day has."""
-    if pa.types.is_date32(declared):
-        return 1
-    unit = "ms" if pa.types.is_date64(declared) else declared.unit
-    return 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("declared", TIMES, ids=str)
-@given(data=st.data())
-@cheap
-def test_a_time_is_on_its_own_side_of_every_bound(declared: Any, data: st.DataObject) -> None:
-    """Far off, times wrapped around and could count as the other bound."""
-    largest = 2 ** (31 if pa.types.is_date32(declared) else 63) - 1
-    whole = st.integers(-largest, largest)
-    near = st.integers(-2_000_000, 4_000_000).map(lambda day: day * ticks(declared))
-    cells = data.draw(st.lists(st.none() | whole | near.filter(lambda at: abs(at) <= largest)))
-    width = pa.int32() if pa.types.is_date32(declared) else pa.int64()
-    found = days(pa.array(cells, width).cast(declared))
-    first, last = (end.toordinal() - date(1970, 1, 1).toordinal() for end in (date.min, date.max))
-    for cell, day in zip(cells, found.tolist(), strict=True):
-        if cell is None:
-            assert math.isnan(day)
-            continue
-        exact = cell // ticks(declared)
-        seen, expected = np.clip(day, first, last), np.clip(exact, first, last)
-        # A zone is no more than a day away; nanoseconds end in 1677 and 2262.
-        assert abs(seen - expected) <= (3 if "ns" in str(declared) else 1)
-
-
-@pytest.mark.parametrize(
-    ("zone", "day"),
-    [(None, 0), ("UTC", 0), ("Europe/Berlin", 1), ("America/New_York", 0), ("Mars/Olympus", 0)],
-)
-def test_a_day_is_that_of_the_columns_zone_or_of_utc(zone: str | None, day: int) -> None:
-    late = pa.array([86_399, None], pa.timestamp("s", zone))
-    np.testing.assert_array_equal(days(late), [day, np.nan])
-    assert days(late.slice(0, 0)).tolist() == []

@@ -107,9 +107,8 @@ def test_an_id_that_cannot_be_read_is_missing() -> None:
     def counted(cell: Any) -> list[int]:
         who = objects("ann", cell, None, "ann").rename(columns={"ward": "who"})
         domain = Mixed((NumberColumn("age", 0, 9),))
-        return NumpyEngine(who.assign(age=[1.0] * 4), domain, unit=Unit("who", 1)).aggregate(
-            Count()
-        )
+        engine = NumpyEngine(who.assign(age=[1.0] * 4), domain, unit=Unit("who", 1))
+        return list(engine.aggregate(Count()))
 
     assert counted(10**5000) == counted(None) != counted("eve")
 

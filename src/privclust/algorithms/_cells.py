@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc, ndtri
 
 from privclust.algorithms._cost import Measured
 from privclust.algorithms._shrinkage import sampling_variance, weigh_means
-from privclust.kernels.grid import FloatArray
+from privclust.kernels.grid import BoolArray, FloatArray
 from privclust.kernels.projection import Projection
 from privclust.models.clustering import Coreset, Precision
 from privclust.privacy.curator import Curator
@@ -33,8 +31,6 @@ from privclust.queries.shells import (
 )
 from privclust.queries.unit import COORDINATES_MAX
 
-BoolArray: TypeAlias = NDArray[np.bool_]
-
 WEIGHT = 0.6
 SQUARE_WEIGHT = 0.4
 CLIP = 0.9
@@ -45,8 +41,9 @@ CAUTION = 3.0
 """How much a cell's width leans towards that of cells alike, in standard deviations of a count."""
 OCTAVES = 1.0
 """Cells are alike whose radii differ by no more than about this many factors of two."""
-GROWTH_MAX = 1.5
-"""A radius grows by at most this factor in one step, unless most rows lie beyond the core."""
+GROWTH_MAX, FAINT_GROWTH_MAX = 1.5, 1.0
+"""A radius grows by at most this factor in one step, unless most rows lie beyond the core. Where
+clusters are faint, what looks like growth is noise."""
 BEYOND = 2.0
 """Standard deviations by which rows must be seen beyond a core before it is widened."""
 FALSE_HINTS, FALSE_SHELLS = 0.25, 0.01
@@ -137,7 +134,11 @@ def unmeasured(centers: FloatArray, radii: FloatArray) -> Cells:
 
 
 def measure_cells(
-    curator: Curator, slot: str, cells: Cells, projection: Projection | None = None
+    curator: Curator,
+    slot: str,
+    cells: Cells,
+    projection: Projection | None = None,
+    growth_max: float = GROWTH_MAX,
 ) -> Cells:
     """Measure every cell, move it to its mean and learn its radius and what lies around it."""
     clips = np.clip(CLIP * cells.radii, SMALLEST, 1.0)
@@ -151,7 +152,7 @@ def measure_cells(
     step = weigh_means(found.sums, core, sigma, clips, WEIGHT)
     # In its core's squares a far row counts as one clipping radius.
     squares = np.maximum(np.maximum(found.squares, 0.0) - far * clips**2, 0.0) * (core > 0)
-    radii = _radii(found, clips, sigma, cells)
+    radii = _radii(found, clips, sigma, cells, growth_max)
     # Where most rows are far, the middle of all of them is where the cell should be.
     outside = far > core
     means, widths = _with_tails(cells.centers, step.moves, core, squares, tails)
@@ -167,7 +168,9 @@ def measure_cells(
     )
 
 
-def _radii(found: ShellValues, clips: FloatArray, sigma: float, cells: Cells) -> FloatArray:
+def _radii(
+    found: ShellValues, clips: FloatArray, sigma: float, cells: Cells, growth_max: float
+) -> FloatArray:
     """Estimate root mean square distances from clipped ones, leaning towards cells alike."""
     squares, counts = np.maximum(found.squares, 0.0), np.maximum(found.counts, 0.0)
     noise = sigma / SQUARE_WEIGHT
@@ -184,7 +187,7 @@ def _radii(found: ShellValues, clips: FloatArray, sigma: float, cells: Cells) ->
     estimated = clips * np.sqrt(unclipped(parts, cells.centers.shape[1]))
     beyond = found.far_counts[:, :2].sum(axis=1)
     widened = beyond > np.maximum(counts / 2, BEYOND * sigma / FAR_COUNT * math.sqrt(2))
-    grown = np.minimum(estimated, GROWTH_MAX * cells.radii)
+    grown = np.minimum(estimated, growth_max * cells.radii)
     return np.where(widened, CORE_RADII * clips, grown)
 
 

@@ -83,8 +83,9 @@ def was_warned(plan: PrivateKMeansPlan) -> bool:
 
 def warn_of_typed_rows(plan: PrivateKMeansPlan) -> None:
     """Warn, before anything is spent, if the number of rows that was typed is too small."""
-    if plan.n_rows is not None and was_warned(plan):
-        warn_user(_advice(plan, plan.n_rows), FitWarning)
+    advice = advice_on_typed_rows(plan)
+    if advice is not None:
+        warn_user(advice, FitWarning)
 
 
 def advice_on_typed_rows(plan: PrivateKMeansPlan) -> Message | None:

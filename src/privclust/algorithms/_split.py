@@ -14,8 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from privclust.algorithms._cells import (
+    FAINT_GROWTH_MAX,
+    GROWTH_MAX,
     SMALLEST,
-    BoolArray,
     Cells,
     Tails,
     in_chunks,
@@ -23,7 +24,7 @@ from privclust.algorithms._cells import (
     measure_cells,
 )
 from privclust.kernels.distances import squared_gaps
-from privclust.kernels.grid import FloatArray, IntArray
+from privclust.kernels.grid import BoolArray, FloatArray, IntArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
 
@@ -77,9 +78,12 @@ def find_cells(
 ) -> Cells:
     """Measure once for each slot and return the last cells."""
     cells = start
+    # Each number of cells is measured once where clusters are faint.
+    growth_max = FAINT_GROWTH_MAX if len(set(steps)) == len(steps) else GROWTH_MAX
     for slot, n_cells in zip(slots, steps, strict=True):
         if n_cells > len(cells.centers):
-            cells = measure_cells(curator, slot, split(cells, n_cells, rng), projection)
+            parts = split(cells, n_cells, rng)
+            cells = measure_cells(curator, slot, parts, projection, growth_max)
         else:
             most = 2 * n_cells - len(cells.centers)
             cells = _measure_again(curator, slot, cells, most, projection)

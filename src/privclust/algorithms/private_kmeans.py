@@ -75,13 +75,15 @@ dimensions, so that clusters that hardly differ from each other stay apart."""
 MARGIN = 0.25
 """Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
-SAMPLE_ROWS = 2**15
+SAMPLE_ROWS = 2**16
 SAMPLE_SIGNAL = 300.0
 """A sample has so many rows, and so many per cluster for each standard deviation of a count."""
 FULL_STEPS = 2
 SPLIT_SHARE = {False: 0.53, True: 0.29}
+FAINT_SPLIT_SHARE = {False: 0.6, True: 0.36}
 DISTANCE_SHARE = {False: 0.1, True: 0.03}
-"""Without and with a projection: the means of many columns need more of the budget."""
+"""Without and with a projection: the means of many columns need more of the budget. Faint clusters
+need more of it to be found at all."""
 SIZE_SHARE = 0.02
 CORESET_SHARE = 0.02
 FAINT, CLEAR = 30.0, 60.0
@@ -266,11 +268,12 @@ def _split(
     projection: Projection | None,
 ) -> Cells:
     """Share out what is left after rows were located, and split until there are enough cells."""
-    repeats = 1 if plan.signal(n_rows) < FAINT else 2
+    faint = plan.signal(n_rows) < FAINT
+    repeats = 1 if faint else 2
     steps = schedule(cells_wanted(plan, n_rows / 2**curator.sampling_exponent), repeats)
     slots = numbered("split", len(steps))
     left = curator.left
-    granted = SPLIT_SHARE[plan.projects] * left
+    granted = (FAINT_SPLIT_SHARE if faint else SPLIT_SHARE)[plan.projects] * left
     merging = DISTANCE_SHARE[plan.projects] / 2 * left
     wide = numbers_changed(plan.n_columns)
     curator.refine(

@@ -6,6 +6,7 @@ import numpy as np
 
 from privclust.domains.ball import Ball
 from privclust.engines._summing import total
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.sampling import included, row_words
 from privclust.engines.units import split_batches
 from privclust.kernels.grid import FloatArray
@@ -29,9 +30,9 @@ class FewRows:
         self.n_columns = rows.shape[1]
         self._rows = Ball(np.zeros(self.n_columns), 1.0).to_grid(rows).astype(np.int32)
 
-    def aggregate(self, query: Query) -> list[int]:
+    def aggregate(self, query: Query) -> ExactSums:
         """Return the sum of what all rows contribute to the query."""
-        return [int(value) for value in total(query, ROW, split_batches(self._rows, None))]
+        return total(query, ROW, split_batches(self._rows, None))
 
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: rows are in memory."""

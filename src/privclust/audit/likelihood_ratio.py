@@ -8,6 +8,7 @@ results: each is measured on both tables as it comes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -49,11 +50,11 @@ class LikelihoodRatioAttack:
         self._noise = noise
         self._exact_pair: tuple[IntArray, IntArray] | None = None
 
-    def aggregate(self, query: Query) -> list[int]:
+    def aggregate(self, query: Query) -> Sequence[int]:
         """Measure both tables, and return the sum of one."""
         return self.record(*self._tables, query)
 
-    def record(self, absent: Engine, present: Engine, query: Query) -> list[int]:
+    def record(self, absent: Engine, present: Engine, query: Query) -> Sequence[int]:
         """Measure both tables, or samples of them, and return the sum of one."""
         exact = absent.aggregate(query), present.aggregate(query)
         self._exact_pair = (np.array(exact[0]), np.array(exact[1]))
@@ -114,7 +115,7 @@ class PairedEngine:
         self._attack = attack
         self._tables = (absent, present)
 
-    def aggregate(self, query: Query) -> list[int]:
+    def aggregate(self, query: Query) -> Sequence[int]:
         """Measure both, and return the sum of one."""
         return self._attack.record(*self._tables, query)
 

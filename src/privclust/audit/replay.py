@@ -8,7 +8,7 @@ sensitivity. Results declared to be monotone all move one way: a row that comes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,11 +95,11 @@ class Transcript:
         self._replay = replay or []
         self._pending: tuple[Query, tuple[int, ...]] | None = None
 
-    def aggregate(self, query: Query) -> list[int]:
+    def aggregate(self, query: Query) -> Sequence[int]:
         """Make the query, and record it with its exact result."""
         return self.record(self._engine, query)
 
-    def record(self, engine: Engine, query: Query) -> list[int]:
+    def record(self, engine: Engine, query: Query) -> Sequence[int]:
         """Make a query of the engine behind or of a sample of it, and record it."""
         exact = engine.aggregate(query)
         self.reads += 1
@@ -156,7 +156,7 @@ class _Sample:
         self._transcript = transcript
         self._engine = engine
 
-    def aggregate(self, query: Query) -> list[int]:
+    def aggregate(self, query: Query) -> Sequence[int]:
         """Make the query of the sample, and record it with its exact result."""
         return self._transcript.record(self._engine, query)
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from privclust.errors import ModelFileError
+from privclust.errors import ModelFileError, NotRecomputableError
 from privclust.models.private_run import PrivateRun
 from privclust.models.statement import Statement
 from privclust.privacy.accounting import Spend
@@ -17,28 +17,33 @@ from privclust.privacy.ledger.records import Dataset, Run, StoredResult
 
 def read_statement(model: Path) -> dict[str, Any]:
     """Return a model file's content, or a statement's as if it were in one."""
-    content: dict[str, Any]
-    head: object = None
     try:
-        content = json.loads(model.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(model.read_text(encoding="utf-8"))
         content = content if "statement" in content else {"statement": content}
-        head = head_of(content)
+        if isinstance(head_of(content), str | None):
+            return content
     except OSError as error:
         raise ModelFileError(f"{model.name} cannot be read: {error.strerror}.") from None
     except (ValueError, LookupError, TypeError, RecursionError):
-        head = None
-    if not isinstance(head, str):
-        raise ModelFileError(
-            f"{model.name} is neither a model file nor a statement of a fit that a ledger "
-            "recorded. Write one with 'privclust fit --ledger ... --out' or privclust.save."
-        )
-    return content
+        pass
+    raise ModelFileError(
+        f"{model.name} is neither a model file, nor a profile, nor a statement. Write one with "
+        "'privclust fit --ledger ... --out' or privclust.save."
+    )
 
 
-def head_of(content: dict[str, Any]) -> str:
-    """Return the last entry of the ledger when the fit ended."""
-    head: str = content["statement"]["run"]["record"]["head"]
-    return head
+def head_of(content: dict[str, Any]) -> Any:
+    """Return the last entry of the ledger when the fit ended; None if no ledger recorded it."""
+    record = content["statement"]["run"]["record"]
+    return None if record is None else record["head"]
+
+
+def unrecorded(model: Path) -> str:
+    """Say that no ledger has paid for a fit."""
+    return (
+        f"{model.name} says that no ledger recorded its fit: it was paid from no budget, and no "
+        "ledger can vouch for it. Fit with --ledger and --dataset to have fits recorded."
+    )
 
 
 def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
@@ -54,7 +59,7 @@ def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
         given = {
             result["slot"]: (
                 Spend(**result["charge"]),
-                StoredResult(tuple(result["result"]), result["scale"], result["noise"]),
+                StoredResult(result["result"], result["scale"], result["noise"]),
             )
             for result in results or ()
         }
@@ -147,8 +152,36 @@ def _run_differences(described: PrivateRun, run: Run, account: Dataset) -> list[
 def _results(ledger: Ledger, run: Run) -> dict[str, tuple[Spend, StoredResult | None]]:
     """Return what each slot of a run cost, and its result."""
     stored = {
-        entry["slot"]: StoredResult(tuple(entry["values"]), entry["scale"], entry["noise"])
+        entry["slot"]: StoredResult(entry["values"], entry["scale"], entry["noise"])
         for entry in ledger.export()
         if (entry["kind"], entry["run"]) == ("result", run.name)
     }
     return {slot: (charge, stored.get(slot)) for slot, charge in run.charges.items()}
+
+
+def not_from_results(model: Path, place: str) -> list[str]:
+    """Return what numbers of a model file are not what follows from its results in a ledger.
+
+    Raises NotRecomputableError if the file's numbers follow from more than these.
+    """
+    from privclust.estimators._load import load
+    from privclust.estimators._recompute import differences_from_results
+    from privclust.models.model_file import read_model, to_json
+
+    given = read_model(model)
+    try:
+        fitted = load(model)
+    except ModelFileError:
+        cause = f"{given.estimator!r} is none of privclust's estimators"
+        raise NotRecomputableError(cause) from None
+    try:
+        found = differences_from_results(fitted, place)
+    except LedgerError as error:
+        return [str(error)]
+    # Numbers may be written with more digits than they have, and digits may mean something.
+    if not found and model.read_text(encoding="utf-8") != to_json(given):
+        found = ["how its numbers are written"]
+    return [
+        f"the model was changed after its fit: {key} is not what follows from its results"
+        for key in found
+    ]

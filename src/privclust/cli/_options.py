@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal as Number
+from decimal import InvalidOperation
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from privclust.sources.dialects import Files
+
 
 def whole(text: str) -> int:
     """Read an integer, also one such as 1e10."""
     with suppress(InvalidOperation, ValueError, OverflowError):
-        number = Decimal(text)
+        number = Number(text)
         if number == int(number):
             return int(number)
     raise typer.BadParameter(f"{text!r} is not an integer such as 30000 or 1e10.")
+
+
+def table_files(paths: list[str], delimiter: str | None, decimal: str, sheet: str | None) -> Files:
+    """Return the files of a table, written as the user says."""
+    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
+    return Files(list(paths), mark, decimal, sheet)
 
 
 Rows = Annotated[
@@ -30,5 +39,28 @@ Delta = Annotated[float, typer.Option(help="Well below one over the rows, such a
 RowsPerUnit = Annotated[
     int, typer.Option("--max-rows-per-unit", help="How many rows of one id count.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Tables = Annotated[
+    list[str], typer.Argument(help="Parquet, CSV, Excel or Arrow files, folders or patterns.")
+]
+OutTable = Annotated[
+    Path, typer.Option("--out", "-o", help="File to write: .parquet, .csv or .xlsx.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What separates cells of CSV files: ',', ';', '|' or 'tab'; else what their line of "
+        "names shows."
+    ),
+]
+Decimal = Annotated[
+    str, typer.Option("--decimal", help="What marks decimals in CSV files: '.' or ','.")
+]
+DecimalAsFitted = Annotated[
+    str | None,
+    typer.Option("--decimal", help="What marks decimals in CSV files; else as the fit was told."),
+]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of Excel files; else their first.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Model = Annotated[Path, typer.Argument(help="A model file that 'privclust fit' wrote.")]

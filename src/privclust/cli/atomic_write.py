@@ -25,7 +25,7 @@ FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
 @contextmanager
 def replacing(
     path: Path,
-    ending: str,
+    endings: str | tuple[str, ...],
     reads: Sequence[Path] = (),
     rights: int = FOR_ALL,
     may_replace: bool = True,
@@ -41,13 +41,14 @@ def replacing(
     with writing(path):
         target = Path(os.path.realpath(path))
         streams = target.exists() and not target.is_file() and not target.is_dir()
-        _check(target, ending, reads, streams)
+        _check(target, (endings,) if isinstance(endings, str) else endings, reads, streams)
         if not may_stream and streams:
             raise OSError(errno.EINVAL, "it is not a regular file")
         if not may_replace and holds_something(target):
+            paid = " and may have cost budget" if target.suffix == ".json" else ""
             print_error(
-                f"{target.name} exists already and may have cost budget. Name another file, or "
-                "overwrite it with --force."
+                f"{target.name} exists already{paid}. Name another file, or overwrite it with "
+                "--force."
             )
             raise typer.Exit(CANNOT_WRITE)
         place = None if streams else target.parent
@@ -71,14 +72,14 @@ def replacing(
             made.unlink()
 
 
-def _check(target: Path, ending: str, reads: Sequence[Path], streams: bool) -> None:
+def _check(target: Path, endings: tuple[str, ...], reads: Sequence[Path], streams: bool) -> None:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a directory")
-    if not streams and target.suffix != ending:
+    if not streams and target.suffix not in endings:
         # So that no command writes over a table or a ledger by a slip of the hand.
         raise ParameterError(
-            f"{target.name!r} does not end in {ending}, which is what will be in it. Name a file "
-            f"such as {target.stem}{ending}."
+            f"{target.name!r} does not end in {' or '.join(endings)}, which is what will be in it. "
+            f"Name a file such as {target.stem}{endings[0]}."
         )
     for other in reads:
         if target.exists() and other.exists() and target.samefile(other):

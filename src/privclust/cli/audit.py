@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privclust.cli.messages import clean, reporting_errors
+from privclust.cli.messages import clean, reporting_errors, say
 from privclust.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def audit(
             typer.echo(f"{'PASS' if verdict.passed else 'FAIL'} {verdict.check}: {verdict.did}")
             for finding in verdict.findings:
                 typer.echo(clean(f"     {finding}"))
-    typer.echo(
+    say(
         "All tables were made up: this command takes no data. What it did not find may be there "
         "all the same."
     )

@@ -1,4 +1,4 @@
-"""``privclust bounds init``: a bounds file to fill in, from names and types alone."""
+"""``privclust bounds …``: bounds files to fill in, and to check, by names and types alone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli.messages import reporting_errors, writing
-from privclust.domains.bounds_file import ORIGINS
-from privclust.errors import UnreadableFileError
+from privclust.cli._options import Decimal, Delimiter, Sheet, table_files
+from privclust.cli.help import Command, Group, epilog
+from privclust.cli.messages import INDENT, reporting_errors, say, state_dialects, writing
+from privclust.cli.tables import print_table
+from privclust.domains.bounds import declared_columns, read_bounds
+from privclust.domains.bounds_file import ORIGINS, read_file
+from privclust.domains.columns import CategoryColumn, Column
+from privclust.errors import BoundsError, UnreadableFileError
 from privclust.sources.cells import NUMBERS, Kind
+from privclust.sources.dialects import Files
 from privclust.sources.files import open_files
+from privclust.sources.schema import Schema
 
-bounds_app = typer.Typer(help="Bounds files: what you declare about values.")
+bounds_app = typer.Typer(cls=Group, help="Bounds files: what you declare about values.")
 
 
 @bounds_app.callback()
@@ -24,35 +31,101 @@ def main() -> None:
     """Bounds files: what you declare about values."""
 
 
-@bounds_app.command()
+@bounds_app.command("init", cls=Command, epilog=epilog("bounds init"))
 def init(
-    table: Annotated[str, typer.Argument(help="A Parquet, CSV or Arrow file, folder or pattern.")],
+    table: Annotated[
+        str, typer.Argument(help="A Parquet, CSV, Excel or Arrow file, folder or pattern.")
+    ],
+    delimiter: Delimiter = None,
+    sheet: Sheet = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
         "bounds.toml"
     ),
 ) -> None:
     """Write a bounds file with blanks to fill in; no value of the table is looked at."""
     with reporting_errors():
-        schema, _ = open_files(table)
-        names = schema.names or ()
-        if not names:
-            raise UnreadableFileError("there are no columns. Give a table that has some.")
-        if schema.looks_like_a_row:
-            raise UnreadableFileError(
-                "the first line holds a number, which does not name a column. Put a line of names "
-                "before it."
-            )
-        columns = zip(names, schema.kinds, strict=True)
+        schema = _schema_of(table_files([table], delimiter, ".", sheet))
+        columns = zip(schema.names or (), schema.kinds, strict=True)
         text = _head() + "".join(_column(name, kind) for name, kind in columns)
         with writing(out):
             if out.exists():
                 raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
             out.write_text(text, encoding="utf-8")
-        then = shlex.join(["privclust", "fit", table, "--bounds", str(out)])
-        typer.echo(
+        typed = [] if delimiter is None else ["--delimiter", delimiter]
+        typed += [] if sheet is None else ["--sheet", sheet]
+        checked = shlex.join(["privclust", "bounds", "check", str(out), table, *typed])
+        then = shlex.join(["privclust", "fit", table, *typed, "--bounds", str(out)])
+        say(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
-            f"that should not be clustered, then: {then} -k 8 --delta 1e-6 --out model.json"
+            f"that should not be clustered. Then check it, and fit:\n{INDENT}{checked}\n"
+            f"{INDENT}{then} -k 8 --delta 1e-6 --out model.json"
         )
+
+
+@bounds_app.command("check", cls=Command, epilog=epilog("bounds check"))
+def check(
+    bounds: Annotated[Path, typer.Argument(help="A bounds file that you filled in.")],
+    table: Annotated[
+        list[str] | None,
+        typer.Argument(help="The table it is for: files, folders or patterns."),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Column of ids whose rows are protected together.")
+    ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    sheet: Sheet = None,
+) -> None:
+    """Check a bounds file, alone or with its table; no value of the table is looked at.
+
+    What is said of the table depends on the names and types of its columns alone.
+    """
+    with reporting_errors():
+        given, origin = read_file(bounds)
+        if not given:
+            raise BoundsError(f"the bounds file {bounds.name!r} declares no column.")
+        columns, _ = declared_columns(str(bounds), list(given))
+        rest: tuple[str, ...] = ()
+        if table:
+            schema = _schema_of(table_files(table, delimiter, decimal, sheet))
+            used = schema.features(unit, given, {column.name: column.use for column in columns})
+            read_bounds(str(bounds), used.names, used.n_columns)
+            rest = tuple(name for name in schema.names or () if name not in (*given, unit))
+        print_table(("column", "type", "from", "to", "scale", "weight"), map(_declaration, columns))
+        say(f"Bounds come from: {origin}.")
+        if rest:
+            say(f"Not clustered, because no bounds name them: {', '.join(rest)}.")
+        if not table:
+            say(f"{bounds.name} is complete.")
+            return
+        say(
+            f"{bounds.name} is complete and names columns of the table. No cell was read: whatever "
+            "is not written as declared will count as missing."
+        )
+
+
+def _schema_of(table: Files) -> Schema:
+    """Return the columns of files, or refuse those of which the first line is no line of names."""
+    schema, _ = open_files(table)
+    state_dialects(table)
+    if not schema.names:
+        raise UnreadableFileError("there are no columns. Give a table that has some.")
+    if schema.looks_like_a_row:
+        raise UnreadableFileError(
+            "the first line holds a value, which does not name a column. Put a line of names "
+            "before it."
+        )
+    return schema
+
+
+def _declaration(column: Column) -> tuple[str, ...]:
+    """Return a line of the table of columns."""
+    weight = f"{column.weight:g}"
+    if isinstance(column, CategoryColumn):
+        return column.name, "category", ", ".join(column.levels), "", "", weight
+    ends = [column.format_value(edge) for edge in column.number.edges[[0, -1]]]
+    scale = column.number.transform
+    return column.name, column.use, *ends, "" if scale == "none" else scale, weight
 
 
 def _head() -> str:
@@ -67,6 +140,7 @@ def _head() -> str:
         "#                      have a long tail: their logarithms are clustered\n"
         '#   type = "category"  with  levels = ["north", "south", "other"]\n'
         '#   type = "date"      with  lower = 2020-01-01  and  upper = 2029-12-31, no quotes\n'
+        '#                      and  format = "DD.MM.YYYY"  where texts write days like that\n'
         f'bounds_origin = ""  # one of {origins}\n'
     )
 

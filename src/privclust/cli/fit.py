@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -10,41 +9,42 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._options import RowsPerUnit
+from privclust.cli._clusters import cluster_table, clusters_json
+from privclust.cli._options import (
+    Decimal,
+    Delimiter,
+    Force,
+    Quiet,
+    RowsPerUnit,
+    Sheet,
+    Tables,
+    table_files,
+)
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
-    print_table,
+    INDENT,
     reporting_errors,
     reporting_warnings,
+    say,
+    state_dialects,
     warn_if_weak,
     writing,
 )
 from privclust.cli.progress import progress
+from privclust.cli.tables import print_in_parts
 from privclust.errors import BoundsError, ParameterError, safe_repr
-from privclust.models._coordinates import format_coordinate
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.formatting import rounded_up, with_error
+from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.statement import Statement
+from privclust.privacy.ledger.ledger import Ledger
 from privclust.sources.files import paths_of
 
-SUMMARY = (
-    "columns",
-    "cluster_centers",
-    "cluster_sizes",
-    "size_stderr",
-    "quality",
-    "fit_warning",
-    "n_rows",
-    "statement",
-)
-SHOWN_CLUSTERS = 4
-"""A terminal of 80 columns has space for so many."""
+PARTS = 3
+"""How many tables below each other a fit prints of its clusters."""
 
 
 def fit(
-    table: Annotated[
-        list[str], typer.Argument(help="Parquet, CSV or Arrow files, folders or patterns.")
-    ],
+    table: Tables,
     bounds: Annotated[
         Path | None, typer.Option(help="Bounds file; 'privclust bounds init' writes one to fill.")
     ] = None,
@@ -79,11 +79,14 @@ def fit(
     ] = None,
     resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of public choices; noise has none.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Model file to write (JSON).")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    sheet: Sheet = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Model file to write (JSON).")
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Find clusters and write what may be published of them."""
@@ -129,22 +132,24 @@ def fit(
             random_state=seed,
         )
         reads = [bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
+        files = table_files(table, delimiter, decimal, sheet)
         with _kept(out, reads, force) as file:
+            if not (quiet or as_json):
+                state_dialects(files)
             with progress(silent=quiet or as_json), reporting_warnings():
-                model.fit(table, resume=resume)
+                model.fit(files, resume=resume)
             text = to_json(model)
             warn_if_weak(model.privacy_statement_.composed)
             if file is not None:
                 with writing(out or file):
                     file.write_text(text, encoding="utf-8")
         if as_json:
-            content = json.loads(text)
-            content["statement"] = json.loads(model.privacy_statement_.to_json())
-            typer.echo(json.dumps({key: content[key] for key in SUMMARY}))
+            typer.echo(clusters_json(model.model_))
         elif not quiet and out is not None:
             _show(model.model_, out)
-            typer.echo(_protected(model.privacy_statement_))
-            typer.echo(_next_step(model.privacy_statement_, out))
+            say(_protected(model.privacy_statement_))
+            left = 0.0 if ledger is None else Ledger.open(ledger).epsilon_left(str(dataset))
+            say(_next_step(model.privacy_statement_, left, out))
 
 
 def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextManager[Path | None]:
@@ -154,32 +159,15 @@ def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextMa
 
 
 def _show(model: ClusterModel, out: Path) -> None:
-    """Print clusters side by side, as many as fit, and their columns below each other."""
-    center_errors, size_errors = model.center_stderr, model.size_stderr
-    assert center_errors is not None  # which PrivateKMeans knows
-    assert size_errors is not None
-    n_shown = min(SHOWN_CLUSTERS, len(model.cluster_sizes))
-    sizes = zip(model.cluster_sizes, size_errors, strict=True)
-    rows = [["rows", *[with_error(*size) for size in sizes][:n_shown]]]
-    columns = zip(
-        model.coordinate_names,
-        model.domain.coordinate_uses,
-        model.cluster_centers.T,
-        center_errors.T,
-        strict=True,
-    )
-    for name, use, values, errors in columns:
-        cells = [format_coordinate(use, *cell) for cell in zip(values, errors, strict=True)]
-        rows.append([name, *cells[:n_shown]])
-    print_table(["", *(f"cluster {number}" for number in range(n_shown))], rows)
-    more = len(model.cluster_sizes) - n_shown
+    """Print the first clusters, and say how to see the others."""
+    more = print_in_parts(*cluster_table(model), most=PARTS)
     if more > 0:
-        typer.echo(
-            f"and {more} smaller cluster{'s' if more > 1 else ''}: the report lists all of them, "
-            f"and {out.name} has their numbers"
+        say(
+            f"and {more} smaller. All of them:"
+            f"\n{INDENT}{shlex.join(['privclust', 'show', str(out)])}"
         )
     for sentence in model.quality_sentences:
-        typer.echo(sentence)
+        say(sentence)
 
 
 def _protected(statement: Statement) -> str:
@@ -193,15 +181,19 @@ def _protected(statement: Statement) -> str:
     )
 
 
-def _next_step(statement: Statement, out: Path) -> str:
+def _next_step(statement: Statement, epsilon_left: float, out: Path) -> str:
     kept = (
         "No ledger recorded this fit; further fits of the same rows add to epsilon."
         if statement.record is None
-        else f"Run {statement.run.name} of data set {statement.record.dataset!r}."
+        else f"Run {statement.run.name} of data set {statement.record.dataset!r}, which has "
+        f"epsilon {rounded_down(epsilon_left, 3)} left for one more run."
     )
     if statement.dependencies:
         kept += (
             f" With the model that it started from: epsilon {rounded_up(statement.epsilon)}, delta "
             f"{rounded_up(statement.delta)}."
         )
-    return f"{kept} Wrote {out.name}; next: privclust report {shlex.quote(str(out))} -o report.html"
+    return (
+        f"{kept} Wrote {out.name}; next:\n"
+        f"{INDENT}privclust report {shlex.quote(str(out))} -o report.html"
+    )

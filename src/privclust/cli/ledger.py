@@ -9,9 +9,18 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._ledger_check import contradictions, head_of, read_statement
+from privclust.cli._ledger_check import (
+    contradictions,
+    head_of,
+    not_from_results,
+    read_statement,
+    unrecorded,
+)
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import needing, print_error, print_table, reporting_errors, writing
+from privclust.cli.help import Command, Group, epilog
+from privclust.cli.messages import needing, print_error, reporting_errors, say, say_aside, writing
+from privclust.cli.tables import print_table
+from privclust.errors import NotRecomputableError
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger._sql_schema import grant
@@ -21,13 +30,13 @@ from privclust.queries.unit import ROW
 
 ROUNDING = 1e-6
 """By how much less than was given to it a budget of whole quanta is worth, at most."""
-ledger_app = typer.Typer(help="Budgets of data sets, and what was spent of them.")
+ledger_app = typer.Typer(cls=Group, help="Budgets of data sets, and what was spent of them.")
 
 Place = Annotated[str, typer.Argument(help="Path of a ledger, or a postgresql:// URL.")]
 Label = Annotated[str, typer.Argument(help="Name of a data set in the ledger.")]
 
 
-@ledger_app.command()
+@ledger_app.command("create", cls=Command, epilog=epilog("ledger create"))
 def create(
     place: Place,
     label: Label,
@@ -50,12 +59,12 @@ def create(
                 f" That is the guarantee to one who is in the table in all {periods} periods; each "
                 f"period has epsilon {_at_most(each):g}."
             )
-        typer.echo(text)
+        say(text)
         if epsilon > WEAK:
             print_error(describe_strength(epsilon, best_power(ledger.remaining(label)), unit))
 
 
-@ledger_app.command()
+@ledger_app.command("remaining", cls=Command, epilog=epilog("ledger remaining"))
 def remaining(
     place: Place, label: Annotated[str | None, typer.Argument(help="Only this data set.")] = None
 ) -> None:
@@ -80,7 +89,7 @@ def remaining(
         )
 
 
-@ledger_app.command()
+@ledger_app.command("runs", cls=Command, epilog=epilog("ledger runs"))
 def runs(place: Place, label: Label) -> None:
     """List the fits on a data set, oldest first."""
     with reporting_errors():
@@ -104,7 +113,7 @@ def runs(place: Place, label: Label) -> None:
         print_table(("run", *(["role"] if on_server else []), *header), rows, whole="run")
 
 
-@ledger_app.command()
+@ledger_app.command("close", cls=Command, epilog=epilog("ledger close"))
 def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run.")]) -> None:
     """End a run: what it set aside and did not use becomes free; what it spent stays spent."""
     with reporting_errors():
@@ -112,7 +121,7 @@ def close(place: Place, run: Annotated[str, typer.Argument(help="Name of the run
         typer.echo(f"run {run} is {Ledger.open(place).run(run).state}.")
 
 
-@ledger_app.command("grant")
+@ledger_app.command("grant", cls=Command, epilog=epilog("ledger grant"))
 def grant_role(
     role: Annotated[str, typer.Argument(help="Name of a role of the PostgreSQL server.")],
 ) -> None:
@@ -124,7 +133,7 @@ def grant_role(
         typer.echo(grant(role))
 
 
-@ledger_app.command()
+@ledger_app.command("verify", cls=Command, epilog=epilog("ledger verify"))
 def verify(
     place: Place,
     model: Annotated[
@@ -136,22 +145,32 @@ def verify(
     with reporting_errors():
         content = None if model is None else read_statement(model)
         ledger = Ledger.open(place)
-        found = ledger.verify(None if content is None else head_of(content))
-        if content is not None and not found:
-            found = contradictions(ledger, content)
+        head = None if content is None else head_of(content)
+        found = ledger.verify(head)
+        if model is not None and content is not None and not found:
+            found = [unrecorded(model)] if head is None else contradictions(ledger, content)
+        checked = ""
+        if model is not None and content is not None and "cluster_centers" in content and not found:
+            found, checked = _recomputed(model, place)
         for problem in found:
-            typer.echo(problem, err=True)
+            say_aside(problem)
         if found:
             raise typer.Exit(1)
         typer.echo("the ledger is intact.")
         if content is not None:
-            typer.echo(
-                "What the file says of its runs and results is what was recorded. Centres, sizes "
-                "and other numbers in it were not worked out anew."
-            )
+            say(f"What the file says of its runs and results is what was recorded.{checked}")
 
 
-@ledger_app.command()
+def _recomputed(model: Path, place: str) -> tuple[list[str], str]:
+    """Return what is wrong with a model's numbers, and what was checked of them."""
+    try:
+        found = not_from_results(model, place)
+    except NotRecomputableError as error:
+        return [], f" Beyond that, {error}."
+    return found, " All its numbers were worked out anew from these results, and are the same."
+
+
+@ledger_app.command("export", cls=Command, epilog=epilog("ledger export"))
 def export(
     place: Place, output: Annotated[Path | None, typer.Option(help="Instead of printing.")] = None
 ) -> None:
@@ -165,7 +184,7 @@ def export(
                 file.write_text(text)
 
 
-@ledger_app.command()
+@ledger_app.command("draw", cls=Command, epilog=epilog("ledger draw"))
 def draw(
     place: Place, label: Label, picture: Annotated[Path, typer.Argument(help="A PNG to write.")]
 ) -> None:

@@ -1,4 +1,4 @@
-"""What the command line prints: tables, and one message when something is wrong."""
+"""What the command line says: texts, and one message when something is wrong."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import errno
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
+from typing import TextIO
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from privclust.errors import (
     BoundsError,
@@ -30,6 +31,8 @@ from privclust.errors import (
 from privclust.models.composition import Composition
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError
+from privclust.sources.dialects import Files
+from privclust.sources.files import describe_dialects, list_files
 
 EXIT_CODES: dict[type[BaseException], int] = {
     TooManyClustersError: 11,
@@ -53,6 +56,8 @@ EXIT_CODES: dict[type[BaseException], int] = {
 }
 """In this order: the first that an error is, counts. docs/command-line.md lists them."""
 CANNOT_WRITE, UNEXPECTED = 10, 14
+INDENT = "    "
+"""Before a command to type."""
 _OPTIONS = {
     "n_clusters": "--clusters",
     "n_rows": "--rows",
@@ -69,8 +74,8 @@ def reporting_errors() -> Iterator[None]:
     """Print what went wrong as one message; a traceback helps nobody at a prompt."""
     try:
         yield
-    except (typer.Exit, typer.Abort, typer.BadParameter):
-        raise
+    except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+        raise  # a program that closed its pipe, such as `head`, has read enough
     except tuple(EXIT_CODES) as error:
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
         notes = [_rendered(note) for note in getattr(error, "__notes__", ())]
@@ -130,25 +135,44 @@ def needing(extra: str) -> Iterator[None]:
         raise ImportError(f"{needs_extra(extra)}.")
 
 
+def say(text: str) -> None:
+    """Write a text to standard output; at a terminal, lines end between words."""
+    typer.echo(_wrapped(clean(text), sys.stdout))
+
+
+def say_aside(text: str) -> None:
+    """Write a text to standard error, where it is not taken for a result."""
+    # Not through typer, which would write into the bar of a fit that goes on.
+    sys.stderr.write(f"{_wrapped(clean(text), sys.stderr)}\n")
+
+
 def print_error(message: str) -> None:
     """Write a message to standard error."""
-    typer.echo(clean(f"privclust: {message}"), err=True)
+    say_aside(f"privclust: {message}")
+
+
+def _wrapped(text: str, stream: TextIO) -> str:
+    """Return a text whose lines fit a terminal; commands to type stay whole."""
+    if not stream.isatty():
+        return text
+    width = Console().width
+    lines = (
+        [line] if line.startswith(INDENT) else wrap(line, width, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+    return "\n".join(part for line in lines for part in line or [""])
+
+
+def state_dialects(files: Files) -> None:
+    """Say how CSV files are taken to be written, on standard error."""
+    for sentence in describe_dialects(list_files(files)[1]):
+        say_aside(sentence)
 
 
 def warn_if_weak(composed: Composition) -> None:
     """Say how little a guarantee means, where it means little."""
     if composed.private and composed.weak:
         print_error(composed.strength)
-
-
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], whole: str = "") -> None:
-    """Print a table; what is in brackets stays in brackets, and the `whole` column is never cut."""
-    table = Table()
-    for name in header:
-        table.add_column(clean(name), no_wrap=name == whole, overflow="fold")
-    for row in rows:
-        table.add_row(*map(clean, row))
-    Console(markup=False, emoji=False).print(table)
 
 
 def clean(text: str) -> str:

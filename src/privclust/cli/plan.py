@@ -12,7 +12,8 @@ import typer
 
 from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows, RowsPerUnit
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import needing, print_table, reporting_errors, writing
+from privclust.cli.messages import needing, reporting_errors, say, writing
+from privclust.cli.tables import print_table
 
 
 class Engine(StrEnum):
@@ -52,7 +53,7 @@ def plan(
             typer.echo(json.dumps(content))
         else:
             for part in (expected, *costs):
-                typer.echo(str(part))
+                say(str(part))
             lines = [
                 (
                     f"{other.epsilon:g}",
@@ -63,7 +64,7 @@ def plan(
                 for other in forecast_grid(expected)
             ]
             print_table(("epsilon", "loss / k-means", "sizes ±", "rows a cluster needs"), lines)
-            typer.echo("'privclust simulate --public FILE' measures it on public rows like yours.")
+            say("'privclust simulate --public FILE' measures it on public rows like yours.")
         if picture is not None:
             with needing("report"):
                 from privclust.planning.plots import draw_forecast

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import typer
 
-from privclust.cli._options import Model
+from privclust.cli._kept_columns import KeptColumns
+from privclust.cli._options import (
+    DecimalAsFitted,
+    Delimiter,
+    Force,
+    Model,
+    OutTable,
+    Sheet,
+    Tables,
+    table_files,
+)
 from privclust.cli.atomic_write import FOR_THE_OWNER, replacing
-from privclust.cli.messages import reporting_errors, writing
+from privclust.cli.messages import reporting_errors, say, state_dialects, writing
+from privclust.cli.table_files import ENDINGS, writing_table
+from privclust.errors import ParameterError
 from privclust.kernels.grid import IntArray
 from privclust.sources.files import paths_of
 
 
 def predict(
     model: Model,
-    table: Annotated[list[str], typer.Argument(help="Files, folders or patterns to label.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file to write.")],
+    table: Tables,
+    out: OutTable,
+    delimiter: Delimiter = None,
+    decimal: DecimalAsFitted = None,
+    sheet: Sheet = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="A column to write before the labels, such as an id; any number."),
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Label rows by their nearest centre. Labels of protected rows are protected data."""
     from privclust.estimators._labels import label_parts
@@ -28,25 +46,32 @@ def predict(
 
     with reporting_errors():
         fitted = load(model)
-        schema = pa.schema([("cluster", pa.int32())])
-        failures: list[OSError] = []
+        files = table_files(table, delimiter, decimal or fitted.model_.decimal, sheet)
+        names = keep or []
+        kept = KeptColumns(files, names)
+        schema = pa.schema(
+            [*((name, pa.large_string()) for name in names), ("cluster", pa.int32())]
+        )
+        failures: list[OSError | ParameterError] = []
         reads = [model, *paths_of(table)]
-        with replacing(out, ".parquet", reads, FOR_THE_OWNER) as file:
-            with pq.ParquetWriter(file, schema) as writer:
+        with replacing(out, ENDINGS, reads, FOR_THE_OWNER, may_replace=force) as file:
+            state_dialects(files)
+            with writing_table(file, out, schema) as write:
 
-                def write(labels: IntArray) -> None:
+                def write_labels(labels: IntArray) -> None:
                     column = pa.array(labels.astype(np.int32))
                     try:
-                        writer.write_table(pa.table([column], schema=schema))
-                    except OSError as error:
+                        write(pa.table([*kept.take(len(labels)), column], schema=schema))
+                    except (OSError, ParameterError) as error:
                         failures.append(error)
 
-                label_parts(fitted, table, write)
+                label_parts(fitted, files, write_labels)
             with writing(out):
                 if failures:
                     raise failures[0]
-        typer.echo(
-            f"wrote {out.name}, one label a row, in the order of the table; of a CSV file, rows "
-            "with too many or too few cells are left out. These labels are not covered by the "
-            "guarantee: whoever may not see the rows may not see them."
+        say(
+            f"wrote {out.name}, one label a row, in the order of the table. Of a CSV file, rows "
+            "with too many or too few cells are left out, of an Excel file those without any. "
+            "These labels are not covered by the guarantee: who may not see the rows may not "
+            "see them."
         )

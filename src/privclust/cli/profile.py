@@ -7,22 +7,31 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._options import Model
+from privclust.cli._clusters import cluster_names
+from privclust.cli._options import (
+    DecimalAsFitted,
+    Delimiter,
+    Force,
+    Model,
+    Quiet,
+    Sheet,
+    table_files,
+)
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
-    print_table,
+    INDENT,
     reporting_errors,
     reporting_warnings,
+    say,
+    state_dialects,
     warn_if_weak,
     writing,
 )
 from privclust.cli.progress import progress
+from privclust.cli.tables import print_in_parts
 from privclust.errors import ParameterError
 from privclust.models.formatting import rounded_up
 from privclust.sources.files import paths_of
-
-SHOWN_CLUSTERS = 4
-"""A terminal of 80 columns has space for so many."""
 
 
 def profile(
@@ -46,13 +55,14 @@ def profile(
         str | None, typer.Option(help="Which of its periods pays; by default that of the fit.")
     ] = None,
     resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
+    delimiter: Delimiter = None,
+    decimal: DecimalAsFitted = None,
+    sheet: Sheet = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
         "profile.json"
     ),
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
     from privclust.estimators._load import load
@@ -67,10 +77,13 @@ def profile(
                 "or neither."
             )
         reads = [model, bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
+        files = table_files(table, delimiter, decimal or fitted.model_.decimal, sheet)
         with replacing(out, ".json", reads, may_replace=force, may_stream=False) as file:
+            if not quiet:
+                state_dialects(files)
             with progress(silent=quiet), reporting_warnings():
                 found: Profile = fitted.profile(
-                    table,
+                    files,
                     columns,
                     bounds=str(bounds),
                     epsilon=epsilon,
@@ -86,15 +99,15 @@ def profile(
         warn_if_weak(together.composed)
         if quiet:
             return
-        clusters = range(min(SHOWN_CLUSTERS, len(found.sizes.values)))
+        k = len(found.sizes.values)
         rows = [
-            [column.column.name, *(summary(column, cluster) for cluster in clusters)]
+            [column.column.name, *(summary(column, cluster) for cluster in range(k))]
             for column in found.columns
         ]
-        print_table(["", *(f"cluster {cluster}" for cluster in clusters)], rows)
-        typer.echo(
+        print_in_parts(["", *cluster_names(k)], rows)
+        say(
             "Means, or the most frequent level, with 95 % intervals. The profile and the model it "
             f"is grouped by together: epsilon {rounded_up(together.epsilon)}, delta "
-            f"{rounded_up(together.delta)}. Wrote {out.name}; next: "
-            f"privclust report {model.name} --profile {out.name}"
+            f"{rounded_up(together.delta)}. Wrote {out.name}; next:\n"
+            f"{INDENT}privclust report {model.name} --profile {out.name}"
         )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows, RowsPerUnit
-from privclust.cli.messages import reporting_errors, reporting_warnings
+from privclust.cli.messages import reporting_errors, reporting_warnings, say
 
 
 def simulate(
@@ -42,7 +42,7 @@ def simulate(
             typer.echo(json.dumps({**asdict(measured), "ratio": measured.ratio}))
             return
         each = ", ".join(f"{ratio:.3g}" for ratio in measured.ratios)
-        typer.echo(
+        say(
             f"loss: {measured.ratio:.3g} times that of k-means without privacy ({each}); "
             f"{measured.seconds:.2g} seconds a fit"
         )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privclust.domains._date_format import ISO, day_pattern
 from privclust.domains._number_column import NumberColumn, OrderedColumn, check_weight
 from privclust.domains.reader import CellReader, Use
 from privclust.kernels.grid import FloatArray
@@ -19,6 +20,17 @@ _DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
 @dataclass(frozen=True)
 class DateColumn(OrderedColumn):
     """A day between two days, counted from the first of January 1970.
+
+    Parameters
+    ----------
+    name : str
+        The column's name.
+    lower, upper : date
+        The first and the last day.
+    weight : float, default=1.0
+        How much the column counts.
+    format : str, default="YYYY-MM-DD"
+        How its texts write a day. Dates and times that are no texts need none.
 
     Examples
     --------
@@ -32,11 +44,13 @@ class DateColumn(OrderedColumn):
     lower: date
     upper: date
     weight: float = 1.0
+    format: str = ISO
 
     def __post_init__(self) -> None:
         check_weight(self.name, self.weight)
         if not self.lower < self.upper:
             raise ValueError(f"the first day of column {self.name!r} must lie before its last.")
+        day_pattern(self.format)
 
     @property
     def number(self) -> NumberColumn:
@@ -61,11 +75,11 @@ class DateColumn(OrderedColumn):
 
     def read(self, cells: CellReader) -> FloatArray:
         """Return the features of the column's cells."""
-        return self.features(cells.days(self.name))
+        return self.features(cells.days(self.name, self.format))
 
     def notes(self, cells: CellReader) -> tuple[FloatArray, FloatArray | None]:
         """Return the places of the column's cells in a profile, and their values."""
-        values = cells.days(self.name)
+        values = cells.days(self.name, self.format)
         return self.places(values), self.offsets(values)
 
     def features(self, values: FloatArray) -> FloatArray:
@@ -103,4 +117,5 @@ class DateColumn(OrderedColumn):
     def to_dict(self) -> dict[str, Any]:
         """Return the column for a file."""
         sides = {"lower": self.lower.isoformat(), "upper": self.upper.isoformat()}
-        return {"name": self.name, "type": self.use, **sides, "weight": self.weight}
+        written = {} if self.format == ISO else {"format": self.format}
+        return {"name": self.name, "type": self.use, **sides, "weight": self.weight, **written}

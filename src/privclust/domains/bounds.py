@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.base import Domain
-from privclust.domains.bounds_file import ORIGINS, declared_column, pair_of, read_file
+from privclust.domains.bounds_file import (
+    ORIGINS,
+    blanks_of,
+    declared_column,
+    describe_blanks,
+    pair_of,
+    read_file,
+)
 from privclust.domains.box import Box
 from privclust.domains.columns import Column
 from privclust.domains.mixed import Mixed
@@ -134,7 +141,7 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
             "columns must be one or more different names that bounds declare; got "
             f"{_quoted(names)}, and bounds for {_quoted(given)}. Declare what is missing."
         )
-    return tuple(_declared(name, given[name]) for name in names), origin
+    return tuple(_declared_each(given, names)), origin
 
 
 def _quoted(names: Iterable[object]) -> str:
@@ -150,12 +157,33 @@ def _declared(name: str, given: object) -> Column:
     return declared_column(name, {"type": "number", "lower": lower, "upper": upper})
 
 
+def _declared_each(given: Mapping[str, object], names: Iterable[str]) -> list[Column]:
+    """Return columns as they are declared, or say of all at once what is wrong with them."""
+    columns, wrong, blank = [], [], {}
+    for name in names:
+        if blanks_of(given[name]):
+            blank[name] = given[name]
+            continue
+        try:
+            columns.append(_declared(name, given[name]))
+        except BoundsError as error:
+            wrong.append(str(error))
+    if blank:
+        wrong.append(
+            f"bounds are incomplete.{describe_blanks(blank)} Fill in what no value can pass, from "
+            "knowledge of the field; delete columns that should not be used."
+        )
+    if wrong:
+        raise BoundsError(" ".join(wrong))
+    return columns
+
+
 def _declared_domain(given: Mapping[str, object], names: Sequence[str] | None) -> Domain:
     ordered = _ordered(list(given), names)
     if not any(isinstance(given[name], Mapping) for name in ordered):
         pairs = [pair_of(name, given[name]) for name in ordered]
         return _box(*zip(*pairs, strict=True))
-    columns = [_declared(name, given[name]) for name in ordered]
+    columns = _declared_each(given, ordered)
     return _plain(columns) or Mixed(tuple(columns))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from contextlib import suppress
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from privclust._files import read_regular
 from privclust.domains._category_column import LEVELS_MAX, CategoryColumn
 from privclust.domains._date_column import DateColumn
+from privclust.domains._date_format import ISO, day_pattern
 from privclust.domains._number_column import WEIGHT_MAX, WEIGHT_MIN, NumberColumn, Transform
 from privclust.domains.columns import Column
 from privclust.errors import BoundsError, safe_repr
@@ -23,7 +26,14 @@ ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
 """Where a file may say that its bounds come from."""
 BYTES_MAX = 2**26
 """What a bounds file may have, which is enough for hundreds of thousands of columns."""
+_NEEDED = {
+    "number": ("lower", "upper"),
+    "category": ("levels",),
+    "date": ("lower", "upper"),
+}
+"""What a column of each type must declare."""
 _TRANSFORMS: tuple[Transform, ...] = ("none", "log", "log1p")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def read_file(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
@@ -40,6 +50,7 @@ def read_file(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
         raise BoundsError(
             f"the bounds file {file.name!r} must say where its bounds come from: "
             f"bounds_origin = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
+            f"{describe_blanks(content.get('columns'))}"
         )
     columns = content.get("columns", {})
     if not (isinstance(columns, dict) and all(isinstance(one, dict) for one in columns.values())):
@@ -50,6 +61,33 @@ def read_file(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
     return columns, origin
 
 
+def blanks_of(content: object) -> tuple[str, ...]:
+    """Return what a part of a bounds file leaves to fill in, as a template does.
+
+    Examples
+    --------
+    >>> blanks_of({"type": "number", "lower": 0}), blanks_of({"type": "category"})
+    (('upper',), ('levels',))
+    """
+    if not isinstance(content, Mapping):
+        return ()
+    return tuple(name for name in _NEEDED.get(str(content.get("type")), ()) if name not in content)
+
+
+def describe_blanks(columns: object) -> str:
+    """Return which columns are not filled in, as a sentence to add to another; "" if all are.
+
+    Examples
+    --------
+    >>> describe_blanks({"age": {"type": "number"}, "ward": {"type": "category"}})
+    " Not filled in: 'age' (lower, upper), 'ward' (levels)."
+    """
+    given = columns if isinstance(columns, Mapping) else {}
+    found = [(name, blanks_of(content)) for name, content in given.items()]
+    listed = [f"{safe_repr(name)} ({', '.join(blanks)})" for name, blanks in found if blanks]
+    return f" Not filled in: {', '.join(listed)}." if listed else ""
+
+
 def declared_column(name: str, content: Mapping[str, Any]) -> Column:
     """Return the column that a part of a bounds file declares.
 
@@ -58,12 +96,18 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
     >>> declared_column("ward", {"type": "category", "levels": ["A", "B"]})
     CategoryColumn(name='ward', levels=('A', 'B'), weight=1.0)
     """
-    declare = _KINDS.get(str(content.get("type")))
-    if declare is None:
+    kind = content.get("type")
+    declare = _KINDS.get(kind) if isinstance(kind, str) else None
+    if not isinstance(kind, str) or declare is None:
         raise BoundsError(
-            f"column {name!r} of the bounds has type {safe_repr(content.get('type'))}. Declare one "
-            f"of {', '.join(map(repr, _KINDS))}, or leave the column out of the bounds, and of a "
-            "table in memory."
+            f"column {name!r} of the bounds has type {safe_repr(kind)}. Declare one of "
+            f"{', '.join(map(repr, _KINDS))}, or leave the column out of the bounds."
+        )
+    unknown = [key for key in content if key not in _KEYS[kind]]
+    if unknown:
+        raise BoundsError(
+            f"column {name!r} of the bounds has {safe_repr(unknown[0])}, which a {kind} does not "
+            f"take. It takes {', '.join(map(repr, _KEYS[kind]))}."
         )
     try:
         return declare(name, content)
@@ -83,10 +127,8 @@ def column_from_dict(content: Mapping[str, Any]) -> Column:
     >>> column_from_dict(column.to_dict()) == column
     True
     """
-    if content["type"] == DateColumn.use:
-        days = {side: date.fromisoformat(content[side]) for side in ("lower", "upper")}
-        content = {**content, **days}
-    return declared_column(content["name"], content)
+    declared = {key: value for key, value in content.items() if key != "name"}
+    return declared_column(content["name"], declared)
 
 
 def pair_of(name: str, pair: object) -> tuple[float, float]:
@@ -124,10 +166,10 @@ def _number_column(name: str, content: Mapping[str, Any]) -> NumberColumn:
 
 def _category_column(name: str, content: Mapping[str, Any]) -> CategoryColumn:
     levels = content.get("levels")
-    if not isinstance(levels, list) or not 2 <= len(levels) <= LEVELS_MAX:
+    if not isinstance(levels, list | tuple) or not 2 <= len(levels) <= LEVELS_MAX:
         raise BoundsError(
             f"column {name!r} needs levels, from 2 to {LEVELS_MAX:,} of them, such as "
-            "levels = ['A', 'B', 'other']; got " + safe_repr(levels) + "."
+            f"levels = ['A', 'B', 'other'], a list that you type; got {safe_repr(levels)}."
         )
     if not all(isinstance(level, str | int) for level in levels):
         raise BoundsError(f"the levels of column {name!r} must be texts or integers.")
@@ -143,13 +185,27 @@ def _date_column(name: str, content: Mapping[str, Any]) -> DateColumn:
         raise BoundsError(
             f"the first day of column {name!r}, {lower}, must lie before its last, {upper}."
         )
-    return DateColumn(name, lower, upper, _weight(name, content))
+    form = content.get("format", ISO)
+    try:
+        day_pattern(form)
+    except ValueError as error:
+        cause = str(error)
+    else:
+        return DateColumn(name, lower, upper, _weight(name, content), form)
+    raise BoundsError(f"of column {name!r}, {cause}")
 
 
 _KINDS: dict[str, Callable[[str, Mapping[str, Any]], Column]] = {
     "number": _number_column,
     "category": _category_column,
     "date": _date_column,
+}
+
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "number": ("type", "lower", "upper", "transform", "weight"),
+    "category": ("type", "levels", "weight"),
+    "date": ("type", "lower", "upper", "weight", "format"),
 }
 
 
@@ -164,11 +220,16 @@ def _weight(name: str, content: Mapping[str, Any]) -> float:
 
 
 def _date(name: str, side: str, value: object) -> date:
+    if isinstance(value, datetime) and value.timetz() == time():
+        return value.date()
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        with suppress(ValueError):
+            return date.fromisoformat(value)
     raise BoundsError(
-        f"the {side} bound of column {name!r} must be a day such as 2024-12-31, without quotes and "
-        f"time; got {safe_repr(value)}."
+        f"the {side} bound of column {name!r} must be a day such as 2024-12-31, without a time; "
+        f"got {safe_repr(value)}."
     )
 
 

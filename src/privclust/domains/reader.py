@@ -22,8 +22,11 @@ class CellReader(Protocol):
     def numbers(self, name: str) -> FloatArray:
         """Return a column as numbers, NaN where one is missing."""
 
-    def days(self, name: str) -> FloatArray:
-        """Return a column as days since the first of January 1970, NaN where one is missing."""
+    def days(self, name: str, form: str) -> FloatArray:
+        """Return a column as days since the first of January 1970, NaN where one is missing.
+
+        `form` is how texts write a day, such as YYYY-MM-DD.
+        """
 
     def levels(self, name: str, levels: Sequence[str]) -> IntArray:
         """Return which of the levels each cell has, -1 where it has none."""

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.units import Batch, batch_sum
 from privclust.queries.base import Query
 from privclust.queries.unit import Unit
@@ -51,9 +51,9 @@ def on_all_cores(
             yield waiting.popleft().result()
 
 
-def total(query: Query, unit: Unit, batches: Iterable[Batch]) -> NDArray[np.object_]:
-    """Add up batches, as Python integers."""
-    found = np.zeros(query.size, dtype=object)
+def total(query: Query, unit: Unit, batches: Iterable[Batch]) -> ExactSums:
+    """Add up batches."""
+    found = ExactSums(query.size)
     remaining = iter(batches)
     while some := list(islice(remaining, _BATCHES_AT_ONCE)):
         sums = np.zeros(query.size, dtype=np.int64)

@@ -106,7 +106,11 @@ def _example(empty: Any) -> str:
         return ", for instance with X.astype('float64')"
     if not hasattr(empty, "iloc"):
         return ""
-    return f", for instance with X.astype({{{_refused(empty)[0][0]!r}: 'float64'}})"
+    refused = [name for name, _ in _refused(empty)]
+    if len(refused) == len(empty.columns) > 1:
+        return ", for instance with X.astype('float64')"
+    types = ", ".join(f"{name!r}: 'float64'" for name in refused)
+    return f", for instance with X.astype({{{types}}})"
 
 
 def _refused(empty: Any) -> list[tuple[Any, Any]]:

@@ -32,11 +32,11 @@ class Engine(Protocol):
     def unit(self) -> Unit:
         """Whose rows count as one."""
 
-    def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of what all units contribute to the query, as Python integers.
+    def aggregate(self, query: Query) -> Sequence[int]:
+        """Return the sum of what all units contribute to the query, as integers of any size.
 
         No unit contributes more than ``unit.sensitivity(query)``. There are ``query.size`` sums;
-        the Curator releases nothing of any other number.
+        the Curator releases nothing of any other number. `ExactSums` keeps them in arrays.
         """
 
     def expect_sample(self, key: bytes) -> None:

@@ -15,6 +15,7 @@ from privclust.engines.local import LocalTable, MemoryTable, StreamedTable
 from privclust.engines.spark.table import spark_table_of
 from privclust.errors import ParameterError
 from privclust.queries.unit import Unit
+from privclust.sources.row_lists import as_table
 from privclust.sources.streams import source_of
 
 _REMOTE: tuple[Callable[[Any], Table | None], ...] = (spark_table_of,)
@@ -61,4 +62,4 @@ def remote_table(table: Any) -> Table | None:
 def local_table(table: Any) -> LocalTable:
     """Return a table whose rows this process reads; what is none is refused by its schema."""
     source = source_of(table)
-    return MemoryTable(table) if source is None else StreamedTable(source)
+    return MemoryTable(as_table(table)) if source is None else StreamedTable(source)

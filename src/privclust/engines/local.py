@@ -61,7 +61,7 @@ class LocalTable(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MemoryTable(LocalTable):
-    """An array or a frame. All its columns are clustered but that of ids."""
+    """An array, a list of rows or a frame."""
 
     rows: Any
 
@@ -73,12 +73,12 @@ class MemoryTable(LocalTable):
     def clustered(
         self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
     ) -> Schema:
-        """Return the columns to cluster, whether or not bounds name them."""
-        return self.schema.features(unit.column, None, uses)
+        """Return the columns to cluster: those that are `named`, or all if they have no names."""
+        return self.schema.features(unit.column, named if self.schema.names else None, uses)
 
     def check_types(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> None:
         """Refuse types that cannot be read, by a table of no rows."""
-        check_types(self.rows, domain, unit)
+        check_types(self._chosen(columns, unit), domain, unit)
 
     def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> NumpyEngine:
         """Return an engine over these columns, or refuse them before anything is charged."""
@@ -99,7 +99,8 @@ class MemoryTable(LocalTable):
     def _parts(
         self, columns: Sequence[str] | None, domain: Domain, unit: Unit
     ) -> Iterator[FloatArray]:
-        yield read_rows(self.rows, 0, len(self.rows), domain, unit.column)
+        rows = self._chosen(columns, unit)
+        yield read_rows(rows, 0, len(rows), domain, unit.column)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,15 +13,21 @@ from typing import Any
 import numpy as np
 
 from privclust.domains.base import Domain
-from privclust.engines._summing import on_all_cores
+from privclust.engines._summing import on_all_cores, total
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.sampling import included, row_words, unit_words
-from privclust.engines.units import GRID_BATCH_ROWS, Batch, GridRows, batch_sum, split_batches
+from privclust.engines.units import GRID_BATCH_ROWS, GridRows, split_batches
+from privclust.kernels.cores import available_cores
 from privclust.kernels.grid import IntArray
 from privclust.queries.base import Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.cells import by_unit
 from privclust.sources.frames import read_ids, rows_on_grid
 from privclust.sources.guard import guarded
+
+TASKS_PER_CORE = 4
+"""Few, so that cores wait for the interpreter's lock as rarely as may be; not one, so that none is
+idle for long while the last one works."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +81,8 @@ class NumpyEngine:
     ) -> None:
         self.n_columns = domain.center.size
         self.unit = unit
-        self._threads = threads or os.cpu_count() or 1
-        self._load: Callable[[], GridTable] = partial(read_table, rows, domain, unit)
+        self._threads = threads or available_cores()
+        self._load: Callable[[], GridTable] = partial(read_table, rows, domain, unit, self._threads)
         self._table: GridTable | None = None
 
     @classmethod
@@ -89,17 +96,16 @@ class NumpyEngine:
         return engine
 
     @guarded
-    def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of what all units contribute to the query, as Python integers."""
+    def aggregate(self, query: Query) -> ExactSums:
+        """Return the sum of what all units contribute to the query."""
         table = self._loaded()
-
-        def work(batch: Batch) -> IntArray:
-            return batch_sum(query, self.unit, batch)
-
-        found = np.zeros(query.size, dtype=object)
-        for sums in on_all_cores(work, split_batches(table.rows, table.starts), self._threads):
+        batches = list(split_batches(table.rows, table.starts))
+        at_once = math.ceil(len(batches) / (TASKS_PER_CORE * self._threads)) or 1
+        tasks = [batches[start : start + at_once] for start in range(0, len(batches), at_once)]
+        found = ExactSums(query.size)
+        for sums in on_all_cores(partial(total, query, self.unit), tasks, self._threads):
             found += sums
-        return [int(value) for value in found]
+        return found
 
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: rows are in memory."""
@@ -141,13 +147,18 @@ class NumpyEngine:
         return self._table
 
 
-def read_table(table: Any, domain: Domain, unit: Unit) -> GridTable:
+def read_table(table: Any, domain: Domain, unit: Unit, threads: int = 1) -> GridTable:
     """Return all rows of a table in memory on the grid; only an engine calls this."""
     rows = np.empty((len(table), domain.center.size), dtype=np.int32)
-    # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
-    for start in range(0, max(1, len(table)), GRID_BATCH_ROWS):
+
+    def read(start: int) -> None:
         stop = start + GRID_BATCH_ROWS
         rows[start:stop] = rows_on_grid(table, start, stop, domain, unit.column)
+
+    # At least one piece, so that a table of the wrong shape fails whether or not it has rows.
+    starts = range(0, max(1, len(table)), GRID_BATCH_ROWS)
+    for _ in on_all_cores(read, starts, threads):
+        pass
     if unit.column is None:
         return GridTable(rows)
     order, unit_starts, ids = by_unit(read_ids(table, unit.column))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privclust.engines._row_buffer import RowBuffer
+
 SAMPLING_EXPONENT_MAX = 32
 _BLOCK_ROWS = 8192
 
@@ -97,13 +99,11 @@ class Reserve:
         The sampling rate to start with is 2^-sampling_exponent.
     n_columns : int
         Of the rows.
-    capacity : int or None
-        About the most rows to hold; None for any number.
+    capacity : int
+        About the most rows to hold.
     """
 
-    def __init__(
-        self, key: bytes, sampling_exponent: int, n_columns: int, capacity: int | None
-    ) -> None:
+    def __init__(self, key: bytes, sampling_exponent: int, n_columns: int, capacity: int) -> None:
         self.key = key
         self.sampling_exponent = sampling_exponent
         self._capacity = capacity
@@ -123,7 +123,34 @@ class Reserve:
         return np.concatenate([_chosen(*part, sampling_exponent)[1] for part in self._parts])
 
     def _is_full(self) -> bool:
-        return self._capacity is not None and self._seen > self._capacity << self.sampling_exponent
+        return self._seen > self._capacity << self.sampling_exponent
+
+
+class SampleRows:
+    """Rows of a sample whose sampling rate is known: as many as there are, in bounded memory.
+
+    Parameters
+    ----------
+    key : bytes
+        Secret that decides who is included.
+    sampling_exponent : int
+        The sampling rate is 2^-sampling_exponent.
+    n_columns : int
+        Of the rows.
+    """
+
+    def __init__(self, key: bytes, sampling_exponent: int, n_columns: int) -> None:
+        self.key = key
+        self.sampling_exponent = sampling_exponent
+        self._buffer = RowBuffer(n_columns)
+
+    def add(self, n_read: int, words: Words, rows: NDArray[np.int32]) -> None:
+        """Of `n_read` rows that were read, keep those that are included."""
+        self._buffer.append(_chosen(words, rows, self.sampling_exponent)[1])
+
+    def drawn(self) -> NDArray[np.int32]:
+        """Return the rows, in order."""
+        return self._buffer.rows()
 
 
 def _chosen(

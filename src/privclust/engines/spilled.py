@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import mmap
-import os
 import tempfile
 import weakref
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
 from privclust.engines._packed import packed, unpacked
+from privclust.engines._row_buffer import RowBuffer
 from privclust.engines._summing import on_all_cores, total
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.memory import GridTable, NumpyEngine
 from privclust.engines.units import GRID_BATCH_ROWS, split_batches
+from privclust.kernels.cores import available_cores
 from privclust.queries.base import Query
 from privclust.queries.unit import Unit
 from privclust.sources._reading import on_grid
@@ -64,21 +65,21 @@ class SpilledEngine:
         self._source = source
         self._columns = list(columns)
         self._domain = domain
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or available_cores()
         self._files: list[Any] = []
 
     @guarded
-    def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of what all units contribute to the query, as Python integers."""
+    def aggregate(self, query: Query) -> ExactSums:
+        """Return the sum of what all units contribute to the query."""
 
-        def work(file: Any) -> NDArray[np.object_]:
+        def work(file: Any) -> ExactSums:
             table = self._read(file)
             return total(query, self.unit, split_batches(table.rows, table.starts))
 
-        found = np.zeros(query.size, dtype=object)
+        found = ExactSums(query.size)
         for sums in on_all_cores(work, self._spilled(), self._threads):
             found += sums
-        return [int(value) for value in found]
+        return found
 
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: a unit's inclusion bit follows from its id."""
@@ -91,7 +92,7 @@ class SpilledEngine:
             parts = on_all_cores(
                 lambda file: self._read(file).drawn(sampling_exponent, key), files, self._threads
             )
-            return _together(list(parts))
+            return _together(parts, self.n_columns)
 
         return NumpyEngine.holding(drawn, self.n_columns, self.unit, self._threads)
 
@@ -153,11 +154,13 @@ def _close(files: list[Any]) -> None:
         file.close()
 
 
-def _together(parts: list[GridTable]) -> GridTable:
-    sizes = np.cumsum([0, *(len(part.rows) for part in parts)])
-    starts = [part.starts + size for part, size in zip(parts, sizes, strict=False)]
-    return GridTable(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate(starts),
-        pa.concat_arrays([part.ids for part in parts]),
-    )
+def _together(parts: Iterator[GridTable], n_columns: int) -> GridTable:
+    buffer, size = RowBuffer(n_columns), 0
+    starts, found = [], []
+    for part in parts:
+        assert part.starts is not None
+        buffer.append(np.asarray(part.rows, dtype=np.int32))
+        starts.append(part.starts + size)
+        found.append(part.ids)
+        size += len(part.rows)
+    return GridTable(buffer.rows(), np.concatenate(starts), pa.concat_arrays(found))

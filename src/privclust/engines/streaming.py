@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,9 +10,11 @@ from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
 from privclust.engines._summing import on_all_cores, total
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.memory import GridTable, NumpyEngine
-from privclust.engines.sampling import Reserve, included, later_key, row_words
+from privclust.engines.sampling import Reserve, SampleRows, included, later_key, row_words
 from privclust.engines.units import GRID_BATCH_ROWS, Batch
+from privclust.kernels.cores import available_cores
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW
 from privclust.sources._reading import on_grid
@@ -27,7 +28,7 @@ RESERVE_BYTES = 2**26
 class _Part(NamedTuple):
     """What a batch adds to the sum; its rows that may be in the sample, with their words."""
 
-    sums: NDArray[np.object_]
+    sums: ExactSums
     n_read: int
     words: NDArray[np.uint32]
     rows: NDArray[np.int32]
@@ -66,17 +67,18 @@ class ArrowEngine:
         self._source = source
         self._columns = list(columns)
         self._domain = domain
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or available_cores()
         self._key: bytes | None = None
         self._reserve: Reserve | None = None
         self._turn = 0
 
     @guarded
-    def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of the query's contributions over all rows, as Python integers."""
+    def aggregate(self, query: Query) -> ExactSums:
+        """Return the sum of the query's contributions over all rows."""
         if self._turn or self._key is None:
             return self._pass(query, None)
-        reserve = self._new_reserve(self._key, 0, RESERVE_BYTES // (4 * self.n_columns))
+        capacity = RESERVE_BYTES // (4 * self.n_columns)
+        reserve = Reserve(self._next_key(self._key), 0, self.n_columns, capacity)
         found = self._pass(query, reserve)
         self._reserve = reserve
         return found
@@ -91,20 +93,21 @@ class ArrowEngine:
         def drawn() -> GridTable:
             reserve, self._reserve = self._reserve, None  # for one sample only
             if key != self._key or reserve is None or reserve.sampling_exponent > sampling_exponent:
-                reserve = self._new_reserve(key, sampling_exponent, None)
-                self._pass(Count(), reserve)
+                some = SampleRows(self._next_key(key), sampling_exponent, self.n_columns)
+                self._pass(Count(), some)
+                return GridTable(some.drawn())
             return GridTable(reserve.drawn(sampling_exponent))
 
         return NumpyEngine.holding(drawn, self.n_columns, ROW, self._threads)
 
-    def _new_reserve(self, key: bytes, sampling_exponent: int, capacity: int | None) -> Reserve:
+    def _next_key(self, key: bytes) -> bytes:
         # Read anew, the table may come in another order: its rows then have other bits.
         secret = later_key(key, self._turn)
         self._turn += 1
-        return Reserve(secret, sampling_exponent, self.n_columns, capacity)
+        return secret
 
-    def _pass(self, query: Query, reserve: Reserve | None) -> list[int]:
-        """Read all rows once: add up the query, and fill the reserve."""
+    def _pass(self, query: Query, reserve: Reserve | SampleRows | None) -> ExactSums:
+        """Read all rows once: add up the query, and keep those that may be in the sample."""
 
         def work(batch: tuple[Any, int, int]) -> _Part:
             cells, start, sampling_exponent = batch
@@ -126,14 +129,14 @@ class ArrowEngine:
             sums = total(query, ROW, read())
             return _Part(sums, cells.num_rows, words, np.concatenate(kept))
 
-        found = np.zeros(query.size, dtype=object)
+        found = ExactSums(query.size)
         for part in on_all_cores(work, self._batches(reserve), self._threads):
             found += part.sums
             if reserve is not None:
                 reserve.add(*part[1:])
-        return [int(value) for value in found]
+        return found
 
-    def _batches(self, reserve: Reserve | None) -> Iterator[tuple[Any, int, int]]:
+    def _batches(self, reserve: Reserve | SampleRows | None) -> Iterator[tuple[Any, int, int]]:
         start = 0
         for cells in self._source.batches(self._columns):
             yield cells, start, 0 if reserve is None else reserve.sampling_exponent

@@ -7,12 +7,14 @@ times what the query allows one row. The result is a function of the unit's own 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privclust.engines.base import bounded_sum, contributions, kept_rows
+from privclust.engines.exact_sums import ExactSums, clamped
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.queries.base import Query, Sensitivity
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
@@ -23,7 +25,6 @@ GRID_BATCH_ROWS = 8192
 _CELLS_AT_ONCE = 2**23
 """What the rows of a batch add, in numbers, so that wide queries fit in memory."""
 _HALF = 20
-_CLAMP = 2**62
 _MARGIN = 1 - 2.0**-38
 """Covers rounding, also where its square root is taken."""
 
@@ -68,8 +69,9 @@ def batch_sum(query: Query, unit: Unit, batch: Batch) -> IntArray:
     """Add up what the units of a batch contribute, each within its bounds."""
     most = rows_at_once(query)
     if len(batch.rows) > most and (batch.starts is None or len(batch.starts) > 1):
-        smaller = split_batches(batch.rows, batch.starts, most)
-        added: IntArray = np.sum([batch_sum(query, unit, piece) for piece in smaller], axis=0)
+        added = np.zeros(query.size, dtype=np.int64)
+        for piece in split_batches(batch.rows, batch.starts, most):
+            added += batch_sum(query, unit, piece)
         return added
     if batch.starts is None:
         return bounded_sum(query, contributions(query, batch.rows.astype(np.float64, copy=False)))
@@ -80,18 +82,18 @@ def batch_sum(query: Query, unit: Unit, batch: Batch) -> IntArray:
     return total.ravel()
 
 
-def clipped_whole(query: Query, unit: Unit, sums: list[int]) -> list[int]:
+def clipped_whole(query: Query, unit: Unit, sums: Sequence[int]) -> IntArray:
     """Clip the sum of all rows of a client, which is one unit, to the unit's bounds.
 
     Examples
     --------
     >>> from privclust.queries.base import Count
-    >>> clipped_whole(Count(), Unit("client", 2, whole=True), [5 * 2**26])[0] <= 2 * 2**26
+    >>> int(clipped_whole(Count(), Unit("client", 2, whole=True), [5 * 2**26])[0]) <= 2 * 2**26
     True
     """
-    whole = np.clip(np.array(sums, dtype=object), -_CLAMP, _CLAMP).astype(np.int64)
     one = np.zeros(1, dtype=np.int64)
-    return _clipped(whole[None, :], one, unit.sensitivity(query))[0].tolist()  # type: ignore[no-any-return]
+    found: IntArray = _clipped(clamped(sums)[None, :], one, unit.sensitivity(query))[0]
+    return found
 
 
 def rows_at_once(query: Query) -> int:
@@ -103,10 +105,10 @@ def _sums_of_units(query: Query, batch: Batch) -> tuple[IntArray, IntArray, IntA
     """Return blocks, values and unit of each block that a unit touches, sorted by unit."""
     assert batch.starts is not None
     if len(batch.rows) > min(GRID_BATCH_ROWS, rows_at_once(query)):
-        sums = np.zeros(query.size, dtype=object)
+        sums = ExactSums(query.size)
         for piece in split_batches(batch.rows, None):
             sums += batch_sum(query, ROW, piece)
-        dense = np.clip(sums, -_CLAMP, _CLAMP).astype(np.int64).reshape(-1, _width(query, batch))
+        dense = sums.clamped().reshape(-1, _width(query, batch))
         n_blocks = len(dense)
         return np.arange(n_blocks), dense, np.zeros(n_blocks, dtype=np.int64)
     contribution = contributions(query, batch.rows.astype(np.float64, copy=False))

@@ -35,7 +35,9 @@ class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
         one over the number of rows, such as 1e-6.
     bounds : mapping, pair of arrays, or path
         Lower and upper bound of each column: ``{"age": (0, 120)}``, ``([0], [120])``, or the path
-        of a bounds file (docs/bounds.md). From knowledge of the field, not from the rows.
+        of a bounds file. A mapping may say of a column what the file would, such as ``{"type":
+        "category", "levels": ["A", "B"]}`` (docs/bounds.md). From knowledge of the field, not from
+        the rows.
     radius : float
         Instead of `bounds`: no row lies farther than this from the origin, in your own units.
     scale : {"bounds", "none"}, optional

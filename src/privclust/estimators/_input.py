@@ -66,9 +66,8 @@ def open_table(
 ) -> OpenTable:
     """Put a table behind an engine.
 
-    Of a table in memory all columns are clustered but that of ids; of one elsewhere those that
-    bounds name, if they are given by name. `around` is a domain that public data give, in place of
-    bounds and radius.
+    The columns that bounds name are clustered; if bounds name none, all but that of ids. `around`
+    is a domain that public data give, in place of bounds and radius.
     """
     unit = unit_of(estimator)
     if estimator.scale == MEASURED and (isinstance(X, Federation) or not may_measure_scale):
@@ -81,7 +80,7 @@ def open_table(
     if named is None and unit.column is None and whole.looks_like_a_row:
         # Its cells would be published as the names of columns.
         raise ColumnError(
-            "the first line of the CSV file holds a number, so it may be a row. Put a line of "
+            "the first line of the CSV file holds a value, so it may be a row. Put a line of "
             "names before it, or give bounds by the names that it has."
         )
     uses = _vectors(whole) if _counts_directions(estimator) else named
@@ -133,11 +132,8 @@ def on_each_part(work: Callable[[FloatArray], Any], fitted: PrivateClusterer, X:
     schema.check_lengths(domain)
     if schema.names is None and domain.uses:
         raise TypeError("declared columns are found by their names. Give a table that has names.")
-    if schema.names and names is not None and schema.names != names:
-        raise ValueError(
-            "The feature names should match those that were passed during fit, in the same order."
-        )
-    return table.on_each_part(work, schema.names, domain, Unit(unit))
+    columns = None if schema.names is None else names or schema.names
+    return table.on_each_part(work, columns, domain, Unit(unit))
 
 
 def _counts_directions(estimator: Parameters) -> bool:

@@ -54,12 +54,12 @@ def _class_of(
             "estimators must be classes, subclasses of PrivateClusterer, such as "
             f"estimators=[MyKMeans]; got {', '.join(got)}."
         )
-    known: dict[str, type[PrivateClusterer]] = {
-        name: getattr(library, name) for name in library.__all__
-    }
-    known |= {kind.__name__: kind for kind in given}
-    if model.estimator in known:
-        return known[model.estimator]
+    for kind in given:
+        if kind.__name__ == model.estimator:
+            return kind
+    if model.estimator in library.__all__:
+        ours: type[PrivateClusterer] = getattr(library, model.estimator)
+        return ours
     for entry_point in entry_points(group=GROUP, name=model.estimator):
         registered: type[PrivateClusterer] = entry_point.load()
         if not _is_estimator(registered):

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from threadpoolctl import threadpool_limits
 
 from privclust.estimators._input import OpenTable
+from privclust.estimators._progress import showing_progress
 from privclust.estimators._recording import Recording
 from privclust.estimators._statement import participation_of, run_of
 from privclust.models._release_lines import lines_of
@@ -96,9 +97,11 @@ def run_recorded(
     # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
     with threadpool_limits(1, "blas"), recorded.noting_how_to_resume(curator.run):
         try:
-            result = work(curator)
+            with showing_progress():
+                result = work(curator)
         finally:
             table.close()
         record = recorded.record(curator.close())
+        recorded.tell_what_is_left()
     run = run_of(curator, name, table.engine.unit, record, n_rows, noiseless)
     return FinishedRun(result, curator.releases, run, table.bounds_origin, table.participation)

@@ -17,7 +17,9 @@ from privclust.domains.base import Domain
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, held_model
 from privclust.estimators._own_parameters import models_in, own_parameters
+from privclust.estimators._progress import somebody_looks, tell
 from privclust.models.cluster_model import ClusterModel
+from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.ledger import Ledger
@@ -73,6 +75,19 @@ class Recording:
                     )
                 )
             raise
+
+    def tell_what_is_left(self) -> None:
+        """From the second run of a data set on, say what its ledger has left."""
+        if self.ledger is None or not somebody_looks():
+            return
+        if len(self.ledger.runs(self.label)) < 2:
+            return
+        budget = self.ledger.dataset(self.label).budget
+        left = rounded_down(self.ledger.epsilon_left(self.label), 3)
+        tell(
+            f"Data set {self.label!r} has epsilon {left} left for one more run, of "
+            f"{rounded_up(budget.epsilon)} in all, at delta {rounded_up(budget.delta)}."
+        )
 
     def record(self, head: str) -> Record | None:
         """Return where the run is recorded: data set, its total, the ledger's last hash."""

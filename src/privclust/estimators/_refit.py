@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from privclust.algorithms._merge import merge_around
-from privclust.errors import TooManyClustersError
+from privclust.errors import Message, Parameter, TooManyClustersError
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._derived_cost import refit_cost
@@ -36,9 +36,12 @@ def refit(model: ClusterModel, other: Parameters) -> ClusterModel:
     available = int(np.count_nonzero(cells.weights))
     if wanted > available:
         raise TooManyClustersError(
-            f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). Ask "
-            f"for fewer, or fit again with max_clusters={wanted}, which spends budget again and "
-            "needs rows enough for as many."
+            Message(
+                f"the coreset has {available} point(s) with rows, too few for {wanted} cluster(s). "
+                "Ask for fewer, or fit again with ",
+                Parameter("max_clusters", wanted),
+                ", which spends budget again and needs rows enough for as many.",
+            )
         )
     check_cost(refit_cost(len(cells.points), wanted, cells.points.shape[1]), "this refit")
     points = around_centers(model, cells)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,10 @@ from privclust.models.clustering import Clustering
 from privclust.models.profile import Profile
 from privclust.models.quality import Quality
 from privclust.privacy.curator import Curator
+from privclust.sources.dialects import Files
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class PrivateClusterer(
@@ -121,14 +126,19 @@ class PrivateClusterer(
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
-        `X` is an array, a pandas, Polars or Arrow table, or something larger than memory: paths of
-        Parquet or CSV files, a Polars LazyFrame, a DuckDB relation, a DataFrame of Spark
-        (docs/scale.md), or a `Federation` whose rows stay with its clients (docs/federated.md).
+        `X` is an array, a list of rows, a pandas, Polars or Arrow table, or something larger than
+        memory: paths of Parquet or CSV files, a Polars LazyFrame, a DuckDB relation, a DataFrame of
+        Spark (docs/scale.md), or a `Federation` whose rows stay with its clients
+        (docs/federated.md). If bounds name columns, these are clustered, wherever they stand in the
+        table; otherwise all are.
 
         Missing values count as the middle of their column, values out of bounds as the bound.
         `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
+        Terminals and notebooks show a bar of queries meanwhile; ``PRIVCLUST_PROGRESS=off`` in the
+        environment turns it off.
         """
-        self.model_, advice = _fit.fit(self, self._open(X), self.plan, self.run, resume)
+        model, advice = _fit.fit(self, self._open(X), self.plan, self.run, resume)
+        self.model_ = replace(model, decimal=X.decimal) if isinstance(X, Files) else model
         # What was paid for is kept, also if warnings are errors.
         _fit.warn_of_large_delta(self.model_)
         if advice is not None:
@@ -137,7 +147,10 @@ class PrivateClusterer(
 
     @clears_frames
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the nearest centre of each row of `X`. Labels of protected rows are protected."""
+        """Return the nearest centre of each row of `X`. Labels of protected rows are protected.
+
+        Columns are found by the names that the fit saw, where both tables have names.
+        """
         check_is_fitted(self)
         return _labels.labels(self, X)
 
@@ -218,6 +231,23 @@ class PrivateClusterer(
         request = _profile.ProfileRequest(epsilon, delta, ledger, dataset, period, resume)
         return _profile.measure_profile(self, self.model_, table, request)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw where clusters lie: a map of two columns, or the centres of more as a heat map.
+
+        Columns called latitude and longitude are drawn as a map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new picture.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        return self.model_.plot(ax)
+
     @classmethod
     def from_model(cls, model: ClusterModel) -> Self:
         """Return a fitted estimator that holds `model`, with the parameters that it names."""
@@ -234,6 +264,13 @@ class PrivateClusterer(
     def _n_features_out(self) -> int:
         """The number of columns that `transform` gives."""
         return len(self.cluster_centers_)
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: the model, once there is one, instead of the parameters."""
+        if hasattr(self, "model_"):
+            return self.model_._repr_html_()
+        html: str = super()._html_repr()
+        return html
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

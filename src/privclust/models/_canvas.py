@@ -53,6 +53,20 @@ def new_axes(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def axes_for(given: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes that a user gave, or those of a new picture, which a notebook shows.
+
+    Call it outside of `plain_texts`, which would undo what a notebook sets for its pictures.
+    """
+    if given is None:
+        # A program that writes files needs none of pyplot's windows.
+        from matplotlib import pyplot
+
+        _, given = pyplot.subplots(figsize=(width, height), layout="constrained")
+    plain_axes(given)
+    return given
+
+
 def plain_axes(axes: Axes) -> None:
     """Leave out the frame and draw a light grid behind everything."""
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,10 +1,11 @@
-"""JSON files of models and profiles: read strictly, whoever wrote them."""
+"""JSON files of models, profiles, approvals and signatures: read strictly, as from a stranger."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,20 +18,34 @@ from privclust.errors import ModelFileError
 from privclust.kernels.grid import FloatArray
 from privclust.models._json_schema import fault
 
-Kind = Literal["model", "profile"]
+Kind = Literal["model", "profile", "approval", "signature"]
 Made = TypeVar("Made")
 
-FORMATS: dict[Kind, int] = {"model": 4, "profile": 3}
+FORMATS: dict[Kind, int] = {"model": 4, "profile": 3, "approval": 1, "signature": 1}
 """The version of each kind of file. Others are refused by their number."""
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX = 2**28, 2**20
 """What a file may hold, so that nobody's file keeps a machine busy."""
-_LOADERS: dict[Kind, str] = {"model": "privclust.load", "profile": "privclust.load_profile"}
+_NAMES: dict[Kind, str] = {
+    "model": "a model",
+    "profile": "a profile",
+    "approval": "an approval",
+    "signature": "a signature",
+}
+_READERS: dict[Kind, str] = {
+    "model": "load this one with privclust.load",
+    "profile": "load this one with privclust.load_profile",
+    "approval": "sign this one with 'privclust sign'",
+    "signature": "check this one with 'privclust verify'",
+}
 _WRITERS: dict[Kind, str] = {
     "model": "privclust.save or 'privclust fit'",
     "profile": "privclust.save_profile or 'privclust profile'",
+    "approval": "'privclust approve'",
+    "signature": "'privclust sign'",
 }
-_FORMAT = re.compile(r"privclust (model|profile) ([0-9]{1,9})")
+_ANEW: dict[Kind, str] = {"approval": "approve again", "signature": "sign again"}
+_FORMAT = re.compile(rf"privclust ({'|'.join(FORMATS)}) ([0-9]{{1,9}})")
 
 
 def format_name(kind: Kind) -> str:
@@ -44,6 +59,22 @@ def format_name(kind: Kind) -> str:
     return f"privclust {kind} {FORMATS[kind]}"
 
 
+def kind_of_file(file: Path) -> Kind:
+    """Return which kind a file says it is of; a model's, if it says nothing.
+
+    Examples
+    --------
+    >>> kind_of_file(Path("missing.json"))
+    'model'
+    """
+    with suppress(OSError, ValueError, RecursionError):
+        content = json.loads(read_regular(file, BYTES_MAX))
+        found = _FORMAT.fullmatch(str(content.get("format"))) if isinstance(content, dict) else None
+        if found is not None and found[1] == "profile":
+            return "profile"
+    return "model"
+
+
 def read_json(file: Path, kind: Kind, make: Callable[[Mapping[str, Any]], Made]) -> Made:
     """Return what `make` makes of a file's content, or refuse the file; nothing is executed.
 
@@ -53,8 +84,8 @@ def read_json(file: Path, kind: Kind, make: Callable[[Mapping[str, Any]], Made])
     try:
         if file.exists() and not file.is_file():
             raise ModelFileError(
-                f"{str(file)!r} cannot be read as a {kind}: it is not a regular file. Name a "
-                f"{kind} file."
+                f"{str(file)!r} cannot be read as {_NAMES[kind]}: it is not a regular file. Name "
+                f"{_NAMES[kind]} file."
             )
         content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
         _check_format(content, kind, file.name)
@@ -74,8 +105,8 @@ def read_json(file: Path, kind: Kind, make: Callable[[Mapping[str, Any]], Made])
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         wrong = str(error)
     raise ModelFileError(
-        f"the file {file.name!r} is not a {kind} of privclust: {wrong[:SHOWN_FAULT]}. Write one "
-        f"with {_WRITERS[kind]}."
+        f"the file {file.name!r} is not {_NAMES[kind]} of privclust: {wrong[:SHOWN_FAULT]}. Write "
+        f"one with {_WRITERS[kind]}."
     )
 
 
@@ -110,17 +141,17 @@ def _check_format(content: Any, kind: Kind, name: str) -> None:
     found = _FORMAT.fullmatch(given) if isinstance(given, str) else None
     if found is None:
         return  # the schema says what is wrong
-    other: Kind = "model" if found[1] == "model" else "profile"
+    other = next(name for name in FORMATS if name == found[1])
     if other != kind:
         raise ModelFileError(
-            f"the file {name!r} is a {other}, not a {kind}. Name a {kind} file, or load this one "
-            f"with {_LOADERS[other]}."
+            f"the file {name!r} is {_NAMES[other]}, not {_NAMES[kind]}. Name {_NAMES[kind]} file, "
+            f"or {_READERS[other]}."
         )
     if int(found[2]) != FORMATS[kind]:
         raise ModelFileError(
-            f"the file {name!r} is a {kind} of format {int(found[2])}, and this version of "
+            f"the file {name!r} is {_NAMES[kind]} of format {int(found[2])}, and this version of "
             f"privclust reads format {FORMATS[kind]} alone. Load it with the version of privclust "
-            "that wrote it, or fit again."
+            f"that wrote it, or {_ANEW.get(kind, 'fit again')}."
         )
 
 

@@ -22,7 +22,9 @@ def refit_cells(model: ClusterModel) -> Coreset:
     """Return the coreset in the unit ball, with released centres that none of its rows is near.
 
     A fit has centres for outliers that its coreset does not show: to such a centre no point with
-    any weight is nearest, so it becomes a point of its own.
+    any weight is nearest, so it becomes a point of its own. All weights together are as many rows
+    as the released clusters have: where units are protected, cells count rows otherwise, because a
+    unit in several cells may count for more than one.
     """
     coreset, fitted = coreset_of(model), model.fitted
     points, centers = (model.domain.to_ball(some) for some in (coreset.points, fitted.centers))
@@ -30,12 +32,15 @@ def refit_cells(model: ClusterModel) -> Coreset:
     lone = np.bincount(nearest(to_grid(points), to_grid(centers)), weights, k) <= 0
     sizes = np.zeros(k) if fitted.size_stderr is None else fitted.size_stderr
     radii = np.zeros(k) if fitted.radii is None else fitted.radii
+    rows, counted = np.maximum(fitted.sizes, 0.0), weights.sum()
+    held = rows[~lone].sum()
+    factor = held / counted if min(held, counted) > 0 else 1.0
     return Coreset(
         np.vstack([points, centers[lone]]),
-        np.concatenate([weights, np.maximum(fitted.sizes[lone], 0.0)]),
+        np.concatenate([factor * weights, rows[lone]]),
         Precision(
             np.concatenate([known.center_stderr, _center_errors(model)[lone]]),
-            np.concatenate([known.size_stderr, sizes[lone]]),
+            np.concatenate([factor * known.size_stderr, sizes[lone]]),
             np.concatenate([known.radii, radii[lone]]),
         ),
     )

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
+from privclust.models._fit_notes import differ_most, explained, not_read
+from privclust.models._notebook import model_html, model_text
+from privclust.models._plotting import plots
 from privclust.models.clustering import Coreset
 from privclust.models.quality import HIDDEN, MEASURED_AS, Quality
 from privclust.models.statement import Statement
 from privclust.privacy.release import Release
 from privclust.queries.participation import QueryParticipation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,8 @@ class ClusterModel:
         Of a refit: the clusters of the fit itself, from which further refits follow.
     participation : tuple of QueryParticipation, optional
         With a federation, how many clients took part in each query.
+    decimal : str, default="."
+        What marks decimals in the CSV files of the fit, so that commands read others alike.
     """
 
     estimator: str
@@ -100,6 +108,7 @@ class ClusterModel:
     participation: tuple[QueryParticipation, ...] | None = None
     quality: Quality | None = None
     fit_warning: str | None = None
+    decimal: str = "."
 
     @property
     def fitted(self) -> FittedClusters:
@@ -120,6 +129,31 @@ class ClusterModel:
         """What the coordinates of a centre are called; each level of a category has one."""
         return self.domain.coordinate_names(self.feature_names_in)
 
+    def __str__(self) -> str:
+        return model_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return model_html(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw where clusters lie: a map of two columns, or the centres of more as a heat map.
+
+        Columns called latitude and longitude are drawn as a map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new picture.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        drawn: Axes = plots().plot_model(self, ax)
+        return drawn
+
     @property
     def measured_quality(self) -> bool:
         """Whether the loss of these clusters was measured; noise may still hide it."""
@@ -128,10 +162,13 @@ class ClusterModel:
 
     @property
     def quality_sentences(self) -> list[str]:
-        """How good the fit is, in words; none of a fit that did not measure it."""
+        """How good the fit is, in words, and which columns it could not read."""
+        measured = [HIDDEN] if self.measured_quality else []
         if self.quality is not None:
-            return self.quality.sentences(self.domain.common_scale)
-        return [HIDDEN] if self.measured_quality else []
+            measured = self.quality.sentences(self.domain.common_scale)
+        share = explained(self)
+        notes = share, None if share is None else differ_most(self), *measured, not_read(self)
+        return [note for note in notes if note is not None]
 
 
 class FittedEstimator(Protocol):

@@ -11,8 +11,9 @@ from scipy.stats import chi2
 
 from privclust.errors import ColumnError
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._notebook import comparison_html
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
-from privclust.models.formatting import with_error
+from privclust.models.formatting import aligned, with_error
 from privclust.models.suppression import reported
 
 CHANCE = 1e-3
@@ -60,7 +61,16 @@ class Comparison:
     gone: tuple[int, ...]
     new: tuple[int, ...]
 
-    def __str__(self) -> str:
+    @property
+    def notes(self) -> list[str]:
+        """What to know when reading the table: which coordinates it leaves out."""
+        left_out = len(self.names) - SHOWN_COLUMNS
+        if left_out <= 0:
+            return []
+        return [f"Columns that moved less and are not shown: {left_out:,}."]
+
+    def rows(self) -> list[list[str]]:
+        """Return a table as texts: its header, then each cluster and its counterpart."""
         ranked = np.argsort(-np.abs(self.shifts).max(axis=0, initial=0.0), kind="stable")
         columns = np.sort(ranked[:SHOWN_COLUMNS])
         rows = [["clusters", "size", *(self.names[column] for column in columns), ""]]
@@ -78,12 +88,15 @@ class Comparison:
             )
         rows += [[f"{cluster} -> ", "gone"] for cluster in self.gone]
         rows += [[f"  -> {cluster}", "new"] for cluster in self.new]
-        filled = [[*row, *[""] * (len(rows[0]) - len(row))] for row in rows]
-        widths = [max(map(len, column)) for column in zip(*filled, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in filled
-        )
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join([aligned(self.rows()), *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return comparison_html(self)
 
 
 def compare(

@@ -12,13 +12,19 @@ from scipy.special import ndtr, ndtri
 from privclust.errors import ParameterError
 from privclust.models.formatting import percent_up, rounded_up
 from privclust.models.private_run import PrivateRun
-from privclust.privacy.accounting import Spend, epsilon_of_spend
+from privclust.privacy.accounting import Spend, epsilon_of_spend, mu_of
 from privclust.queries.unit import Unit
 
 FALSE_ALARMS = 0.05
 """How often the test whose power is stated may take an absent unit for a present one."""
 WEAK = 8.0
 """Above this epsilon a guarantee says little, and every page says so."""
+
+CHOSEN_LATER = (
+    "an epsilon that was chosen after looking at an earlier run: for such choices only the total "
+    "of a common ledger holds"
+)
+"""What the epsilon of several runs so far does not cover, in words."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,13 @@ class Composition:
         return self._epsilon_of([run.reserved for run in self.runs])
 
     @property
+    def mu(self) -> float:
+        """The Gaussian-DP parameter that the guarantee is accounted as."""
+        if not self.private or self.delta == 0:
+            return self.cost.mu if self.private else math.inf
+        return max(self.cost.mu, mu_of(self.epsilon, self.delta))
+
+    @property
     def typed_rows(self) -> tuple[int, ...]:
         """The numbers of rows that the user typed, smallest first."""
         return tuple(sorted({run.n_rows for run in self.runs if run.n_rows is not None}))
@@ -97,7 +110,7 @@ class Composition:
         """With a typed number of rows that is exact: the epsilon for replacing one unit."""
         if not self.private or not self.typed_rows:
             return None
-        return self._epsilon_of([_of_two(run.reserved) for run in self.runs])
+        return self._epsilon_of([cost_of_replacing(run.reserved) for run in self.runs])
 
     @cached_property
     def power(self) -> float:
@@ -107,7 +120,7 @@ class Composition:
         """
         if not self.private:
             return 1.0
-        return best_power(_of_two(self.cost) if self.typed_rows else self.cost)
+        return best_power(cost_of_replacing(self.cost) if self.typed_rows else self.cost)
 
     @property
     def weak(self) -> bool:
@@ -138,10 +151,7 @@ class Composition:
         """What the guarantee of several runs does not speak of, besides that of each."""
         if len(self.runs) == 1:
             return ()
-        return (
-            "an epsilon that was chosen after looking at an earlier run: for such choices only the "
-            "total of a common ledger holds",
-        )
+        return (CHOSEN_LATER,)
 
     def _epsilon_of(self, costs: list[Spend]) -> float:
         """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
@@ -178,10 +188,12 @@ def best_power(cost: Spend) -> float:
     >>> round(best_power(Budget(1.0, 1e-6).capacity), 4)
     0.0795
     """
-    gaussian = math.exp(2 * cost.slack) * float(ndtr(ndtri(FALSE_ALARMS) + cost.mu)) + cost.tail
+    largest = 700.0  # its exponential is a float, and as a factor makes every power 1
+    slack = math.exp(min(2 * cost.slack, largest))
+    gaussian = slack * float(ndtr(ndtri(FALSE_ALARMS) + cost.mu)) + cost.tail
     powers = [1.0, gaussian * (1 + 2.0**-34)]
     if cost.pure is not None:
-        factor = math.exp(cost.epsilon)
+        factor = math.exp(min(cost.epsilon, largest))
         powers += [factor * FALSE_ALARMS, 1 - (1 - FALSE_ALARMS) / factor]
     return min(powers)
 
@@ -209,8 +221,14 @@ def describe_run(run: PrivateRun) -> str:
     )
 
 
-def _of_two(cost: Spend) -> Spend:
-    """Return what the same releases cost one unit that leaves and one that comes in its place."""
+def cost_of_replacing(cost: Spend) -> Spend:
+    """Return what the same releases cost one unit that leaves and one that comes in its place.
+
+    Examples
+    --------
+    >>> cost_of_replacing(Spend(quanta=5)).quanta
+    20
+    """
     pure = None if cost.pure is None else 2 * cost.pure
     return Spend(4 * cost.quanta, 8 * cost.slack, 2 * cost.tail, pure)
 

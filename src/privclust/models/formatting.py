@@ -9,6 +9,7 @@ A figure counts to twelve digits: what arithmetic on floats leaves beyond them, 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
@@ -96,6 +97,25 @@ def two_digits(value: float) -> str:
     """
     rounded = float(f"{value:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Return the rows of a table as lines, shorter ones filled up with nothing.
+
+    Examples
+    --------
+    >>> print(aligned([["cluster", "size"], ["0", "12"], ["10"]]))
+    cluster  size
+    0        12
+    10
+    """
+    most = max(map(len, rows), default=0)
+    filled = [[*row, *[""] * (most - len(row))] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*filled, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in filled
+    )
 
 
 def with_error(value: float, error: float) -> str:

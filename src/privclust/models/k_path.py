@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from privclust.kernels.grid import FloatArray, IntArray, to_grid
 from privclust.kernels.nearest import nearest
+from privclust.models._notebook import k_path_html
+from privclust.models._plotting import plots
 from privclust.models._refit_points import (
     CLEAR,
     around_centers,
@@ -23,6 +25,9 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Coreset
 from privclust.models.quality import Quality
 from privclust.models.stability import stability, stability_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 APART = 16.0
 """Squared distance of two centres in variances along a line: four standard deviations. Halves of a
@@ -82,6 +87,8 @@ class KPath:
     max_clusters : int, default=0
         Up to how many clusters the fit was to choose from. If the path ends before, the coreset has
         no more points with rows.
+    dataset : str, optional
+        The data set's name in its ledger, if the fit is recorded.
 
     Examples
     --------
@@ -97,6 +104,7 @@ class KPath:
     choices: tuple[Choice, ...]
     is_capped: bool = False
     max_clusters: int = 0
+    dataset: str | None = None
 
     @property
     def elbow(self) -> int:
@@ -115,9 +123,32 @@ class KPath:
             f"{choice.stability:>12.3f}{choice.silhouette:>12.3f}"
             for choice in self.choices
         ]
-        if self.shortened is not None:
-            lines.append(self.shortened)
-        return "\n".join([*lines, ON_STABILITY])
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return k_path_html(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw losses with their errors, and stabilities on a second scale at the right.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new picture.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        drawn: Axes = plots().plot_k_path(self, ax)
+        return drawn
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know when reading it, in sentences."""
+        return [*([] if self.shortened is None else [self.shortened]), ON_STABILITY]
 
     @property
     def shortened(self) -> str | None:
@@ -148,7 +179,8 @@ def k_path_of(model: ClusterModel) -> KPath:
     most = max(1, min(wanted, int(np.count_nonzero(cells.weights))))
     with threadpool_limits(1):
         choices = tuple(_choice(model, cells, points, k) for k in range(1, most + 1))
-    return KPath(choices, _is_capped(model.fitted.quality), wanted)
+    dataset = model.privacy_statement.dataset
+    return KPath(choices, _is_capped(model.fitted.quality), wanted, dataset)
 
 
 def _is_capped(quality: Quality | None) -> bool:

@@ -113,6 +113,7 @@ def to_json(model: ClusterModel | FittedEstimator) -> str:
         "coreset": _coreset_content(model.coreset),
         "quality": _quality_content(model.quality),
         "fit_warning": model.fit_warning,
+        **({} if model.decimal == "." else {"decimal": model.decimal}),
         "refit_from": _fitted_content(model.refit_from),
         "releases": [release_content(release) for release in model.releases],
         "statement": model.privacy_statement.to_dict(),
@@ -148,6 +149,7 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
         coreset=coreset,
         quality=found.quality,
         fit_warning=_warning_from(content),
+        decimal=content.get("decimal", "."),
         refit_from=_refit_from(content["refit_from"], statement, domain),
     )
 

@@ -1,4 +1,4 @@
-"""Pictures of what follows from models: merges, and clusters that move."""
+"""Pictures of models and of what follows from them: merges, and clusters that move."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from privclust.kernels.grid import FloatArray
+from privclust.models import _drawing
 from privclust.models._canvas import (
     BLUE,
+    ORANGE,
+    axes_for,
     new_axes,
     new_figure,
     plain_axes,
     plain_texts,
     save_png,
 )
+from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
+from privclust.models.cluster_model import ClusterModel
+from privclust.models.formatting import rounded_up
 from privclust.models.hierarchy import Hierarchy
+from privclust.models.k_path import KPath
+from privclust.models.statement import Statement
 from privclust.models.track import Series
 
 GREY = "#9ca3af"
@@ -25,6 +34,50 @@ BARS = 8
 """With more clusters, only sizes of those that drifted have error bars."""
 NAMED_CLUSTERS = 64
 """With more, the labels of a tree would overlap."""
+
+
+def plot_model(model: ClusterModel, ax: Axes | None = None) -> Axes:
+    """Draw where clusters lie: a map of two columns, or the centres of more as a heat map."""
+    table, is_map = ClusterTable.of(model, SHOWN_COLUMNS), _drawing.has_map(model)
+    axes = axes_for(ax, 6.4 if is_map else 7.5, 5.2 if is_map else 1.4 + 0.45 * len(table.names))
+    with plain_texts():
+        if is_map:
+            _drawing.draw_map(axes, model, table.hidden)
+        else:
+            _drawing.draw_heat_map(axes, table)
+        found = f"{len(model.cluster_centers)} clusters by {model.estimator}"
+        _title(axes, found, model.privacy_statement.dataset)
+    return axes
+
+
+def plot_k_path(path: KPath, ax: Axes | None = None) -> Axes:
+    """Draw losses with their errors, and stabilities on a second scale at the right."""
+    axes = axes_for(ax, 7, 3.8)
+    with plain_texts():
+        _drawing.draw_losses(axes, path)
+        axes.set_xlabel("number of clusters k")
+        axes.yaxis.label.set_color(BLUE)
+        beside = axes.twinx()
+        _drawing.draw_stabilities(beside, path, ORANGE)
+        beside.yaxis.label.set_color(ORANGE)
+        beside.spines["top"].set_visible(False)
+        _title(axes, "loss, ± 2 standard errors, and stability", path.dataset)
+    return axes
+
+
+def plot_statement(statement: Statement, ax: Axes | None = None) -> Axes:
+    """Draw which queries the budget was spent on."""
+    axes = axes_for(ax, 7, 1.2 + 0.3 * len(_drawing.shares_of(statement)))
+    spent = f"epsilon = {rounded_up(statement.run.epsilon)}" if statement.private else "NOT PRIVATE"
+    with plain_texts():
+        _drawing.draw_shares(axes, statement)
+        _title(axes, spent, statement.dataset)
+    return axes
+
+
+def _title(axes: Axes, text: str, dataset: str | None) -> None:
+    title = text if dataset is None else f"{dataset}: {text}"
+    axes.set_title(title, loc="left", fontsize=10)
 
 
 @plain_texts()

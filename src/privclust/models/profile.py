@@ -9,7 +9,8 @@ import numpy as np
 
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.columns import Column
-from privclust.kernels.grid import UNIT, FloatArray, to_grid
+from privclust.kernels.grid import UNIT, FloatArray, IntArray, to_grid
+from privclust.models._notebook import profile_html
 from privclust.models._ratio_intervals import ratio_ends
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.intervals import Intervals, Z
@@ -113,6 +114,26 @@ class Profile:
             + "; ".join(f"{one.column.name} {summary(one, cluster)}" for one in self.columns)
             for cluster in range(len(self.sizes.values))
         )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return profile_html(self)
+
+
+def frequent_places(column: ColumnProfile, most: int) -> IntArray:
+    """Return all ranges of a column, or its most frequent levels, in their order."""
+    if column.means is not None:
+        return np.arange(len(column.labels))
+    ranked = np.argsort(-column.shares.values.sum(axis=0), kind="stable")
+    return np.sort(ranked[:most])
+
+
+def mean_name(column: ColumnProfile) -> str:
+    """Say what the means of a column are: on a logarithmic scale, those of logarithms."""
+    declared = column.column
+    on_logs = isinstance(declared, NumberColumn) and declared.transform != "none"
+    return "mean of logarithms, as a number" if on_logs else "mean"
 
 
 def summary(column: ColumnProfile, cluster: int) -> str:

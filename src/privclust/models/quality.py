@@ -46,7 +46,7 @@ class Quality:
     >>> print(found)
     Mean squared distance of rows to their centre, distances capped at 0.5: 0.0625 ± 0.0010.
     Without the cap: 0.070 ± 0.030.
-    About 40 ± 10 % of it comes from rows farther than that.
+    About 40 ± 10 % of it is from rows farther away than the cap.
     In scaled units: 1 is a radius of the domain.
     """
 
@@ -96,7 +96,7 @@ class Quality:
         if self.far_share is not None and self.far_share_stderr is not None:
             lines.append(
                 f"About {with_error(100 * self.far_share, 100 * self.far_share_stderr)} % of it "
-                "comes from rows farther than that."
+                "is from rows farther away than the cap."
             )
         if scale is None:
             lines.append("In scaled units: 1 is a radius of the domain.")
@@ -104,6 +104,8 @@ class Quality:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
+
+    __repr__ = __str__
 
 
 def _figure(value: float, error: float) -> str:

@@ -7,14 +7,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from privclust._version import __version__
 from privclust.domains.bounds import KNOWN_ORIGINS
 from privclust.models import _statement_text
+from privclust.models._notebook import statement_html
+from privclust.models._plotting import plots
 from privclust.models.composition import Composition
 from privclust.models.private_run import PrivateRun, Record, check_printable
-from privclust.privacy.accounting import mu_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Kind = Literal["fit", "refit", "profile"]
 Role = Literal["start", "clusters"]
@@ -169,6 +173,11 @@ class Statement:
         return self.run.record
 
     @property
+    def dataset(self) -> str | None:
+        """The data set's name in the ledger, if its run is recorded."""
+        return None if self.record is None else self.record.dataset
+
+    @property
     def subject(self) -> str:
         """What was released, in words."""
         return _statement_text.subject(self)
@@ -201,9 +210,7 @@ class Statement:
     @property
     def mu(self) -> float:
         """The Gaussian-DP parameter that the guarantee is accounted as."""
-        if not self.private or self.delta == 0:
-            return self.composed.cost.mu if self.private else math.inf
-        return max(self.composed.cost.mu, mu_of(self.epsilon, self.delta))
+        return self.composed.mu
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a file keeps: the record, without the releases, and what it comes to."""
@@ -273,3 +280,23 @@ class Statement:
 
     def __str__(self) -> str:
         return _statement_text.text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return statement_html(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw which queries the budget was spent on.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new picture.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        drawn: Axes = plots().plot_statement(self, ax)
+        return drawn

@@ -24,6 +24,7 @@ from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import INTEGER_MAX
 from privclust.estimators._cost_check import beyond_limits
 from privclust.kernels.grid import to_grid
+from privclust.models._html import bar, block, details, sentence, table
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.cost_limits import GIB
 from privclust.models.formatting import rounded_up, spoken, spoken_memory
@@ -139,6 +140,27 @@ class Forecast:
         )
         return "\n".join(lines)
 
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).split("\n")
+        others = [
+            [
+                f"{one.epsilon:g}",
+                f"{one.ratio:.3f}" if one.found else "hidden by noise",
+                bar(1 / one.ratio if one.found else 0.0),
+                f"± {one.size_stderr:,.0f}",
+                f"{one.smallest:,}",
+            ]
+            for one in forecast_grid(self)
+        ]
+        header = ["epsilon", "loss over k-means", "", "sizes", "rows each cluster needs"]
+        return block(
+            title,
+            *(sentence(line.strip()) for line in lines),
+            details("With other epsilons", table(header, others)),
+        )
+
     @property
     def _needed(self) -> str:
         """What it takes for most fits to be near k-means, which a typical one may be with less."""
@@ -184,7 +206,7 @@ def forecast(
 
     Examples
     --------
-    >>> expected = forecast(100_000, 8, 16, epsilon=1.0, delta=1e-6)
+    >>> expected = forecast(1_000_000, 8, 16, epsilon=1.0, delta=1e-6)
     >>> expected.found, expected.passes
     (True, 5)
     >>> forecast(20_000, 4, delta=1e-6, max_rows_per_unit=50).found

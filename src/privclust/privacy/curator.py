@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from privclust.engines.base import Engine, contributions
+from privclust.engines.exact_sums import clamped
 from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.kernels.grid import UNIT, IntArray
 from privclust.privacy.accounting import QUANTA, Spend
@@ -30,7 +31,6 @@ from privclust.queries.base import Query, Sensitivity
 from privclust.queries.registry import query_name
 from privclust.sources.guard import guarded
 
-_CLAMP = 2**62
 _ROUND_UP = 1 + 2.0**-50
 
 
@@ -240,7 +240,7 @@ class Curator:
         return self._engine.unit.sensitivity(query)
 
     def _store(self, slot: str, scale: float, noisy: IntArray) -> StoredResult:
-        result = StoredResult(tuple(noisy.tolist()), scale, self._noise.name)
+        result = StoredResult(noisy, scale, self._noise.name)
         return self._ledger.record(self._run, slot, result)
 
     def _release(
@@ -263,14 +263,12 @@ class Curator:
             result = _stored_result(self._engine, query, draw, store)
         if isinstance(result, str):
             raise LedgerError(result)
-        values = np.array(result.values, dtype=np.int64)
-        values.setflags(write=False)
         kind = query_name(type(query))
         release = Release(
             slot.name,
             kind,
             slot.mechanism,
-            values,
+            result.values,
             result.scale,
             charge,
             result.noise,
@@ -296,7 +294,7 @@ def _stored_result(
     """Sum, add noise and store; return what is stored, or why it could not be."""
     # Guarded as a whole: no frame that holds the exact sum outlives this call, whatever fails.
     # Nor one with a result that was not stored: measured again, its slot would give another.
-    exact = _clamped(engine.aggregate(query))
+    exact = clamped(engine.aggregate(query))
     if exact.shape != (query.size,):
         raise ValueError  # one coordinate more would be a release that nobody planned
     noisy = draw(exact)
@@ -317,10 +315,6 @@ def _sigma(bounds: Sensitivity, charge: Spend) -> float:
 
 def _round_up(value: float) -> float:
     return value * _ROUND_UP
-
-
-def _clamped(exact: list[int]) -> IntArray:
-    return np.array([max(-_CLAMP, min(_CLAMP, value)) for value in exact], dtype=np.int64)
 
 
 def noise_is_real() -> bool:

@@ -6,7 +6,7 @@ experiments; releases then carry its name, so that nobody mistakes them for priv
 
 from __future__ import annotations
 
-import os
+import math
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -14,10 +14,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from privclust.kernels.cores import available_cores
 from privclust.kernels.grid import IntArray
 
 _FEWEST_AT_ONCE = 512
 """Coordinates for which another thread is worth its start."""
+_MOST_AT_ONCE = 2**16
+"""Coordinates of one call: OpenDP returns a list, which takes five times the memory of an array."""
 
 
 class NoiseSource(Protocol):
@@ -127,12 +130,16 @@ def _on_all_cores(mechanism: Any, exact: IntArray) -> IntArray:
 
     OpenDP draws outside the interpreter lock.
     """
-    n_parts = min(os.cpu_count() or 1, len(exact) // _FEWEST_AT_ONCE)
+
+    def draw(part: IntArray) -> IntArray:
+        return np.array(mechanism(part), dtype=np.int64)
+
+    threads = min(available_cores(), len(exact) // _FEWEST_AT_ONCE)
+    n_parts = max(threads, math.ceil(len(exact) / _MOST_AT_ONCE))
     if n_parts < 2:
-        return np.array(mechanism(exact), dtype=np.int64)
-    with ThreadPoolExecutor(n_parts) as pool:
-        drawn = pool.map(mechanism, np.array_split(exact, n_parts))
-        return np.concatenate([np.array(part, dtype=np.int64) for part in drawn])
+        return draw(exact)
+    with ThreadPoolExecutor(threads) as pool:
+        return np.concatenate(list(pool.map(draw, np.array_split(exact, n_parts))))
 
 
 def _vectors(dp: Any) -> Any:

@@ -58,6 +58,11 @@ def watching(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(token)
 
 
+def is_watched() -> bool:
+    """Tell whether somebody watches already."""
+    return _watcher.get() is not None
+
+
 def report(step: Step) -> None:
     """Report a step to whoever watches."""
     watcher = _watcher.get()

@@ -9,7 +9,8 @@ import numpy as np
 
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray, IntArray
-from privclust.sources.cells import codes, days, ids, numbers, vectors
+from privclust.sources.cells import codes, ids, numbers, vectors
+from privclust.sources.dates import days
 
 CellsOf = Callable[[str], Any]
 """Gives the cells of a column by its name, as an Arrow array."""
@@ -53,9 +54,9 @@ class ColumnReader:
         """Return a column as numbers."""
         return numbers(self._cells_of(name))
 
-    def days(self, name: str) -> FloatArray:
+    def days(self, name: str, form: str) -> FloatArray:
         """Return a column as days."""
-        return days(self._cells_of(name))
+        return days(self._cells_of(name), form)
 
     def levels(self, name: str, levels: Sequence[str]) -> IntArray:
         """Return a column as places of levels."""

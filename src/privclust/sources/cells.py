@@ -6,8 +6,6 @@ Types are declared, never guessed from values. A text that is not a number is a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -31,20 +29,33 @@ _NUMBER = (
     r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?)$"
 )
 
-_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-"""How a text that is a date begins; what follows, a time, does not matter."""
-
-_PER_DAY = {unit: 86_400 * 1000**power for power, unit in enumerate(("s", "ms", "us", "ns"))}
-_FIRST_DAY, _LAST_DAY = (
-    end.toordinal() - date(1970, 1, 1).toordinal() for end in (date.min, date.max)
-)
-"""No bound lies outside."""
-
+_NUMBER_WITH_COMMA = _NUMBER.replace(r"\.", ",")
 _AS_BYTES = {
     **{kind: pa.binary() for kind in (pa.string(), pa.binary())},
     **{kind: pa.large_binary() for kind in (pa.large_string(), pa.large_binary())},
     **{kind: pa.binary_view() for kind in (pa.string_view(), pa.binary_view())},
 }
+
+
+class CommaText(pa.ExtensionType):  # type: ignore[misc]
+    """Texts of a file in which a comma marks the decimals of numbers.
+
+    Examples
+    --------
+    >>> texts = pa.array([b"1,5", b"1.5", b"north"])
+    >>> numbers(pa.ExtensionArray.from_storage(CommaText(), texts)).tolist()
+    [1.5, nan, nan]
+    """
+
+    def __init__(self) -> None:
+        super().__init__(pa.binary(), "privclust.comma_text")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> CommaText:
+        return cls()
 
 
 def kind_of(declared: pa.DataType) -> Kind:
@@ -111,9 +122,10 @@ def numbers(column: Any) -> FloatArray:
     >>> numbers(pa.array([b"1e3", b" +7.5", b"seven", b"", None], pa.binary())).tolist()
     [1000.0, 7.5, nan, nan, nan]
     """
-    column = _plain(column)
+    has_commas = isinstance(column.type, CommaText)
+    column = plain(column)
     if kind_of(column.type) == "text":
-        column = _parsed(column)
+        column = _parsed(column, has_commas)
     found: FloatArray = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return found
 
@@ -129,7 +141,7 @@ def ids(column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray):
         parts = [pa.array([], pa.large_binary()), *map(ids, column.chunks)]
         return pa.concat_arrays(parts)
-    column = _plain(column)
+    column = plain(column)
     if pa.types.is_floating(column.type):
         column = _whole_numbers(column)
     if kind_of(column.type) != "text":
@@ -154,54 +166,6 @@ def codes(found: Any, levels: Sequence[str]) -> IntArray:
     return np.where((places < 0) & ~missing, rest, places).astype(np.int64)
 
 
-def days(column: Any) -> FloatArray:
-    """Return dates as days since the first of January 1970, NaN where there is none.
-
-    Days that a month does not have are counted on into the next.
-    Of a time the day in its own zone counts, or in UTC where Arrow does not know the zone. What
-    lies before the year 1 or after 9999 is some day before or after all others.
-
-    Examples
-    --------
-    >>> days(pa.array(["1970-01-03", "1970-01-32", "soon", "1970-01-02 12:00"])).tolist()
-    [2.0, nan, nan, 1.0]
-    """
-    column = _plain(column)
-    if kind_of(column.type) == "text":
-        texts = column.cast(pa.large_binary())
-        dated = pc.match_substring_regex(texts, _DAY)
-        begun = pc.if_else(dated, pc.binary_slice(texts, 0, 10), None)
-        column = pc.strptime(begun.cast(pa.large_string()), "%Y-%m-%d", "s", error_is_null=True)
-    elif pa.types.is_timestamp(column.type):
-        column = _times(column, column.type.unit, column.type.tz)
-    elif pa.types.is_date64(column.type):
-        column = _times(column, "ms", None)
-    whole_days = column.cast(pa.date32(), safe=False).cast(pa.int32()).cast(pa.float64())
-    found: FloatArray = whole_days.to_numpy(zero_copy_only=False)
-    return found
-
-
-def _times(column: Any, unit: str, zone: str | None) -> Any:
-    """Return times as such, those that are far off nearer: as days they would wrap around."""
-    per_day = _PER_DAY[unit]
-    # Two days are more than any zone is away from UTC.
-    low = max((_FIRST_DAY - 2) * per_day, -(2**63) + 2 * per_day)
-    high = min((_LAST_DAY + 2) * per_day, 2**63 - 1 - 2 * per_day)
-    ticks = pc.max_element_wise(column.cast(pa.int64()), low, skip_nulls=False)
-    near = pc.min_element_wise(ticks, high, skip_nulls=False)
-    return near.cast(pa.timestamp(unit, zone if _is_known(zone) else None))
-
-
-@cache
-def _is_known(zone: str | None) -> bool:
-    """Tell by a time of ours whether Arrow knows a zone, so that no row has to."""
-    try:
-        pa.array([0], pa.timestamp("s", zone)).cast(pa.date32())
-    except pa.ArrowException:
-        return False
-    return True
-
-
 def vectors(column: Any, width: int) -> FloatArray:
     """Return vectors of one length as rows, NaN where a number or a whole vector is missing.
 
@@ -214,7 +178,7 @@ def vectors(column: Any, width: int) -> FloatArray:
     >>> vectors(pa.nulls(1), 2).tolist()
     [[nan, nan]]
     """
-    column = _plain(column)
+    column = plain(column)
     if kind_of(column.type) != "vector":
         return np.full((len(column), width), np.nan)
     # What flatten() gives is without the vectors that are missing.
@@ -251,11 +215,20 @@ def _whole_numbers(column: Any) -> Any:
     return pc.coalesce(as_integers.cast(pa.large_string()), texts)
 
 
-def _plain(column: Any) -> Any:
+def plain(column: Any) -> Any:
+    """Return a column as one array of texts, numbers or dates, whatever form it has.
+
+    Examples
+    --------
+    >>> plain(pa.chunked_array([pa.array(["a", "b"]).dictionary_encode()])).to_pylist()
+    [b'a', b'b']
+    """
     if isinstance(column, pa.ChunkedArray):
         # Each alone: together, dictionaries may have more values than their indices can count.
-        parts = [_plain(part) for part in column.chunks or [pa.array([], column.type)]]
+        parts = [plain(part) for part in column.chunks or [pa.array([], column.type)]]
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+    if isinstance(column.type, CommaText):
+        return column.storage
     if not pa.types.is_dictionary(column.type):
         return column
     values = column.dictionary
@@ -264,10 +237,12 @@ def _plain(column: Any) -> Any:
     return values.take(column.indices)
 
 
-def _parsed(column: Any) -> Any:
+def _parsed(column: Any, has_commas: bool) -> Any:
     texts = column.cast(pa.binary())
     trimmed = pc.replace_substring_regex(texts, r"^[ \t]+|[ \t]+$", "")
-    is_number = pc.match_substring_regex(trimmed, _NUMBER)
+    is_number = pc.match_substring_regex(trimmed, _NUMBER_WITH_COMMA if has_commas else _NUMBER)
     # Arrow reads no sign of plus.
     unsigned = pc.replace_substring_regex(trimmed, r"^\+", "")
+    if has_commas:
+        unsigned = pc.replace_substring(unsigned, ",", ".")
     return pc.if_else(is_number, unsigned, None).cast(pa.string())

@@ -5,14 +5,24 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 BLOCK_BYTES = 2**23
 """What Arrow reads of a CSV file at a time; a line must not be longer."""
 _PIECE = 2**14
 _END = re.compile(rb"[\r\n]")
-_CONTENT = rb'(?:"(?:[^"]++|"")*+"|(?!")[^,]*+)'
-_CELL = re.compile(_CONTENT + rb"(,|\Z)")
+
+
+@cache
+def _content(delimiter: bytes) -> bytes:
+    """Return the pattern of a cell."""
+    return rb'(?:"(?:[^"]++|"")*+"|(?!")[^%b]*+)' % re.escape(delimiter)
+
+
+@cache
+def _cell(delimiter: bytes) -> re.Pattern[bytes]:
+    return re.compile(_content(delimiter) + rb"(%b|\Z)" % re.escape(delimiter))
 
 
 class WholeLines:
@@ -29,11 +39,12 @@ class WholeLines:
 
     closed = False
 
-    def __init__(self, stream: Any, n_columns: int) -> None:
-        self._stream = stream
-        self._no_row = b"," * n_columns  # a cell too many
-        others = b"(?:%b,){%d}" % (_CONTENT, n_columns - 1)
-        self._row = re.compile(others + _CONTENT) if n_columns else None
+    def __init__(self, stream: Any, n_columns: int, delimiter: bytes = b",") -> None:
+        self._stream, self._delimiter = stream, delimiter
+        self._no_row = delimiter * n_columns  # a cell too many
+        cell = _content(delimiter)
+        others = b"(?:%b%b){%d}" % (cell, re.escape(delimiter), n_columns - 1)
+        self._row = re.compile(others + cell) if n_columns else None
         self._begun = self._ready = b""
 
     def read(self, size: int) -> bytes:
@@ -69,7 +80,7 @@ class WholeLines:
         if self._row is not None and self._row.fullmatch(lines, begin, end):
             return True
         line = lines[begin:end]
-        n_cells(line)  # fails at an open quote
+        n_cells(line, self._delimiter)  # fails at an open quote
         return _is_text(line)
 
 
@@ -115,7 +126,7 @@ def _first_no_text(lines: bytes, place: int) -> int:
     return len(lines)
 
 
-def n_cells(line: bytes) -> int:
+def n_cells(line: bytes, delimiter: bytes = b",") -> int:
     """Count the cells of a line of a CSV file, however long they are, or fail at an open quote.
 
     Examples
@@ -124,7 +135,8 @@ def n_cells(line: bytes) -> int:
     2
     """
     place = count = 0
-    while cell := _CELL.match(line, place):
+    pattern = _cell(delimiter)
+    while cell := pattern.match(line, place):
         place, count = cell.end(), count + 1
         if not cell[1]:
             return count

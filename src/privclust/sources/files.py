@@ -1,12 +1,9 @@
-"""Parquet, CSV and Arrow files, alone, many, or in folders partitioned by key=value."""
+"""Parquet, CSV, Excel and Arrow files, alone, many, or in folders partitioned by key=value."""
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,9 +13,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from privclust.errors import UnreadableFileError
-from privclust.sources import csv_lines
-from privclust.sources.cells import Kind, intact
-from privclust.sources.csv_lines import WholeLines
+from privclust.sources import csv_files, excel
+from privclust.sources.cells import CommaText, Kind, intact
+from privclust.sources.dialects import DECIMALS, DELIMITERS, Files
 from privclust.sources.frames import arrow_schema
 from privclust.sources.refused_formats import check_plain
 from privclust.sources.schema import Schema, Variant
@@ -30,6 +27,7 @@ FORMATS = {
     ".feather": "ipc",
     ".csv": "csv",
     ".csv.gz": "csv",
+    ".xlsx": "excel",
 }
 BATCH_ROWS = 2**17
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -70,8 +68,8 @@ def empty_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
     import pyarrow as pa
 
     for file in files:
-        if _format(file.path) == "csv":
-            types = pa.schema([(name, pa.binary()) for name in _header(file.path)])
+        if file.is_text:
+            types = pa.schema([(name, pa.binary()) for name in file.names])
         else:
             types = _declared(file.path)
         present = set(types.names)
@@ -92,26 +90,62 @@ class File(NamedTuple):
         What the folders say that it lies in, below the path that was given.
     version : tuple
         Its size, and when it was last written.
+    names : tuple of str
+        Of a CSV or Excel file, the names in its first line.
+    dialect : Files
+        How it is written; of a CSV file with its delimiter.
     """
 
     path: Path
     keys: dict[str, str | None]
     version: tuple[int, int]
+    names: tuple[str, ...] = ()
+    dialect: Files = Files("")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells are texts, to be read as what is declared."""
+        return _format(self.path) in ("csv", "excel")
 
 
 def list_files(paths: Any) -> tuple[Schema, list[File]]:
-    """Return the columns of files, and the files that paths name, each once."""
-    given = paths if isinstance(paths, list | tuple) else [paths]
+    """Return the columns of files, and the files that paths name, each once.
+
+    `paths` may be `Files`, which say how they are written.
+    """
+    dialect = paths if isinstance(paths, Files) else Files(paths)
+    given = dialect.paths if isinstance(dialect.paths, list | tuple) else [dialect.paths]
     check_plain(Path(path) for path in given)  # before anything else there is found strange
     files = _distinct([file for path in given for file in _found(os.fspath(path))])
     check_plain(file.path for file in files)
+    files = [_with_names(file, dialect) for file in files]
     first = files[0]
-    schema = _schema(first.path)
+    schema = _schema(first)
     own = schema.names or ()
     keys = tuple(key for key in first.keys if key not in own)
     kinds = (*schema.kinds, *_texts(len(keys)))
     whole = Schema((*own, *keys), kinds, schema.lengths)
     return replace(whole, variants=_variants(files[1:], whole)), files
+
+
+def describe_dialects(files: Iterable[File]) -> list[str]:
+    """Say how CSV files are written if not with commas and points, once for each way.
+
+    Examples
+    --------
+    >>> describe_dialects([])
+    []
+    """
+    ways = {
+        file.dialect: file.path.name
+        for file in reversed([*files])
+        if _format(file.path) == "csv" and file.dialect != Files("", ",")
+    }
+    return [
+        f"{name}: cells are separated by {DELIMITERS[way.delimiter or ',']}, decimals of numbers "
+        f"are marked by {DECIMALS[way.decimal]}. What is written otherwise counts as missing."
+        for way, name in ways.items()
+    ]
 
 
 def read_part(
@@ -157,8 +191,8 @@ def _found(given: str) -> list[File]:
     )
     if not paths:
         raise FileNotFoundError(
-            f"no Parquet, CSV or Arrow files at {given!r}. Give a file, a folder or a pattern such "
-            "as 'visits/*.parquet'; in Python, a pyarrow dataset can be elsewhere."
+            f"no Parquet, CSV, Excel or Arrow files at {given!r}. Give a file, a folder or a "
+            "pattern such as 'visits/*.parquet'; in Python, a pyarrow dataset can be elsewhere."
         )
     for path in paths:
         _format(path)
@@ -207,7 +241,7 @@ def _variants(files: Sequence[File], first: Schema) -> tuple[Variant, ...]:
     known = _types(first)
     found: dict[tuple[str, Kind, int | None], Variant] = {}
     for file in files:
-        for name, (kind, length) in _types(_filled(file.path)).items():
+        for name, (kind, length) in _types(_filled(file)).items():
             if known.get(name, (kind, length)) != (kind, length):
                 found.setdefault((name, kind, length), Variant(name, kind, length, file.path.name))
     return tuple(found.values())
@@ -219,21 +253,32 @@ def _types(schema: Schema) -> dict[str, tuple[Kind, int | None]]:
     return {name: (kind, lengths.get(name)) for name, kind in columns}
 
 
-def _filled(file: Path) -> Schema:
+def _filled(file: File) -> Schema:
     """Return the columns of a file without those that can hold nothing: it lacks these."""
     import pyarrow as pa
 
-    if _format(file) == "csv":
+    if file.is_text:
         return _schema(file)
-    fields = [field for field in _declared(file) if not pa.types.is_null(field.type)]
+    fields = [field for field in _declared(file.path) if not pa.types.is_null(field.type)]
     return arrow_schema(pa.schema(fields))
 
 
-def _schema(file: Path) -> Schema:
-    if _format(file) == "csv":
-        names = _header(file)
-        return Schema(names, _texts(len(names)))
-    return arrow_schema(_declared(file))
+def _schema(file: File) -> Schema:
+    if file.is_text:
+        return Schema(file.names, _texts(len(file.names)))
+    return arrow_schema(_declared(file.path))
+
+
+def _with_names(file: File, dialect: Files) -> File:
+    """Return a file with the names in its first line, if it declares none elsewhere."""
+    if _format(file.path) == "excel":
+        names = excel.names_in(file.path, dialect.sheet)
+        return file._replace(names=names, dialect=dialect)
+    if _format(file.path) == "csv":
+        names, delimiter = csv_files.names_in(file.path, dialect)
+        written = replace(dialect, paths="", delimiter=delimiter, sheet=None)
+        return file._replace(names=names, dialect=written)
+    return file
 
 
 def _declared(file: Path) -> Any:
@@ -259,35 +304,6 @@ def _texts(count: int) -> tuple[Kind, ...]:
     return tuple("cell" for _ in range(count))
 
 
-def _header(file: Path) -> tuple[str, ...]:
-    try:
-        with _bytes_of(file) as stream:
-            line = stream.readline(csv_lines.BLOCK_BYTES + 1)
-        if len(line) <= csv_lines.BLOCK_BYTES:
-            text = line.decode("utf-8-sig", errors="replace")
-            return tuple(next(csv.reader([text], strict=True), []))
-    except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error):
-        pass
-    raise UnreadableFileError(
-        f"the file {file.name!r} does not begin with a line of column names, or is not compressed "
-        "as its ending says. Write it anew, or give Parquet files."
-    )
-
-
-def _has_rows(file: Path) -> bool:
-    with _bytes_of(file) as stream:
-        stream.readline()
-        return bool(stream.read(1))
-
-
-def _bytes_of(file: Path) -> Any:
-    return gzip.open(file, "rb") if _is_gzip(file) else file.open("rb")
-
-
-def _is_gzip(file: Path) -> bool:
-    return file.name.lower().endswith(".gz")
-
-
 def _fragment(file: Path) -> Any:
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
@@ -297,13 +313,18 @@ def _fragment(file: Path) -> Any:
 
 
 def _batches(file: File, columns: Sequence[str]) -> Iterator[Any]:
-    if _format(file.path) != "csv":
+    if not file.is_text:
         yield from _scanned(_fragment(file.path), file, columns)
         return
-    present = set(_header(file.path))
+    present = set(file.names)
     # Without names all columns would be read, and their types be guessed.
     wanted = [name for name in columns if name in present] or [*present][:1]
-    for batch in _csv_batches(file.path, wanted):
+    if _format(file.path) == "excel":
+        read = excel.read_rows(file.path, file.dialect.sheet, file.names, wanted)
+    else:
+        mark = file.dialect.delimiter or ","
+        read = csv_files.read_rows(file.path, mark, file.names, wanted)
+    for batch in read:
         yield _completed(batch, file, columns, present)
 
 
@@ -324,8 +345,9 @@ def _completed(batch: Any, file: File, columns: Sequence[str], present: set[str]
     """Return a batch that has all columns, in order, those of folders and missing ones too."""
     import pyarrow as pa
 
+    has_commas = _format(file.path) == "csv" and file.dialect.decimal == ","
     arrays = [
-        intact(batch.column(name))
+        _marked(intact(batch.column(name)), has_commas)
         if name in present
         else pa.repeat(pa.scalar(file.keys.get(name), pa.string()), batch.num_rows)
         for name in columns
@@ -333,29 +355,7 @@ def _completed(batch: Any, file: File, columns: Sequence[str], present: set[str]
     return pa.record_batch(arrays, names=list(columns))
 
 
-def _csv_batches(file: Path, columns: list[str]) -> Iterator[Any]:
+def _marked(column: Any, has_commas: bool) -> Any:
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
-    if not _has_rows(file):
-        return
-    with (
-        _bytes_of(file) as stream,
-        arrow_csv.open_csv(
-            WholeLines(stream, len(_header(file))),
-            read_options=arrow_csv.ReadOptions(block_size=csv_lines.BLOCK_BYTES),
-            parse_options=arrow_csv.ParseOptions(
-                ignore_empty_lines=False,  # where there is one column, they are missing values
-                invalid_row_handler=lambda row: "skip",
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                check_utf8=False,
-                column_types={name: pa.binary() for name in columns},
-                include_columns=columns,
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        ) as reader,
-    ):
-        yield from reader
+    return pa.ExtensionArray.from_storage(CommaText(), column) if has_commas else column

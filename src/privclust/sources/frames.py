@@ -1,4 +1,4 @@
-"""Tables in memory: NumPy arrays, and pandas, Polars or Arrow frames read through Arrow.
+"""Tables in memory: NumPy arrays, lists of rows, and pandas, Polars or Arrow frames.
 
 A frame's schema is public and is read by each library's own means; its cells are converted inside
 an engine only, whatever they hold.
@@ -16,6 +16,7 @@ from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
 from privclust.sources._reading import ColumnReader
 from privclust.sources.cells import Kind, ids, kind_of, numbers
+from privclust.sources.row_lists import RowList
 from privclust.sources.schema import Schema
 
 _KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "b": "number", "f": "number"}
@@ -33,6 +34,8 @@ def schema_of(table: Any) -> Schema:
     library = type(table).__module__.split(".")[0]
     if isinstance(table, np.ndarray):
         return _array_schema(table)
+    if isinstance(table, RowList):
+        return Schema(None, (_KINDS["f"],) * table.n_columns)
     if library == "pandas" and hasattr(table, "dtypes") and hasattr(table, "columns"):
         return _named(table.columns, [_pandas_kind(dtype) for dtype in table.dtypes])
     if library == "polars" and not hasattr(table, "collect") and hasattr(table, "schema"):
@@ -41,10 +44,11 @@ def schema_of(table: Any) -> Schema:
         return arrow_schema(table.schema)
     convert = "X.toarray()" if library == "scipy" else "numpy.asarray(X, dtype=float)"
     raise TypeError(
-        "X must be a NumPy array, a pandas, Polars or Arrow table, the path of Parquet or CSV "
-        "files, a pyarrow dataset, a Polars LazyFrame, a DuckDB relation, a Spark DataFrame, or a "
-        f"function that returns an Arrow stream; got {type(table)!r}. Convert it yourself, for "
-        f"instance with {convert}: guessing types from values would reveal them."
+        "X must be a NumPy array, a pandas, Polars or Arrow table, a list of rows, the path "
+        "of Parquet or CSV files, a pyarrow dataset, a Polars LazyFrame, a DuckDB relation, a "
+        "Spark DataFrame, or a function that returns an Arrow stream; got "
+        f"{type(table)!r}. Convert it yourself, for instance with {convert}: guessing types from "
+        "values would reveal them."
     )
 
 
@@ -74,16 +78,22 @@ def rows_on_grid(
     table: Any, start: int, stop: int, domain: Domain, unit: str | None = None
 ) -> FloatArray:
     """Return some rows on the grid, without the column of ids; only an engine calls this."""
-    if isinstance(table, np.ndarray):
-        return domain.to_grid(domain.encode(table[start:stop]))
+    if isinstance(table, np.ndarray | RowList):
+        return domain.to_grid(_encoded(table, start, stop, domain))
     return domain.read_to_grid(_FrameReader(table, start, stop, unit), None)
 
 
 def read_rows(table: Any, start: int, stop: int, domain: Domain, unit: str | None = None) -> Any:
     """Return features of some rows, without the column of ids; only an engine calls this."""
-    if isinstance(table, np.ndarray):
-        return domain.encode(table[start:stop])
+    if isinstance(table, np.ndarray | RowList):
+        return _encoded(table, start, stop, domain)
     return domain.read(_FrameReader(table, start, stop, unit), None)
+
+
+def _encoded(table: Any, start: int, stop: int, domain: Domain) -> Any:
+    """Return some rows of a table without names as `to_grid` takes them."""
+    rows = table.numbers(start, stop) if isinstance(table, RowList) else table[start:stop]
+    return domain.encode(rows)
 
 
 class _FrameReader(ColumnReader):

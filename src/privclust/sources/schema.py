@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -90,14 +91,14 @@ class Schema:
 
     @property
     def looks_like_a_row(self) -> bool:
-        """Whether the first line of a CSV file, which should hold names, holds a number.
+        """Whether the first line of a CSV file, which should hold names, holds a value.
 
         Examples
         --------
         >>> Schema(("40", "7.5"), ("cell", "cell")).looks_like_a_row
         True
         """
-        return set(self.kinds) <= {"cell"} and any(map(_is_number, self.names or ()))
+        return set(self.kinds) <= {"cell"} and any(map(_is_value, self.names or ()))
 
     def kind(self, name: str) -> Kind:
         """Return what a column's type allows."""
@@ -141,7 +142,8 @@ class Schema:
             if refused:
                 raise ColumnTypeError(
                     f"columns that do not hold {_CONTENT[use]}: {', '.join(refused)}. Convert "
-                    "them, declare them as what they are in a bounds file, or leave them out."
+                    "them, declare them as what they are in bounds, such as {'ward': {'type': "
+                    "'category', 'levels': ['A', 'B']}}, or leave them out."
                 )
         if not columns:
             raise ColumnError(
@@ -221,9 +223,22 @@ class Schema:
         return f"It has {', '.join(map(repr, self.names))}."
 
 
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
+_VALUE = re.compile(r"\d{4}-\d\d?-\d\d?.*|\d\d?[./]\d\d?[./]\d{2,4}|true|false", re.IGNORECASE)
+"""What names of columns are not: days, true and false."""
+
+
+def _is_value(name: str) -> bool:
+    """Tell whether a name is a number, with whatever marks its decimals, a day or true or false.
+
+    Examples
+    --------
+    >>> [name for name in ("age", "40", "25,6", "2024-12-31", "x1", "1.250,5") if _is_value(name)]
+    ['40', '25,6', '2024-12-31', '1.250,5']
+    """
+    if _VALUE.fullmatch(name.strip()):
+        return True
+    for text in (name, name.replace(",", "."), name.replace(".", "").replace(",", ".")):
+        with suppress(ValueError):
+            float(text)
+            return True
+    return False

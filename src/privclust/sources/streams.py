@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from privclust.sources.cells import intact
+from privclust.sources.dialects import Files
 from privclust.sources.files import BATCH_ROWS, empty_files, is_path, list_files, read_files
 from privclust.sources.frames import arrow_schema, polars_schema
 from privclust.sources.guard import guarded
@@ -59,7 +60,7 @@ def source_of(table: Any) -> Source | None:
     (('age',), 2)
     """
     library = type(table).__module__.split(".")[0]
-    if is_path(table):
+    if is_path(table) or isinstance(table, Files):
         schema, files = list_files(table)
         return Source(schema, partial(read_files, files), partial(empty_files, files))
     if library == "pyarrow" and hasattr(table, "scanner"):

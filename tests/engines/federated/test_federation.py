@@ -33,9 +33,10 @@ from helpers.conformance import (
 )
 from helpers.requests import request_for
 
+from privclust.engines.exact_sums import LARGEST
 from privclust.engines.federated import client
 from privclust.engines.federated._request import NONCE_BYTES
-from privclust.engines.federated.client import FAILED, LARGEST, Client, response_size
+from privclust.engines.federated.client import FAILED, Client, response_size
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
 from privclust.engines.federated.wire import encode
@@ -122,7 +123,7 @@ def test_a_whole_client_counts_as_one_unit_of_the_pooled_rows() -> None:
 
 
 def client_sum(query: Query, part: Any) -> list[int]:
-    return opened(Federation.in_process({"one": part}, COLUMNS), CLIENT).aggregate(query)
+    return list(opened(Federation.in_process({"one": part}, COLUMNS), CLIENT).aggregate(query))
 
 
 @pytest.mark.attack
@@ -269,7 +270,7 @@ def test_csv_files_are_refused_because_one_line_can_make_them_unreadable(tmp_pat
     folder = tmp_path / "rows"
     write_parquet(people(20), folder / "a.parquet")
     (folder / "b.CSV.gz").write_bytes(b"")
-    with pytest.raises(UnreadableFileError, match=r"'b.CSV.gz' is a CSV file.*Parquet"):
+    with pytest.raises(UnreadableFileError, match=r"'b.CSV.gz' is a CSV or Excel file.*Parquet"):
         Federation.in_process({"sound": people(20), "other": [str(folder)]}, COLUMNS)
 
 

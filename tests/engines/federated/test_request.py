@@ -21,7 +21,7 @@ from privclust.queries.base import ONE_HOT, Count, Query
 from privclust.queries.clusters import NearestVotes
 from privclust.queries.covariance import SecondMoment
 from privclust.queries.profiles import ProfileSums, ProfileTallies
-from privclust.queries.unit import Unit
+from privclust.queries.unit import COORDINATES_MAX, Unit
 
 REQUEST = request_for(Count())
 MIXED = Mixed((NumberColumn("z", 0, 1), CategoryColumn("x", ("A", "B"))))
@@ -69,6 +69,15 @@ NOTED = ProfileDomain(
 def test_parts_that_do_not_agree_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must|have|has|counts"):
         replace(REQUEST, **wrong)
+
+
+@pytest.mark.attack
+def test_a_unit_adds_to_no_more_coordinates_than_its_length_can_be_summed_over() -> None:
+    wide = 1449  # 1,050,525 products, more than 2^20
+    request = replace(REQUEST, columns=wide, domain=Sphere(wide), query=SecondMoment(wide))
+    assert request.query.size > COORDINATES_MAX
+    with pytest.raises(ValueError, match=f"1 to {COORDINATES_MAX} coordinates"):
+        replace(request, unit=Unit("id"))
 
 
 @pytest.mark.attack

@@ -24,13 +24,14 @@ from helpers.conformance import (
 )
 from helpers.spark_faults import CANARY
 
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.spark._tasks import (
     FilesReader,
     Reading,
-    as_limbs,
+    added_up,
+    as_cell,
     brought_to_grid,
     drawn,
-    from_limbs,
     merged,
     summed,
     units_summed,
@@ -100,7 +101,7 @@ def test_the_sums_of_parts_add_up_to_that_of_the_table(parts: int, tmp_path: Pat
         for task in tasks(len(files), parts)
         for cell in cells(summed(task, reading(files, parts), query))
     ]
-    assert from_limbs(found, query.size) == in_memory(people(N_ROWS)).aggregate(query)
+    assert added_up(found) == in_memory(people(N_ROWS)).aggregate(query)
 
 
 def test_a_sample_does_not_depend_on_parts(tmp_path: Path) -> None:
@@ -124,14 +125,16 @@ def test_units_are_summed_where_all_their_rows_are(tmp_path: Path) -> None:
     rows = [b for task in tasks(len(files), 2) for b in brought_to_grid(task, given, "name")]
     (query,) = MOMENTS
     found = cells(units_summed(iter(rows), 3, unit, query))
-    assert from_limbs(found, query.size) == in_memory(people(N_ROWS), unit=unit).aggregate(query)
+    assert added_up(found) == in_memory(people(N_ROWS), unit=unit).aggregate(query)
 
 
 def test_sums_of_any_size_add_up() -> None:
-    sums = np.array([0, -1, 2**62, -(2**62), 2**80, -(2**80)], dtype=object)
-    once = as_limbs(sums)
+    sums = ExactSums(4)
+    for _ in range(5):
+        sums += np.array([0, -1, 2**62, -(2**62)])
+    once = as_cell(sums)
     (twice,) = merged(iter([once, once]))
-    assert from_limbs(cells(iter([once, twice])), len(sums)) == (3 * sums).tolist()
+    assert added_up(cells(iter([once, twice]))) == [0, -15, 15 * 2**62, -15 * 2**62]
     assert list(merged(iter([]))) == []
 
 

@@ -118,6 +118,7 @@ def test_a_process_killed_while_it_writes_leaves_whole_entries_and_no_lock(place
 FILL = """
 import json, os, resource, sys
 from pathlib import Path
+import numpy as np
 from privclust.privacy.accounting import Spend, gaussian_spend
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.records import StoredResult
@@ -127,7 +128,7 @@ place, ballast = str(folder / "ledger.db"), folder / "ballast"
 ledger = Ledger.create(place, "table", epsilon=1.0, delta=1e-6)
 charge = gaussian_spend(ledger.remaining("table").quanta // 1000, 1)
 run = ledger.reserve("table", sum([charge] * 999, Spend()), {})
-result = StoredResult(tuple(range(500)), 1.0, "OpenDP")
+result = StoredResult(np.arange(500), 1.0, "OpenDP")
 if how == "limit":
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))

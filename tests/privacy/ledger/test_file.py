@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from privclust.privacy.accounting import Spend, gaussian_spend
@@ -63,7 +64,7 @@ def test_link_made_while_a_ledger_is_open_stops_every_write(place: Path, verb: s
     verbs: dict[str, Callable[[], object]] = {
         "reserve": lambda: ledger.reserve("table", Spend(), {}),
         "claim": lambda: ledger.claim(run, "votes", Spend(), b"votes"),
-        "record": lambda: ledger.record(run, "count", StoredResult((1,), 4.0, "OpenDP")),
+        "record": lambda: ledger.record(run, "count", StoredResult(np.array([1]), 4.0, "OpenDP")),
         "close": lambda: ledger.close(run),
         "add": lambda: ledger.add("chairs", 1.0, 1e-6),
     }

@@ -7,6 +7,7 @@ import zlib
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from privclust.privacy.accounting import QUANTA, gaussian_spend
@@ -25,7 +26,7 @@ def place(tmp_path: Path) -> str:
     ledger = Ledger.create(where, "table", epsilon=1.0, delta=1e-6)
     run = ledger.reserve("table", COST, {})
     ledger.claim(run, "count", COST, b"count")
-    ledger.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
+    ledger.record(run, "count", StoredResult(np.array([1]), 4.0, "OpenDP"))
     return where
 
 
@@ -129,7 +130,7 @@ def test_forged_result_of_a_slot_that_was_never_charged_is_not_given(place: str)
     with SqlJournal(place).writing() as pages:
         pages.append(Entry("result", "table", run, "votes", body))
     with pytest.raises(LedgerError, match="never claimed"):
-        Ledger.open(place).record(run, "votes", StoredResult((2,), 1.0, "OpenDP"))
+        Ledger.open(place).record(run, "votes", StoredResult(np.array([2]), 1.0, "OpenDP"))
 
 
 def test_names_of_a_damaged_file_that_are_not_text_are_a_ledger_error(place: str) -> None:

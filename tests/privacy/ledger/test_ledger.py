@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from privclust.privacy.accounting import QUANTA, Spend, gaussian_spend, pure_spend
@@ -13,8 +15,8 @@ from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 from privclust.privacy.ledger.records import Dataset, StoredResult
 
-RESULT = StoredResult((1, -2, 2**62), 4.1, "OpenDP")
-OTHER = StoredResult((9,), 4.0, "OpenDP")
+RESULT = StoredResult(np.array([1, -2, 2**62]), 4.1, "OpenDP")
+OTHER = StoredResult(np.array([9]), 4.0, "OpenDP")
 LedgerOf = Callable[..., Ledger]
 
 
@@ -292,7 +294,7 @@ def test_export_has_every_entry_and_no_fingerprint(ledger_of: LedgerOf) -> None:
     assert [entry["number"] for entry in exported] == [1, 2, 3, 4, 5, 6]
     assert exported[-1]["hash"] == ledger.head()
     assert exported[2]["facts"] == {"seed": "7"}
-    assert tuple(exported[4]["values"]) == RESULT.values
+    assert exported[4]["values"] == RESULT.values.tolist()
     assert "b'fingerprint'" not in str(exported)
 
 
@@ -323,3 +325,20 @@ def test_a_slot_keeps_its_charge(ledger_of: LedgerOf) -> None:
     ledger.claim(run, "count", gaussian_spend(whole // 100, 1), b"fingerprint")
     with pytest.raises(LedgerError, match="charged another price"):
         ledger.claim(run, "count", gaussian_spend(whole, 1), b"fingerprint")
+
+
+@pytest.mark.parametrize("values", [[1.5], [2**63], [-(2**70)], [[1]], ["1"]])
+def test_result_that_would_be_converted_is_refused(values: Any) -> None:
+    with pytest.raises(ValueError, match="64-bit integers"):
+        StoredResult(values, 4.0, "OpenDP")
+
+
+def test_stored_result_keeps_its_own_integers() -> None:
+    given = np.array([1, -(2**63), 2**63 - 1])
+    stored = StoredResult(given, 4.0, "OpenDP")
+    given[:] = 0
+    assert stored.values.tolist() == [1, -(2**63), 2**63 - 1]
+    assert stored != StoredResult(given, 4.0, "OpenDP")
+    assert stored != "a result"
+    with pytest.raises(ValueError, match="read-only"):
+        stored.values[0] = 5

@@ -122,7 +122,7 @@ class Bookkeeper:
             claims[slot] = charge
 
     def record(self, run: int, slot: str, value: float) -> None:
-        result = StoredResult((int(value * 2**40),), 1.0, "OpenDP")
+        result = StoredResult(np.array([int(value * 2**40)]), 1.0, "OpenDP")
         if slot in self.claims[run]:
             stored = self.results[run].setdefault(slot, result)
             assert self.ledger.record(self.names[run], slot, result) == stored
@@ -264,8 +264,8 @@ def test_second_result_of_a_slot_is_replaced_by_the_first(place: str) -> None:
     run = first.reserve("table", charge, {})
     assert first.claim(run, "count", charge, b"fingerprint") is None
     assert second.claim(run, "count", charge, b"fingerprint") is None
-    stored = second.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
-    assert first.record(run, "count", StoredResult((2,), 4.0, "OpenDP")) == stored
+    stored = second.record(run, "count", StoredResult(np.array([1]), 4.0, "OpenDP"))
+    assert first.record(run, "count", StoredResult(np.array([2]), 4.0, "OpenDP")) == stored
     assert first.run(run).spent == charge
 
 

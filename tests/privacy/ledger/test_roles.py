@@ -256,7 +256,7 @@ def test_run_of_another_role_is_left_alone(places: Places) -> None:
         other.close(run)
     Ledger.open(places.analyst).claim(run, "count", QUARTER, FINGERPRINT)
     with pytest.raises(LedgerError, match=match):
-        other.record(run, "count", StoredResult((1,), 4.0, "OpenDP"))
+        other.record(run, "count", StoredResult(np.array([1]), 4.0, "OpenDP"))
     Ledger.open(places.owner).close(run)
     assert other.run(run).state == "given up"
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.postgres import execute
 
@@ -38,7 +39,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     charge = quarter(ledger)
     run = ledger.reserve("table", charge + charge, {"seed": "7"})
     ledger.claim(run, "count", charge, b"count")
-    ledger.record(run, "count", StoredResult((123, 456), 4.0, "OpenDP"))
+    ledger.record(run, "count", StoredResult(np.array([123, 456]), 4.0, "OpenDP"))
     ledger.claim(run, "votes", charge, b"votes")
     ledger.close(run)
     ledger.reserve("table", charge, {})
@@ -267,7 +268,7 @@ def test_a_damaged_file_is_found_wherever_the_damage_is(tmp_path: Path) -> None:
     ledger = Ledger.create(str(place), "table", epsilon=1.0, delta=1e-6)
     run = ledger.reserve("table", quarter(ledger), {})
     ledger.claim(run, "uncommon", quarter(ledger), b"count")
-    ledger.record(run, "uncommon", StoredResult((1,), 4.0, "OpenDP"))
+    ledger.record(run, "uncommon", StoredResult(np.array([1]), 4.0, "OpenDP"))
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     sound = place.read_bytes()

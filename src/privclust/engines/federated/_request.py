@@ -78,9 +78,11 @@ class QueryRequest:
             raise ValueError("columns must be those of the domain, without the column of ids.")
         if self.domain.center.size > WIDTH_MAX:
             raise ValueError(f"a row has at most {WIDTH_MAX} coordinates.")
-        if not 1 <= self.query.size <= SIZE_MAX or not _belong_together(self.query, self.domain):
+        # 64 bits hold the length of what a unit adds to so many coordinates and no more.
+        most = self.unit.l0 or SIZE_MAX
+        if not 1 <= self.query.size <= most or not _belong_together(self.query, self.domain):
             raise ValueError(
-                f"a query has 1 to {SIZE_MAX} coordinates, and one of a profile its domain."
+                f"a query has 1 to {most} coordinates, and one of a profile its domain."
             )
         if not 1 <= self.size <= SIZE_MAX or not _are_bounds(self.sensitivity):
             raise ValueError(

@@ -28,8 +28,10 @@ from privclust.engines.federated.wire import decode, encode
 from privclust.engines.local import LocalEngine
 from privclust.engines.units import clipped_whole
 from privclust.errors import EngineError, ParameterError, UnreadableFileError, clears_frames
+from privclust.kernels.grid import IntArray
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW, Unit
+from privclust.sources.dialects import Files
 from privclust.sources.files import FORMATS, is_path, paths_of
 from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
@@ -39,9 +41,7 @@ CLIENT = "client"
 KEY_BYTES = 32
 FAILED = b"failed"
 """What a client responds, after the nonce, that could not read or sum its rows."""
-LARGEST = 2**62
-"""Sums of one client are clamped to this size, which takes more than 2^36 rows to reach."""
-_CSV = tuple(ending for ending, kind in FORMATS.items() if kind == "csv")
+_TEXTS = tuple(ending for ending, kind in FORMATS.items() if kind in ("csv", "excel"))
 
 
 class Client:
@@ -65,7 +65,7 @@ class Client:
 
     @clears_frames
     def __init__(self, table: Any, folder: str | os.PathLike[str] | None = None) -> None:
-        if is_path(table):
+        if is_path(table) or isinstance(table, Files):
             _check_format(table)
         self.folder = None if folder is None else Path(folder)
         self._table = table
@@ -123,20 +123,19 @@ class Client:
         sums = self._sums(request)
         if sums is None:
             return b""
-        clamped = np.array([max(-LARGEST, min(LARGEST, value)) for value in sums], dtype="<i8")
-        return request.nonce + clamped.tobytes()
+        return request.nonce + sums.astype("<i8", copy=False).tobytes()
 
-    def _sums(self, request: QueryRequest) -> list[int] | None:
+    def _sums(self, request: QueryRequest) -> IntArray | None:
         unit, query = request.unit, request.query
         if not unit.whole:
             engine = self._engine(request, unit)
-            return None if engine is None else engine.aggregate(query)
+            return None if engine is None else engine.aggregate(query).clamped()
         if request.sampling_exponent:
             is_in = self._samples.includes_client(
                 request.fit, _sample_name(request), request.sampling_exponent
             )
             if not is_in:
-                return None if is_in is None else [0] * query.size
+                return None if is_in is None else np.zeros(query.size, dtype=np.int64)
         return clipped_whole(query, unit, self._opened_engine(request, ROW).aggregate(query))
 
     def _engine(self, request: QueryRequest, unit: Unit) -> LocalEngine | None:
@@ -208,12 +207,13 @@ def _sample_name(request: QueryRequest) -> str:
 
 
 def _check_format(table: Any) -> None:
-    """Refuse CSV files, in which a quote that a line leaves open makes the file unreadable."""
-    given = table if isinstance(table, list | tuple) else [table]
+    """Refuse CSV and Excel files, which one line can make unreadable, such as by an open quote."""
+    paths = table.paths if isinstance(table, Files) else table
+    given = paths if isinstance(paths, list | tuple) else [paths]
     for path in paths_of(map(os.fspath, given)):
-        if path.name.lower().endswith(_CSV):
+        if path.name.lower().endswith(_TEXTS):
             raise UnreadableFileError(
-                f"{path.name!r} is a CSV file, which one line can make unreadable, and all would "
-                "learn that a client of the federation failed. Convert it to Parquet, for instance "
-                "with pyarrow.csv.read_csv and pyarrow.parquet.write_table."
+                f"{path.name!r} is a CSV or Excel file, which one line can make unreadable; all "
+                "would learn that a client of the federation failed. Convert it to Parquet, for "
+                "instance with pyarrow.csv.read_csv and pyarrow.parquet.write_table."
             )

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privclust.domains.base import Domain
 from privclust.engines.base import Engine
+from privclust.engines.exact_sums import LARGEST, ExactSums, lengths
 from privclust.engines.federated._request import NONCE_BYTES, WIDTH_MAX, QueryRequest
-from privclust.engines.federated.client import FAILED, LARGEST, read_request, response_size
+from privclust.engines.federated.client import FAILED, read_request, response_size
 from privclust.engines.federated.wire import HEAD_MAX, encode, head_size
 from privclust.errors import (
     ColumnError,
@@ -27,6 +27,7 @@ from privclust.errors import (
     ParameterError,
     TooFewClientsError,
 )
+from privclust.kernels.grid import IntArray
 from privclust.queries.base import Count, Query
 from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
@@ -84,7 +85,7 @@ class FederatedEngine:
             )
 
     @guarded
-    def aggregate(self, query: Query) -> list[int]:
+    def aggregate(self, query: Query) -> ExactSums:
         """Return the sum of what all units of those clients contribute that respond."""
         federation = self._federation
         nonces = {name: secrets.token_bytes(NONCE_BYTES) for name in federation.clients}
@@ -93,10 +94,10 @@ class FederatedEngine:
         self.participation.append(QueryParticipation(len(responses), len(nonces)))
         if len(responses) < federation.minimum:
             raise TooFewClientsError(len(responses), len(nonces), federation.minimum)
-        found = np.zeros(query.size, dtype=object)
+        found = ExactSums(query.size)
         for values in responses.values():
             found += values
-        return [int(value) for value in found]
+        return found
 
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: each client draws its own sample when a request is about it."""
@@ -147,13 +148,13 @@ def accepted(
     unit: Unit,
     nonces: Mapping[str, bytes],
     responses: Iterable[tuple[str, bytes]],
-) -> dict[str, NDArray[np.object_]]:
+) -> dict[str, IntArray]:
     """Return the first response of each client that can be one; all others are discarded.
 
     A response to an earlier request has another nonce; a second one finds the first in its place.
     A client that says it failed is not absent: going on without it would depend on its rows.
     """
-    found: dict[str, NDArray[np.object_]] = {}
+    found: dict[str, IntArray] = {}
     failed = False
     for name, response in responses:
         if name not in nonces or name in found:
@@ -163,7 +164,7 @@ def accepted(
         failed = failed or response[NONCE_BYTES:] == FAILED
         if len(response) != response_size(query):
             continue
-        values = np.frombuffer(response[NONCE_BYTES:], dtype="<i8").astype(object)
+        values = np.frombuffer(response[NONCE_BYTES:], dtype="<i8").astype(np.int64)
         if _possible(query, unit, values):
             found[name] = values
     if failed:
@@ -171,16 +172,15 @@ def accepted(
     return found
 
 
-def _possible(query: Query, unit: Unit, values: NDArray[np.object_]) -> bool:
+def _possible(query: Query, unit: Unit, values: IntArray) -> bool:
     """Tell whether a client that follows the rules could have given a response."""
-    sizes = np.abs(values)
-    if sizes.max(initial=0) > LARGEST or (query.sensitivity.monotone and values.min(initial=0) < 0):
+    lowest, largest = int(values.min(initial=0)), int(values.max(initial=0))
+    if max(-lowest, largest) > LARGEST or (query.sensitivity.monotone and lowest < 0):
         return False
     if not unit.whole:
         return True
     bounds = unit.sensitivity(query)
-    return bool(
-        sizes.sum() <= bounds.l1
-        and (sizes * sizes).sum() <= bounds.l2_squared
-        and sizes.max(initial=0) <= bounds.linf
+    l1, l2_squared = lengths(np.abs(values))
+    return (
+        l1 <= bounds.l1 and l2_squared <= bounds.l2_squared and max(-lowest, largest) <= bounds.linf
     )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from privclust.domains.base import Domain
 from privclust.engines._packed import packed, unpacked
 from privclust.engines._summing import one_blas_thread, total
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.sampling import included, row_words
 from privclust.engines.units import GRID_BATCH_ROWS, Batch, split_batches
 from privclust.kernels.grid import FloatArray, IntArray
@@ -33,7 +34,6 @@ Arguments = ParamSpec("Arguments")
 
 SUMS, SAMPLE, GRID_ROWS = "sums binary", "rows binary, starts binary", "id binary, row binary"
 """Columns that tasks yield."""
-_LIMB = 31
 _PART_ROWS = 40
 """Bits of an address that count rows of one file or partition."""
 
@@ -142,7 +142,7 @@ def summed(batches: Iterator[Any], reading: Reading, query: Query) -> Iterator[A
                 yield Batch(reading.on_grid(part), None)
 
     with one_blas_thread():
-        yield as_limbs(total(query, ROW, read()))
+        yield as_cell(total(query, ROW, read()))
 
 
 @in_task
@@ -171,7 +171,7 @@ def units_summed(batches: Iterator[Any], n_columns: int, unit: Unit, query: Quer
     """Add up what the units of a task contribute, all rows of which it has."""
     table = unpacked(_table(batches), n_columns)
     with one_blas_thread():
-        yield as_limbs(total(query, unit, split_batches(table.rows, table.starts)))
+        yield as_cell(total(query, unit, split_batches(table.rows, table.starts)))
 
 
 @in_task
@@ -187,43 +187,34 @@ def units_drawn(
 @in_task
 def merged(batches: Iterator[Any]) -> Iterator[Any]:
     """Add up sums of other tasks."""
-    sums: IntArray | None = None
-    for batch in batches:
-        for limbs in map(_limbs, batch.column(0).to_pylist()):
-            sums = limbs if sums is None else sums + limbs
+    sums = added_up(cell for batch in batches for cell in batch.column(0).to_pylist())
     if sums is not None:
-        yield _bytes_of(sums)
+        yield as_cell(sums)
 
 
-def as_limbs(sums: NDArray[np.object_]) -> Any:
-    """Return integers of any size as one cell: two 64-bit halves each.
+def as_cell(sums: ExactSums) -> Any:
+    """Return sums as a batch of one cell."""
+    return pa.record_batch([pa.array([sums.to_bytes()], pa.binary())], names=["sums"])
 
-    The lower half has 31 bits, so that 2^32 of them can be added.
+
+def added_up(cells: Iterable[bytes]) -> ExactSums | None:
+    """Add up cells of equally many sums; None if there is no cell.
 
     Examples
     --------
-    >>> cell = as_limbs(np.array([-1, 2**70], dtype=object)).column(0)[0].as_py()
-    >>> from_limbs([cell, cell], 2) == [-2, 2**71]
+    >>> sums = ExactSums(2)
+    >>> sums += np.array([-1, 2**62])
+    >>> cell = as_cell(sums).column(0)[0].as_py()
+    >>> added_up([cell, cell]) == [-2, 2**63]
     True
     """
-    lower = (sums & (2**_LIMB - 1)).astype(np.int64)
-    return _bytes_of(np.stack([(sums >> _LIMB).astype(np.int64), lower]))
-
-
-def from_limbs(cells: Iterable[bytes], size: int) -> list[int]:
-    """Add up cells of `size` integers each."""
-    sums = np.zeros(size, dtype=object)
-    for upper, lower in map(_limbs, cells):
-        sums += (upper.astype(object) << _LIMB) + lower
-    return [int(value) for value in sums]
-
-
-def _limbs(cell: bytes) -> IntArray:
-    return np.frombuffer(cell, dtype=np.int64).reshape(2, -1)
-
-
-def _bytes_of(limbs: IntArray) -> Any:
-    return pa.record_batch([pa.array([limbs.tobytes()], pa.binary())], names=["sums"])
+    found: ExactSums | None = None
+    for sums in map(ExactSums.from_bytes, cells):
+        if found is None:
+            found = sums
+        else:
+            found += sums
+    return found
 
 
 def _pieces(cells: Any) -> Iterator[Any]:

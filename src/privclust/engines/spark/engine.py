@@ -5,7 +5,6 @@ Of pyspark only methods of what the user hands over are called, so that nobody e
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ import numpy as np
 from privclust.domains.base import Domain
 from privclust.engines._types import check_columns
 from privclust.engines.base import Engine, Table
+from privclust.engines.exact_sums import ExactSums
 from privclust.engines.memory import GridTable, NumpyEngine
 from privclust.engines.sampling import later_key
 from privclust.engines.spark._logs import silenced
@@ -27,14 +27,15 @@ from privclust.engines.spark._tasks import (
     SUMS,
     Reader,
     Reading,
+    added_up,
     brought_to_grid,
     drawn,
-    from_limbs,
     merged,
     summed,
     units_drawn,
     units_summed,
 )
+from privclust.kernels.cores import available_cores
 from privclust.queries.base import Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.guard import guarded
@@ -103,8 +104,8 @@ class SparkEngine:
         self._turn = 0
 
     @guarded
-    def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of the query's contributions over all rows, as Python integers."""
+    def aggregate(self, query: Query) -> ExactSums:
+        """Return the sum of the query's contributions over all rows."""
         with silenced():
             frame, reading = self._opened()
             sums = frame.mapInArrow(partial(summed, reading=reading, query=query), SUMS)
@@ -127,7 +128,7 @@ class SparkEngine:
                 )
                 return _together(frame.mapInArrow(task, SAMPLE).collect(), self.n_columns, ROW)
 
-        return NumpyEngine.holding(load, self.n_columns, ROW, os.cpu_count() or 1)
+        return NumpyEngine.holding(load, self.n_columns, ROW, available_cores())
 
     def _opened(self) -> tuple[Any, Reading]:
         frame, reader = self._table.opened(self._columns)
@@ -163,8 +164,8 @@ class SparkUnitsEngine:
         self._kept: Any = None
 
     @guarded
-    def aggregate(self, query: Query) -> list[int]:
-        """Return the sum of what all units contribute to the query, as Python integers."""
+    def aggregate(self, query: Query) -> ExactSums:
+        """Return the sum of what all units contribute to the query."""
         task = partial(units_summed, n_columns=self.n_columns, unit=self.unit, query=query)
         with silenced():
             sums = self._by_unit().mapInArrow(task, SUMS)
@@ -184,7 +185,7 @@ class SparkUnitsEngine:
                 cells = self._by_unit().mapInArrow(task, SAMPLE).collect()
             return _together(cells, self.n_columns, self.unit)
 
-        return NumpyEngine.holding(load, self.n_columns, self.unit, os.cpu_count() or 1)
+        return NumpyEngine.holding(load, self.n_columns, self.unit, available_cores())
 
     def _by_unit(self) -> Any:
         if self._kept is None:
@@ -205,10 +206,11 @@ def _release(frame: Any) -> None:
         frame.unpersist()
 
 
-def _added_up(sums: Any, partitions: int, size: int) -> list[int]:
+def _added_up(sums: Any, partitions: int, size: int) -> ExactSums:
     """Add up one cell per task in a tree: many tasks, a few, the driver."""
     few = sums.repartition(min(MERGERS, partitions)).mapInArrow(merged, SUMS)
-    return from_limbs((cell for (cell,) in few.collect()), size)
+    found = added_up(cell for (cell,) in few.collect())
+    return ExactSums(size) if found is None else found
 
 
 def _together(cells: Iterable[Any], n_columns: int, unit: Unit) -> GridTable:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
-
-from privclust.domains.bounds import UNSTATED
-from privclust.models import _statement_text
 from privclust.models._canvas import plain_texts
+from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
-from privclust.models.compose import compose
-from privclust.models.composition import describe_run
 from privclust.models.cost_limits import current_limits
-from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.models.k_path import KPath, k_path_of, max_clusters_of, path_cost
 from privclust.models.profile import Profile
 from privclust.models.report import _pictures as pictures
-from privclust.models.report._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.report._map import draw_map
 from privclust.models.report._profiles import shown_profiles
+from privclust.models.report._release_context import release_context
+from privclust.models.report._templates import PageHeading, render
+
+__all__ = ["PageHeading", "to_html"]
 
 
 @plain_texts()
@@ -29,6 +25,7 @@ def to_html(
     model: ClusterModel | FittedEstimator,
     profiles: Sequence[Profile] = (),
     min_size: float | None = None,
+    heading: PageHeading | None = None,
 ) -> str:
     """Return a self-contained page: no script, no font, no picture from elsewhere.
 
@@ -41,6 +38,8 @@ def to_html(
     min_size : float, optional
         A cluster that seems to have fewer rows is listed without its centre; by default three
         standard errors of its size.
+    heading : PageHeading, optional
+        Data set, date and hashes; by default the data set's name in the ledger alone.
 
     Examples
     --------
@@ -51,56 +50,39 @@ def to_html(
     True
     """
     model = model_of(model)
-    statement = model.privacy_statement
-    composed = compose(model, *profiles)
-    statements = [statement, *(profile.privacy_statement for profile in profiles)]
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
-    template = environment.from_string(
-        files("privclust.models.report").joinpath("report.html.j2").read_text(encoding="utf-8")
-    )
     table = ClusterTable.of(model, SHOWN_COLUMNS, min_size)
+    context = release_context(model, profiles, table)
+    if heading is None:
+        record = model.privacy_statement.record
+        heading = PageHeading(None if record is None else record.dataset)
     path = _affordable_path(model)
     drawn = {
-        "sizes": pictures.draw_sizes(table, statement.counted_as),
+        "sizes": pictures.draw_sizes(table, model.privacy_statement.counted_as),
         "heat": pictures.draw_heat_map(table),
         "map": draw_map(model, table.hidden),
         "k_path": None if path is None else pictures.draw_k_path(path, len(table.sizes)),
-        "budget": pictures.draw_shares(statement),
+        "budget": pictures.draw_shares(model.privacy_statement),
     }
-    page: str = template.render(
+    return render(
+        "report.html.j2",
+        **context,
+        kind="report",
+        title=_title(model, heading),
+        heading=heading,
         profiles=shown_profiles(model, profiles, table.hidden),
         embedded=_embedded,
-        title=f"{len(table.sizes)} clusters, by {model.estimator}",
-        statement=statement,
-        composed=composed,
-        factor=_statement_text.factor(composed.epsilon),
-        n_rows_note=_statement_text.n_rows(statement)
-        if len(composed.runs) == 1
-        else composed.n_rows,
-        unstated=[one for one in statements if one.bounds_origin == UNSTATED],
-        not_covered=list(
-            dict.fromkeys(
-                item
-                for items in (*(one.not_covered for one in statements), composed.not_covered)
-                for item in items
-            )
-        ),
-        unrecorded=any(run.record is None for run in composed.runs),
-        releases=[(one, line) for one in statements for line in one.releases],
-        describe_run=describe_run,
-        roles=_statement_text.ROLES,
         estimator=model.estimator,
-        table=table,
         quality=model.quality_sentences,
         warning=model.fit_warning,
         path=path,
-        n_rows=f"{model.n_rows:,}",
-        too_large=composed.delta * model.n_rows > 1,
         bounds=model.domain.describe(model.feature_names_in),
         pictures={name: _embedded(png) for name, png in drawn.items() if png is not None},
     )
-    return page
+
+
+def _title(model: ClusterModel, heading: PageHeading) -> str:
+    found = f"{len(model.cluster_sizes)} clusters, by {model.estimator}"
+    return found if heading.dataset is None else f"{heading.dataset}: {found}"
 
 
 def _affordable_path(model: ClusterModel) -> KPath | None:

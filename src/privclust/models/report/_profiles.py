@@ -9,13 +9,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from privclust.domains._number_column import NumberColumn
 from privclust.errors import ModelFileError
 from privclust.kernels.grid import IntArray
 from privclust.models._canvas import BLUE, ORANGE
+from privclust.models._drawing import short
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.profile import ColumnProfile, Profile, clusters_of, format_interval
-from privclust.models.report._pictures import draw_panels, short
+from privclust.models.profile import (
+    ColumnProfile,
+    Profile,
+    clusters_of,
+    format_interval,
+    frequent_places,
+    mean_name,
+)
+from privclust.models.report._pictures import draw_panels
 from privclust.models.statement import Statement
 
 SHOWN_PLACES = 12
@@ -34,8 +41,8 @@ class ShownColumn:
         Of the column.
     header : list of str
         What each cluster's row has: the mean, or the shares of levels.
-    rows : list of list of str
-        The same for each cluster, with intervals.
+    rows : list of pairs of lists of str
+        The number of each cluster; the same for it, with intervals.
     left_out : int
         How many levels are not shown.
     picture : bytes or None
@@ -44,7 +51,7 @@ class ShownColumn:
 
     name: str
     header: list[str]
-    rows: list[list[str]]
+    rows: list[tuple[list[str], list[str]]]
     left_out: int
     picture: bytes | None
 
@@ -84,8 +91,7 @@ def shown_profiles(
 
 def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
     shares = column.shares.values
-    frequent = np.argsort(-shares.sum(axis=0), kind="stable")[:SHOWN_PLACES]
-    places = np.sort(frequent) if column.means is None else np.arange(len(column.labels))
+    places = frequent_places(column, SHOWN_PLACES)
     labels = [column.labels[place] for place in places]
     if column.means is None:
         header = labels
@@ -94,9 +100,7 @@ def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
             for cluster in range(len(shares))
         ]
     else:
-        declared = column.column
-        on_logs = isinstance(declared, NumberColumn) and declared.transform != "none"
-        header = ["mean of logarithms, as a number" if on_logs else "mean"]
+        header = [mean_name(column)]
         rows = [[format_interval(column, cluster)] for cluster in range(len(shares))]
     for cluster in np.flatnonzero(hidden):
         rows[cluster] = ["not reported"] * len(header)
@@ -104,7 +108,7 @@ def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
     return ShownColumn(
         column.column.name,
         header,
-        rows,
+        [([str(number)], cells) for number, cells in enumerate(rows)],
         len(column.labels) - len(places),
         _picture(column, drawn, places, labels) if len(drawn) else None,
     )

@@ -135,7 +135,10 @@ def hash_of(number: int, previous: str, entry: Entry, text: str) -> str:
 
 
 class MemoryJournal:
-    """Entries that last as long as the process; fingerprints are not kept."""
+    """Entries that last as long as the process; fingerprints are not kept.
+
+    Of results only the text is kept: as Python integers they would take several times its memory.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -161,7 +164,7 @@ class MemoryJournal:
     def lines(self, *kinds: Kind, after: int = 0, **where: str) -> list[Line]:
         """Return lines in order, without fingerprints: of some kinds; of a label, run or slot."""
         return [
-            line
+            _whole(line)
             for line in self._lines[after:]
             if (not kinds or line.entry.kind in kinds)
             and all(getattr(line.entry, name) == value for name, value in where.items())
@@ -185,8 +188,17 @@ class MemoryJournal:
 
     def append(self, entry: Entry) -> None:
         """Write one entry at the end."""
-        self._lines.append(chained(*self.head(), replace(entry, fingerprint=b"")))
+        line = chained(*self.head(), replace(entry, fingerprint=b""))
+        kept = replace(line.entry, body={}) if entry.kind == "result" else line.entry
+        self._lines.append(replace(line, entry=kept))
 
     def ailments(self) -> list[str]:
         """Memory has none."""
         return []
+
+
+def _whole(line: Line) -> Line:
+    """Return a line with what its text says, which is not kept apart for results."""
+    if line.entry.kind != "result":
+        return line
+    return replace(line, entry=replace(line.entry, body=json.loads(line.text)))

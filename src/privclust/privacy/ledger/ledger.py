@@ -7,7 +7,6 @@ Everything is an entry of an append-only journal; what is left of a budget is wo
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,8 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from privclust.errors import Message, Parameter, safe_repr
+from privclust.errors import safe_repr
+from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
+from privclust.privacy.ledger._refusal import refusal
+from privclust.privacy.ledger._summary import ledger_html, ledger_text
 from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.ledger.records import (
     Dataset,
@@ -25,12 +27,14 @@ from privclust.privacy.ledger.records import (
     as_dataset,
     as_result,
     as_runs,
+    check_texts,
     committed,
     dataset_of,
     lines_of,
     period_of,
     run_of,
 )
+from privclust.privacy.ledger.total import total_of
 from privclust.privacy.ledger.verify import problems
 
 FORMAT = 3
@@ -119,7 +123,7 @@ class Ledger:
         from privclust.privacy.ledger.sql import SqlJournal
 
         budget = Budget(epsilon, delta)
-        _check_texts(label, unit, source)
+        check_texts(label, unit, source)
         journal = SqlJournal(str(place))
         journal.make()
         ledger = cls(journal)._begun()
@@ -160,7 +164,7 @@ class Ledger:
 
         `unit`, `source` and `periods` are those of `create`.
         """
-        _check_texts(label, unit, source)
+        check_texts(label, unit, source)
         if type(periods) is not int or periods < 1:
             raise ValueError(
                 f"periods must be an integer of at least 1, got {safe_repr(periods)}. Type one, "
@@ -195,13 +199,13 @@ class Ledger:
             account = dataset_of(pages, label)
             budget, taken = account.budget, committed(pages, label)
             if not budget.admits(taken + total):
-                raise BudgetExceededError(_refusal(budget, total, taken.left_of(budget.capacity)))
+                raise BudgetExceededError(refusal(budget, total, taken.left_of(budget.capacity)))
             period = period_of(account, facts)
             if period is not None:
                 taken = committed(pages, label, period)
                 if not (taken + total).within(account.share):
                     left = taken.left_of(account.share)
-                    raise BudgetExceededError(_refusal(budget, total, left, f"period {period}"))
+                    raise BudgetExceededError(refusal(budget, total, left, f"period {period}"))
             run = secrets.token_hex(8)
             body = {"spend": asdict(total), "facts": dict(facts)}
             pages.append(Entry("reserve", label, run, body=body))
@@ -263,7 +267,7 @@ class Ledger:
             claimed, *stored = lines
             if stored:
                 return as_result(stored[0])
-            body = {"values": list(result.values), "scale": result.scale, "noise": result.noise}
+            body = {"values": result.values.tolist(), "scale": result.scale, "noise": result.noise}
             pages.append(Entry("result", claimed.entry.label, run, slot, body))
         return result
 
@@ -309,6 +313,11 @@ class Ledger:
         with self._journal.reading() as pages:
             return run_of(pages, name)
 
+    def total(self, label: str) -> LedgerTotal:
+        """Return what all runs on data set `label` so far guarantee together."""
+        with self._journal.reading() as pages:
+            return total_of(pages, label)
+
     def head(self) -> str:
         """Return the hash of the last entry, which stands for all before it."""
         with self._journal.reading() as pages:
@@ -340,6 +349,14 @@ class Ledger:
                 for line in pages.lines()
             ]
 
+    def __str__(self) -> str:
+        return ledger_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return ledger_html(self)
+
     def _as_it_stands(self, pages: Pages, name: str) -> Run:
         """Return a run. Of the one read last, only what was written since then is read."""
         if self._latest is not None and self._latest[1].name == name:
@@ -359,41 +376,3 @@ class Ledger:
                 body = {"format": FORMAT, "name": secrets.token_hex(16)}
                 pages.append(Entry("ledger", body=body))
         return self
-
-
-def _check_texts(label: object, unit: object, source: object) -> None:
-    if not all(isinstance(text, str) for text in (label, unit, source)):
-        raise ValueError("label, unit and source are texts. Put them into quotes.")
-    for name, text in (("label", label), ("unit", unit)):
-        if not str(text).strip():
-            raise ValueError(
-                f"{name} must not be empty. Type a name, such as "
-                f"{'patients' if name == 'label' else 'row'}."
-            )
-
-
-def _refusal(
-    budget: Budget, requested: Spend, remaining: Spend, whose: str = "the data set"
-) -> Message:
-    if budget.delta == 0:
-        difference = f"epsilon {requested.epsilon - remaining.epsilon:.6g}"
-        wanted, left = f"epsilon {requested.epsilon:.6g}", f"epsilon {remaining.epsilon:.6g}"
-        affordable, end = f"{remaining.epsilon:.6g}", "."
-    else:
-        difference = f"mu² {requested.mu2 - remaining.mu2:.6g}"
-        wanted, left = (
-            f"mu² {spend.mu2:.6g} (epsilon {epsilon_of(spend.mu, budget.delta):.4g} at delta "
-            f"{budget.delta:g})"
-            for spend in (requested, remaining)
-        )
-        whole = math.floor(epsilon_of(remaining.mu, budget.delta) * 1000) / 1000
-        affordable, end = f"{whole:g}", "; a budget never grows."
-    return Message(
-        f"{whose}'s budget does not cover this run; nothing was read.\n"
-        f"  Requested:  {wanted}\n"
-        f"  Remaining:  {left}\n"
-        f"  Difference: {difference}\n"
-        "Ask for at most ",
-        Parameter("epsilon", affordable, f"epsilon = {affordable}"),
-        end,
-    )

@@ -7,23 +7,44 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from privclust.errors import safe_repr
+from privclust.kernels.grid import IntArray
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger._entries import body_of
 from privclust.privacy.ledger.journal import EntryError, LedgerError, Line, Pages
+from privclust.queries.base import frozen
 
 _PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 State = Literal["open", "finished", "given up"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredResult:
-    """A noisy result as a ledger keeps it: integers, and the noise they carry."""
+    """A noisy result as a ledger keeps it: 64-bit integers, and the noise they carry."""
 
-    values: tuple[int, ...]
+    values: IntArray
     scale: float
     noise: str
+
+    def __post_init__(self) -> None:
+        given = np.array(self.values)
+        # Others would be converted: 2^63 to a negative number, 1.5 to 1.
+        if given.ndim != 1 or (given.size and given.dtype.kind != "i"):
+            raise ValueError("a result is a list of 64-bit integers.")
+        object.__setattr__(self, "values", frozen(given.astype(np.int64)))
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether another result is the same."""
+        return (
+            isinstance(other, StoredResult)
+            and (self.scale, self.noise) == (other.scale, other.noise)
+            and np.array_equal(self.values, other.values)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -82,6 +103,18 @@ class Run:
     def committed(self) -> Spend:
         """What this run takes from the budget: all it reserved, until it is closed."""
         return self.reserved if self.open else self.spent
+
+
+def check_texts(label: object, unit: object, source: object) -> None:
+    """Refuse what cannot name a data set, its unit or its source."""
+    if not all(isinstance(text, str) for text in (label, unit, source)):
+        raise ValueError("label, unit and source are texts. Put them into quotes.")
+    for name, text in (("label", label), ("unit", unit)):
+        if not str(text).strip():
+            raise ValueError(
+                f"{name} must not be empty. Type a name, such as "
+                f"{'patients' if name == 'label' else 'row'}."
+            )
 
 
 def dataset_of(pages: Pages, label: str) -> Dataset:
@@ -200,4 +233,10 @@ def committed(pages: Pages, label: str, period: str | None = None) -> Spend:
 def as_result(line: Line) -> StoredResult:
     """Read a stored result."""
     body = body_of(line.entry)
-    return StoredResult(tuple(body["values"]), body["scale"], body["noise"])
+    try:
+        return StoredResult(body["values"], body["scale"], body["noise"])
+    except ValueError:
+        raise EntryError(
+            f"the result of slot {line.entry.slot!r} in the ledger has integers of more than 64 "
+            "bits: it was not written by this library. Put back a copy."
+        ) from None

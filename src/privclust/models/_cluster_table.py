@@ -1,4 +1,4 @@
-"""The report's table of centres and sizes."""
+"""The table of centres and sizes that reports, notebooks and pictures show."""
 
 from __future__ import annotations
 

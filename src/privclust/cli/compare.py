@@ -1,0 +1,91 @@
+"""``privclust compare``: two models of the same columns beside each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from privclust.cli._options import AsJson
+from privclust.cli.messages import reporting_errors, say
+from privclust.cli.tables import print_in_parts
+from privclust.kernels.grid import FloatArray
+from privclust.models.formatting import with_error
+
+if TYPE_CHECKING:
+    from privclust.domains.reader import Use
+    from privclust.models.compare import Comparison
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(help="A model file, such as last year's.")],
+    after: Annotated[Path, typer.Argument(help="Another one, of the same columns.")],
+    as_json: AsJson = False,
+) -> None:
+    """Match the clusters of two models, and say how far they moved and whether noise explains it.
+
+    No row is read and nothing is spent.
+    """
+    from privclust.models.compare import compare as compared
+    from privclust.models.model_file import read_model
+
+    with reporting_errors():
+        second = read_model(after)
+        found = compared(read_model(before), second)
+        if as_json:
+            typer.echo(_as_json(found))
+            return
+        _show(found, second.domain.coordinate_uses)
+
+
+def _show(found: Comparison, uses: Sequence[Use]) -> None:
+    """Print pairs of clusters side by side, and how far their columns moved below each other."""
+    header = ["after less before", *(f"{one} -> {other}" for one, other in found.pairs)]
+    moves = zip(found.size_shifts, found.size_stderr, strict=True)
+    rows = [["rows", *(_signed(*move) for move in moves)]]
+    columns = zip(found.names, uses, found.shifts.T, found.shift_stderr.T, strict=True)
+    for name, use, shifts, errors in columns:
+        factor, unit = (100.0, " %") if use == "category" else (1.0, "")
+        moves = zip(factor * shifts, factor * errors, strict=True)
+        rows.append([name, *(_signed(*move) + unit for move in moves)])
+    rows.append(["moved", *("yes" if moved else "no" for moved in found.moved)])
+    print_in_parts(header, rows)
+    for clusters, model in ((found.gone, "first"), (found.new, "second")):
+        if clusters:
+            listed = ", ".join(map(str, clusters))
+            say(f"Without a counterpart: of the {model} model cluster {listed}.")
+    say(
+        "A cluster has moved if noise and the chance of which rows came do not explain it; of a "
+        "thousand comparisons in which none has, about one says so. Where clusters shade "
+        "into each other, two fits may draw their borders differently."
+    )
+
+
+def _signed(value: float, error: float) -> str:
+    text = with_error(value, error)
+    return text if value < 0 else f"+{text}"
+
+
+def _as_json(found: Comparison) -> str:
+    content = {
+        "names": list(found.names),
+        "pairs": found.pairs.tolist(),
+        "shifts": found.shifts.tolist(),
+        "shift_stderr": _known(found.shift_stderr),
+        "size_shifts": found.size_shifts.tolist(),
+        "size_stderr": _known(found.size_stderr),
+        "distances": found.distances.tolist(),
+        "moved": found.moved.tolist(),
+        "gone": list(found.gone),
+        "new": list(found.new),
+    }
+    return json.dumps(content, allow_nan=False)
+
+
+def _known(errors: FloatArray) -> object:
+    """Return errors as JSON has them; None of models that do not know theirs."""
+    return None if np.isnan(errors).any() else errors.tolist()

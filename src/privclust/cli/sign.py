@@ -1,0 +1,145 @@
+"""``privclust sign`` and ``privclust verify``: a model and its page cannot be exchanged."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from privclust._version import __version__
+from privclust.cli._ledger_check import not_from_results
+from privclust.cli._options import Force
+from privclust.cli._passphrase import PassphraseFile, read_passphrase
+from privclust.cli.atomic_write import replacing
+from privclust.cli.messages import needing, print_error, reporting_errors, say, say_aside, writing
+from privclust.errors import NotRecomputableError, ParameterError
+from privclust.models.approval.approval_file import Approval, read_approval
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from privclust.models.approval.signature import Signature
+
+SigningKey = Annotated[Path, typer.Option(help="Private key that 'privclust keygen' wrote.")]
+
+
+def sign(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="A model, its approval and page; PDF and profiles that belong to it."),
+    ],
+    key: SigningKey,
+    passphrase_file: PassphraseFile = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Signature file to write.")] = Path(
+        "signature.json"
+    ),
+    ledger: Annotated[
+        str | None, typer.Option(help="The table's ledger: its total must be that of the page.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Sign a model with its approval and page, so that none can be changed or exchanged."""
+    with reporting_errors():
+        with needing("sign"):
+            from privclust.models.approval.keys import read_private_key
+            from privclust.models.approval.signature import sign_files
+        signature = sign_files(files, read_private_key(key, read_passphrase(passphrase_file)))
+        approval = _check_page(files, signature, ledger)
+        with replacing(out, ".json", [*files, key], may_replace=force) as file, writing(out):
+            file.write_text(signature.to_json(), encoding="utf-8")
+        if ledger is None:
+            say_aside(
+                "What the page says of a ledger was not compared with it; --ledger does that."
+            )
+        if not approval.recomputed:
+            say_aside("Nobody checked that the model's numbers follow from what was measured.")
+        say(
+            f"signed {', '.join(file.name for file in signature.files)}: wrote {out.name}. Who has "
+            f"your public key checks it with: privclust verify {out.name} --public-key "
+            f"{key.with_suffix('.pub').name}"
+        )
+
+
+def _check_page(files: list[Path], signature: Signature, ledger: str | None) -> Approval:
+    """Refuse a page that says anything else than model, profiles, approval and ledger do."""
+    named = {
+        role: [file for file, one in zip(files, signature.files, strict=True) if one.role == role]
+        for role in ("model", "profile", "approval")
+    }
+    if not named["approval"]:
+        raise ParameterError(
+            "a page is signed together with its approval, so that it can be compared with it. Name "
+            "the file that 'privclust approve' wrote with the page, such as approval.json."
+        )
+    from privclust.models.model_file import read_model
+    from privclust.models.profile_file import load_profile
+
+    with needing("report"):
+        from privclust.models.report.approval_page import approval_page
+    model, approval = read_model(named["model"][0]), read_approval(named["approval"][0])
+    if ledger is not None:
+        _check_total(approval, ledger)
+        if approval.recomputed:
+            _check_numbers(named["model"][0], ledger)
+    hashes = {one.sha256: file for file, one in zip(files, signature.files, strict=True)}
+    profiles = [load_profile(hashes[one]) for one in approval.profiles]
+    text = approval_page(model, approval, profiles)
+    expected = sha256(text.encode()).hexdigest()
+    for one in signature.files:
+        if one.role == "page" and one.sha256 != expected:
+            raise ParameterError(
+                f"the page {one.name!r} is not what privclust {__version__} writes about this "
+                f"model and approval, which version {approval.version} wrote. Sign nothing before "
+                "'privclust approve' has written the page anew and you have read it."
+            )
+    return approval
+
+
+def _check_total(approval: Approval, place: str) -> None:
+    """Refuse an approval whose total is not that of the ledger as it is now."""
+    total = approval.ledger
+    opened = Ledger.open(place)
+    if opened.verify() or total is None or opened.total(total.dataset) != total:
+        raise LedgerError(
+            "the approval's total is not that of this ledger: something was recorded since, or it "
+            "is from another ledger. Write the page anew with 'privclust approve --ledger'."
+        )
+
+
+def _check_numbers(model: Path, place: str) -> None:
+    """Refuse a model whose numbers are not what follows from its results, as its page says."""
+    try:
+        found = not_from_results(model, place)
+    except NotRecomputableError as error:
+        found = [str(error)]
+    if found:
+        raise LedgerError(
+            f"the page says that the model's numbers were worked out anew, and they are not what "
+            f"follows from the ledger: {'; '.join(found)}. Sign nothing."
+        )
+
+
+def verify(
+    signature: Annotated[
+        Path, typer.Argument(help="Signature file; the signed files lie beside it.")
+    ],
+    public_key: Annotated[
+        Path, typer.Option(help="Public key that you had from the signer, and not with the files.")
+    ],
+) -> None:
+    """Check that a model, its page and its approval are as they were signed, and by whom."""
+    with reporting_errors():
+        with needing("sign"):
+            from privclust.models.approval.keys import read_public_key
+            from privclust.models.approval.signature import read_signature
+        trusted = read_public_key(public_key)
+        found = read_signature(signature)
+        problems = found.problems(signature.parent, trusted)
+        for problem in problems:
+            print_error(problem)
+        if problems:
+            raise typer.Exit(1)
+        names = ", ".join(f"{file.name} ({file.role})" for file in found.files)
+        say(f"as they were signed with this key: {names}.")

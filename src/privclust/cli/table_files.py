@@ -1,0 +1,84 @@
+"""Tables that commands write: Parquet, CSV or Excel, by the ending of the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from privclust.cli.messages import needing
+from privclust.errors import ParameterError
+
+Write = Callable[[pa.Table], None]
+"""Adds rows to a table that is being written."""
+
+ROWS_MAX = 2**20
+"""What a sheet of Excel has."""
+
+
+@contextmanager
+def _csv(file: Path, schema: pa.Schema) -> Iterator[Write]:
+    with arrow_csv.CSVWriter(file, schema) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _parquet(file: Path, schema: pa.Schema) -> Iterator[Write]:
+    with pq.ParquetWriter(file, schema) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _excel(file: Path, schema: pa.Schema) -> Iterator[Write]:
+    with needing("excel"):
+        from openpyxl import Workbook
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet()
+    sheet.append(schema.names)
+    written = 1
+
+    def write(table: pa.Table) -> None:
+        nonlocal written
+        written += table.num_rows
+        if written > ROWS_MAX:
+            raise ParameterError(
+                f"a sheet of Excel has {ROWS_MAX:,} rows, fewer than this table. Name a file that "
+                "ends in .csv or .parquet."
+            )
+        for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            sheet.append([_plain(sheet, cell) for cell in row])
+
+    yield write
+    with file.open("wb") as stream:
+        book.save(stream)
+    book.close()
+
+
+def _plain(sheet: Any, value: object) -> object:
+    """Return a cell that Excel takes for a text where it is one, and not for a formula."""
+    if not isinstance(value, str):
+        return value
+    from openpyxl.cell import WriteOnlyCell
+
+    cell = WriteOnlyCell(sheet, value)
+    cell.data_type = "s"
+    return cell
+
+
+_WRITERS = {".parquet": _parquet, ".csv": _csv, ".xlsx": _excel}
+ENDINGS = tuple(_WRITERS)
+
+
+@contextmanager
+def writing_table(file: Path, named: Path, schema: pa.Schema) -> Iterator[Write]:
+    """Write a table part by part to `file`, as what the ending of `named` says.
+
+    A name with another ending is that of a pipe or a device, which gets Parquet.
+    """
+    with _WRITERS.get(named.suffix, _parquet)(file, schema) as write:
+        yield write

@@ -1,0 +1,105 @@
+"""What centres and sizes tell beside the loss: how much they explain, and by which columns.
+
+All of it follows from what the fit released.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privclust.domains.sphere import Sphere
+from privclust.kernels.grid import FloatArray
+from privclust.models.quality import TOLD_APART
+
+if TYPE_CHECKING:
+    from privclust.models.cluster_model import ClusterModel
+
+AT_THE_MIDDLE = 4.0
+"""Standard errors within which all centres of a column that was not read lie at its middle."""
+SHARP = 0.02
+"""Parts of half a column's width: of centres with larger errors, where they lie means nothing."""
+LISTED, NAMED = 5, 3
+
+
+def explained(model: ClusterModel) -> str | None:
+    """Return how much of the variance the clusters explain, in words; None if noise hides it.
+
+    Explained is the variance of centres, each counted as often as its cluster has rows; the rest is
+    the loss. Noise in centres and in the loss is allowed for.
+    """
+    quality = model.quality
+    if quality is None or len(model.cluster_sizes) < 2 or isinstance(model.domain, Sphere):
+        return None  # centres that are directions are no means, so that the two do not add up
+    between = max(0.0, float(_variance_of_centers(model).sum()))
+    error = TOLD_APART * quality.loss_stderr
+    least, most = (
+        between / (between + max(loss, 0.0)) if between + max(loss, 0.0) > 0 else 0.0
+        for loss in (quality.loss + error, quality.loss - error)
+    )
+    low, high = math.floor(100 * least), math.floor(100 * most)
+    if low <= 0:
+        return None
+    if most == 1.0:
+        return f"Clusters explain at least {low} % of the variance of rows."
+    share = f"about {round(50 * (least + most))}" if high - low <= 2 else f"{low} to {high + 1}"
+    return f"Clusters explain {share} % of the variance of rows."
+
+
+def not_read(model: ClusterModel) -> str | None:
+    """Return which columns look as if no cell was read, in words; None if there are none.
+
+    A missing cell counts as the middle of its column. Where all do, all centres lie there. Columns
+    whose middle is 0 are not judged: there, people put what they have centred.
+    """
+    domain = model.domain
+    columns = domain.bounded_columns(model.coordinate_names)
+    if model.center_stderr is None or columns is None:
+        return None
+    widths = domain.half_widths
+    offsets = np.abs(domain.to_scales(model.cluster_centers) - domain.center) / widths
+    errors = model.center_stderr / domain.slopes(model.cluster_centers) / widths
+    sharp = errors <= SHARP
+    near = (offsets <= AT_THE_MIDDLE * errors + 1e-4) | ~sharp
+    ends = np.cumsum([column.center.size for column in columns])
+    all_near = near.all(axis=0) & sharp.any(axis=0) & (domain.center != 0)
+    parts = np.split(all_near, ends[:-1])
+    found = [repr(column.name) for column, part in zip(columns, parts, strict=True) if part.all()]
+    if not found:
+        return None
+    listed = ", ".join(found[:LISTED]) + (", …" if len(found) > LISTED else "")
+    return (
+        f"All centres lie at the middle of {listed}. So they do if its cells could not be read: "
+        "look whether decimals, dates and levels are written as declared."
+    )
+
+
+def differ_most(model: ClusterModel) -> str | None:
+    """Return the columns in which clusters differ most, in words; None if there is one column."""
+    columns = model.domain.bounded_columns(model.coordinate_names)
+    variances = np.maximum(_variance_of_centers(model), 0.0)
+    if columns is None or len(columns) < 2 or variances.sum() <= 0:
+        return None
+    begins = np.cumsum([0, *(column.center.size for column in columns[:-1])])
+    shares = 100 * np.add.reduceat(variances, begins) / variances.sum()
+    order = [place for place in np.argsort(-shares, kind="stable")[:NAMED] if shares[place] >= 1]
+    listed = ", ".join(f"{columns[place].name!r} {shares[place]:.0f} %" for place in order)
+    return f"Of the variance of their centres, columns have: {listed}."
+
+
+def _variance_of_centers(model: ClusterModel) -> FloatArray:
+    """Return the variance of centres in each coordinate, without that of their noise.
+
+    It is in squared radii of the domain. Sizes that noise makes negative count as 0.
+    """
+    domain = model.domain
+    sizes = np.maximum(model.cluster_sizes, 0.0)
+    shares = sizes / max(float(sizes.sum()), 1.0)
+    centers = domain.to_ball(model.cluster_centers)
+    variance = shares @ (centers - shares @ centers) ** 2
+    if model.center_stderr is not None:
+        slopes = domain.slopes(model.cluster_centers) * domain.scales
+        variance -= (shares * (1 - shares)) @ (model.center_stderr / slopes) ** 2
+    return np.asarray(variance)

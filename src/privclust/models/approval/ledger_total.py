@@ -1,0 +1,125 @@
+"""What all runs that a ledger recorded for one data set guarantee together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from privclust.errors import safe_repr
+from privclust.models.composition import (
+    CHOSEN_LATER,
+    WEAK,
+    best_power,
+    cost_of_replacing,
+    describe_strength,
+)
+from privclust.models.formatting import rounded_up
+from privclust.models.private_run import check_printable
+from privclust.privacy.accounting import Budget, Spend, epsilon_of_spend
+from privclust.queries.unit import ROW
+
+
+@dataclass(frozen=True)
+class LedgerTotal:
+    """The total of a data set at one entry of its ledger.
+
+    Attributes
+    ----------
+    dataset, unit : str
+        As the ledger calls the data set, and whose data counts as one.
+    head : str
+        Hash of the last entry that is counted; it stands for all before it.
+    runs, open_runs : int
+        How many runs are counted, and how many of them have not ended.
+    cost : Spend
+        Of all releases; a run that has not ended counts with all it reserved.
+    budget : Budget
+        What the ledger admits, ever.
+    typed_rows : bool
+        Whether a run used a number of rows that the user typed.
+
+    Examples
+    --------
+    >>> budget = Budget(4.0, 1e-6)
+    >>> half = Budget(2.0, 1e-6).capacity
+    >>> total = LedgerTotal("visits", "row", "0f3a", 1, 0, half, budget, False)
+    >>> round(total.epsilon, 6)
+    2.0
+    """
+
+    dataset: str
+    unit: str
+    head: str
+    runs: int
+    open_runs: int
+    cost: Spend
+    budget: Budget
+    typed_rows: bool
+
+    def __post_init__(self) -> None:
+        check_printable(self.head)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of everything so far, at the budget's delta, rounded up."""
+        return epsilon_of_spend(self.cost, self.budget.delta)
+
+    @property
+    def weak(self) -> bool:
+        """Whether the total says little, which pages show in red."""
+        return self.epsilon > WEAK
+
+    @property
+    def replacing_epsilon(self) -> float | None:
+        """If a typed number of rows is exact: the epsilon for replacing one unit."""
+        if not self.typed_rows:
+            return None
+        return epsilon_of_spend(cost_of_replacing(self.cost), self.budget.delta)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it means, in words."""
+        one = "row" if self.unit == ROW.name else safe_repr(self.unit)
+        found = [
+            f"{self._counted}: epsilon = {rounded_up(self.epsilon)}, delta = "
+            f"{rounded_up(self.budget.delta)}, for adding or removing any one {one}.",
+        ]
+        if self.replacing_epsilon is not None:
+            found.append(
+                "A run used a number of rows that was typed. If it is exact, the guarantee is for "
+                f"replacing one {one} instead, at epsilon = {rounded_up(self.replacing_epsilon)} "
+                "and the same delta."
+            )
+        cost = cost_of_replacing(self.cost) if self.typed_rows else self.cost
+        loss = max(self.epsilon, self.replacing_epsilon or 0.0)
+        return [
+            *found,
+            describe_strength(loss, best_power(cost), one),
+            f"The ledger admits no run beyond epsilon = {rounded_up(self.budget.epsilon)}, delta = "
+            f"{rounded_up(self.budget.delta)} for all together.",
+            f"The total so far does not cover {CHOSEN_LATER}.",
+        ]
+
+    @property
+    def _counted(self) -> str:
+        runs = "The one run" if self.runs == 1 else f"All {self.runs} runs"
+        text = f"{runs} on data set {safe_repr(self.dataset)}, up to the ledger's entry {self.head}"
+        if self.open_runs:
+            text += f", {self.open_runs} of which not ended and counted with all that was reserved"
+        return f"{text}, together" if self.runs > 1 else text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON, with the epsilon that they come to."""
+        return {**asdict(self), "epsilon": self.epsilon}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> LedgerTotal:
+        """Return the total that `to_dict` described; refuse one that does not add up."""
+        parts = {name: value for name, value in content.items() if name != "epsilon"}
+        budget, cost = Budget(**content["budget"]), Spend(**content["cost"])
+        total = cls(**{**parts, "budget": budget, "cost": cost})
+        if not math.isclose(total.epsilon, content["epsilon"], rel_tol=1e-9):
+            raise ValueError("its total says of its cost what that does not come to")
+        return total

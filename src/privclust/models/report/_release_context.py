@@ -1,0 +1,46 @@
+"""What every page about a release shows: its guarantee, its results, its clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from privclust.domains.bounds import UNSTATED
+from privclust.models import _statement_text
+from privclust.models._cluster_table import ClusterTable
+from privclust.models.cluster_model import ClusterModel
+from privclust.models.compose import compose
+from privclust.models.composition import describe_run
+from privclust.models.profile import Profile
+from privclust.models.report._release_meaning import meaning
+
+
+def release_context(
+    model: ClusterModel, profiles: Sequence[Profile], table: ClusterTable
+) -> dict[str, Any]:
+    """Return what the parts of pages need that are common to all pages."""
+    statement = model.privacy_statement
+    composed = compose(model, *profiles)
+    statements = [statement, *(profile.privacy_statement for profile in profiles)]
+    not_covered = (*(one.not_covered for one in statements), composed.not_covered)
+    return {
+        "statement": statement,
+        "composed": composed,
+        "factor": _statement_text.factor(composed.epsilon),
+        "n_rows_note": _statement_text.n_rows(statement)
+        if len(composed.runs) == 1
+        else composed.n_rows,
+        "unstated": [one for one in statements if one.bounds_origin == UNSTATED],
+        "not_covered": list(dict.fromkeys(item for items in not_covered for item in items)),
+        "unrecorded": any(run.record is None for run in composed.runs),
+        "releases": [(one, line) for one in statements for line in one.releases],
+        "describe_run": describe_run,
+        "meaning": meaning,
+        "roles": _statement_text.ROLES,
+        "table": table,
+        "clusters": [
+            ([str(number), size], cells) for number, (size, cells) in enumerate(table.rows())
+        ],
+        "n_rows": f"{model.n_rows:,}",
+        "too_large": composed.delta * model.n_rows > 1,
+    }

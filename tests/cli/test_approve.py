@@ -1,0 +1,206 @@
+"""``privclust approve``: from a model and its ledger to signed papers, and a changed byte found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.command_line import error_message, lay_out, privclust
+from helpers.signing import write_keys
+
+from privclust import Ledger, PrivateKMeans, save
+from privclust.cli._pages import file_hash
+from privclust.models.approval.approval_file import Approval
+from privclust.models.model_file import read_model
+from privclust.models.report.approval_page import approval_page
+
+FIT = ("fit", "visits.parquet", "--bounds", "visits.toml", "-k", 2, "--delta", 1e-6, "--seed", 0)
+PEOPLE = ("--requested-by", "A. Ito", "--approved-by", "B. Sow", "--purpose", "staffing")
+KEY = ("--key", "officer.key", "--passphrase-file", "passphrase")
+PAPERS = ("model.json", "approval.json", "approval.html", "approval.pdf")
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    write_keys(tmp_path)
+    Ledger.create("budget.db", "visits", epsilon=3.0, delta=1e-6)
+    done = privclust(*FIT, "--ledger", "budget.db", "--dataset", "visits", "--out", "model.json")
+    assert done.exit_code == 0, done.output
+
+
+def test_a_release_is_approved_signed_and_any_changed_file_found() -> None:
+    before = Path("model.json").read_bytes(), Ledger.open("budget.db").head()
+    done = privclust(
+        "approve", "model.json", *PEOPLE, "--ledger", "budget.db", "--pdf", "approval.pdf"
+    )
+    assert done.exit_code == 0, done.output
+    assert "Nothing is signed yet" in done.output
+    assert before == (Path("model.json").read_bytes(), Ledger.open("budget.db").head())
+    approval = json.loads(Path("approval.json").read_text())
+    assert approval["purpose"] == "staffing"
+    assert approval["ledger"]["head"] == before[1]
+    done = privclust("sign", *PAPERS, *KEY)
+    assert done.exit_code == 0, done.output
+    check = ("verify", "signature.json", "--public-key", "officer.pub")
+    assert privclust(*check).exit_code == 0
+    for name in PAPERS:
+        content = Path(name).read_bytes()
+        Path(name).write_bytes(content[:200] + bytes([content[200] ^ 1]) + content[201:])
+        error_message(privclust(*check), 1, f"'{name}' was changed after it was signed")
+        Path(name).write_bytes(content)
+    assert privclust(*check).exit_code == 0
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("options", [(), ("--min-size", 700)])
+def test_a_page_that_says_something_else_is_not_signed(options: tuple[Any, ...]) -> None:
+    done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db", *options)
+    assert done.exit_code == 0, done.output
+    page, papers = Path("approval.html"), ("model.json", "approval.json", "approval.html")
+    honest = page.read_text()
+    assert honest.count("staffing") > 0
+    for told in (
+        honest.replace("staffing", "marketing"),
+        honest + "\n",
+        honest.replace("1e-06", "0"),
+    ):
+        page.write_text(told)
+        if told != honest:
+            done = privclust("sign", *papers, *KEY)
+            error_message(done, 3, "the page 'approval.html' is not what privclust", "Sign nothing")
+            assert not Path("signature.json").exists()
+    page.write_text(honest)
+    assert privclust("sign", *papers, *KEY).exit_code == 0
+
+
+@pytest.mark.attack
+def test_a_page_without_its_approval_is_not_signed() -> None:
+    assert privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db").exit_code == 0
+    done = privclust("sign", "model.json", "approval.html", *KEY)
+    error_message(done, 3, "together with its approval", "approval.json")
+
+
+@pytest.mark.attack
+def test_a_total_that_has_grown_is_not_signed() -> None:
+    papers = ("model.json", "approval.json", "approval.html")
+    assert privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db").exit_code == 0
+    done = privclust("sign", *papers, *KEY, "--ledger", "budget.db")
+    assert done.exit_code == 0, done.output
+    privclust(*FIT, "--ledger", "budget.db", "--dataset", "visits", "--out", "second.json")
+    done = privclust("sign", *papers, *KEY, "--ledger", "budget.db", "--force")
+    error_message(done, 9, "something was recorded since")
+
+
+@pytest.mark.attack
+def test_an_approval_that_claims_to_have_checked_numbers_is_not_signed() -> None:
+    """Who writes the approval may claim that the numbers were worked out anew."""
+    content = json.loads(Path("model.json").read_text())
+    content["coreset"]["points"][0].reverse()
+    Path("model.json").write_text(json.dumps(content))
+    model, total = read_model("model.json"), Ledger.open("budget.db").total("visits")
+    hashed = file_hash(Path("model.json"))
+    people = ("visits", "staffing", "A. Ito", "B. Sow", "2026-11-17", hashed)
+    claimed = Approval(*people, ledger=total, recomputed=True)
+    Path("approval.json").write_text(claimed.to_json())
+    Path("approval.html").write_text(approval_page(model, claimed))
+    papers = ("model.json", "approval.json", "approval.html")
+    done = privclust("sign", *papers, *KEY, "--ledger", "budget.db")
+    error_message(done, 9, "coreset is not what follows from its results", "Sign nothing")
+
+
+@pytest.mark.attack
+def test_digits_that_no_number_has_are_found() -> None:
+    text = Path("model.json").read_text()
+    size = json.dumps(json.loads(text)["cluster_sizes"][0])
+    assert text.count(size) > 0
+    Path("model.json").write_text(text.replace(size, f"{size}000000000000012", 1))
+    assert json.loads(Path("model.json").read_text()) == json.loads(text)
+    done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db")
+    error_message(done, 9, "how its numbers are written is not what follows")
+
+
+def test_a_weak_total_is_red_and_a_recorded_name_stays() -> None:
+    Ledger.create("weak.db", "visits", epsilon=30.0, delta=1e-6)
+    recorded = ("--ledger", "weak.db", "--dataset", "visits", "--out", "weak.json")
+    for _ in range(2):
+        assert privclust(*FIT, "--epsilon", 7.5, *recorded, "--force").exit_code == 0
+    done = privclust("approve", "weak.json", *PEOPLE, "--ledger", "weak.db")
+    assert done.exit_code == 0, done.output
+    assert "All 2 runs on data set 'visits'" in done.stderr
+    assert '<p class="broken">All 2 runs' in Path("approval.html").read_text()
+    done = privclust("approve", "weak.json", *PEOPLE, "--dataset", "other", "--force")
+    error_message(done, 3, "recorded for data set 'visits', and not for 'other'")
+
+
+CHANGES: dict[str, Any] = {
+    "cluster_centers": lambda content: content["cluster_centers"][0].reverse(),
+    "n_rows": lambda content: content.update(n_rows=content["n_rows"] + 1),
+    "fit_warning": lambda content: content.update(fit_warning="Jane Doe"),
+    "coreset": lambda content: content["coreset"]["points"][0].reverse(),
+    "domain": lambda content: content["domain"]["box"].update(lower=[-0.5, 0.0]),
+}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("key", CHANGES)
+def test_numbers_that_do_not_follow_from_the_results_are_not_approved(key: str) -> None:
+    content = json.loads(Path("model.json").read_text())
+    assert privclust("ledger", "verify", "budget.db", "--model", "model.json").exit_code == 0
+    CHANGES[key](content)
+    Path("model.json").write_text(json.dumps(content))
+    done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db")
+    error_message(done, 9, "bounds was" if key == "domain" else f"{key} is not what follows")
+    assert not Path("approval.json").exists()
+    done = privclust("ledger", "verify", "budget.db", "--model", "model.json")
+    assert done.exit_code == 1
+    assert Ledger.open("budget.db").verify() == []
+
+
+def test_a_page_says_whether_numbers_were_worked_out_anew() -> None:
+    words = ("approve", "model.json", *PEOPLE)
+    assert privclust(*words, "--ledger", "budget.db").exit_code == 0
+    assert "worked out anew from the results" in Path("approval.html").read_text()
+    assert privclust(*words, "--force").exit_code == 0
+    page = Path("approval.html").read_text()
+    assert "Whether they do was not checked" in page
+    assert "worked out anew" not in page
+
+
+def test_a_model_that_the_ledger_contradicts_is_not_approved() -> None:
+    content = json.loads(Path("model.json").read_text())
+    content["statement"]["bounds_origin"] = "public data"
+    Path("model.json").write_text(json.dumps(content))
+    done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db")
+    error_message(done, 9, "the origin of its bounds", "Approve nothing")
+    assert not Path("approval.json").exists()
+
+
+@pytest.mark.attack
+def test_a_total_that_leaves_runs_out_is_not_written() -> None:
+    """A model that starts from an unrecorded fit guarantees less than its ledger's total says."""
+    given: dict[str, Any] = {"delta": 1e-6, "bounds": "visits.toml", "random_state": 0}
+    first = PrivateKMeans(2, epsilon=6.0, **given).fit("visits.parquet")
+    given |= {"ledger": "budget.db", "dataset": "visits"}
+    second = PrivateKMeans(2, init=first, epsilon=1.0, **given).fit("visits.parquet")
+    save(second, "second.json")
+    done = privclust("approve", "second.json", *PEOPLE, "--ledger", "budget.db")
+    error_message(done, 9, "follows from runs that the ledger did not record")
+    assert not Path("approval.json").exists()
+
+
+def test_a_fit_that_no_ledger_recorded_wants_a_name() -> None:
+    done = privclust(*FIT, "--out", "alone.json")
+    assert done.exit_code == 0, done.output
+    error_message(privclust("approve", "alone.json", *PEOPLE), 3, "--dataset")
+    done = privclust("approve", "alone.json", *PEOPLE, "--dataset", "visits of 2026")
+    assert done.exit_code == 0, done.output
+    assert "nobody counted" in Path("approval.html").read_text()
+
+
+def test_people_and_purpose_are_words() -> None:
+    done = privclust("approve", "model.json", *PEOPLE, "--purpose", " ", "--ledger", "budget.db")
+    error_message(done, 3, "purpose must be 1 to")

@@ -1,0 +1,90 @@
+"""A table as Excel writes it in Germany: decimal commas, days such as 31.12.2025, people twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pytest
+from helpers.command_line import privclust
+
+from privclust import Files, PrivateKMeans
+from privclust.testing import SeededNoise, noise_from
+
+BOUNDS = """bounds_origin = "domain knowledge"
+[columns.nights]
+type = "number"
+lower = 0
+upper = 40
+[columns.day]
+type = "date"
+lower = 2025-01-01
+upper = 2025-12-31
+{format}
+"""
+FORMAT = 'format = "DD.MM.YYYY"'
+FIT = ("-k", 2, "--epsilon", 4, "--delta", 1e-6, "--seed", 0)
+
+
+@pytest.fixture(autouse=True)
+def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    kind = np.tile([0, 1], 4000)
+    nights = np.round(5.0 + 20.0 * kind + rng.uniform(-1, 1, kind.size), 1)
+    lines = ["patient;nights;day"]
+    for number, (night, one) in enumerate(zip(nights, kind, strict=True)):
+        day = "14.02.2025" if one == 0 else "3.10.2025"
+        lines.append(f"P{number // 2};{str(night).replace('.', ',')};{day}")
+    Path("stays.csv").write_text("\n".join(lines))
+    Path("right.toml").write_text(BOUNDS.format(format=FORMAT))
+    Path("naive.toml").write_text(BOUNDS.format(format=""))
+    with noise_from(SeededNoise(0)):
+        yield
+
+
+def done(*words: object) -> str:
+    found = privclust(*words)
+    assert found.exit_code == 0, found.output
+    return " ".join(found.stdout.split())
+
+
+def test_columns_that_were_not_read_are_named() -> None:
+    shown = done("fit", "stays.csv", "--bounds", "naive.toml", *FIT, "-o", "naive.json")
+    assert "All centres lie at the middle of 'nights', 'day'." in shown
+    right = done(
+        "fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "r.json"
+    )
+    assert "middle" not in right
+    assert "2025-02-1" in right
+
+
+def test_a_model_remembers_decimals_and_days() -> None:
+    done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
+    assert json.loads(Path("right.json").read_text())["decimal"] == ","
+    done("predict", "right.json", "stays.csv", "-o", "labels.csv")
+    labels = pyarrow.csv.read_csv("labels.csv")["cluster"].to_numpy()
+    assert len(set(labels[::2])) == len(set(labels[1::2])) == 1
+    assert labels[0] != labels[1]
+    done("refit", "right.json", "-k", 1, "-o", "one.json")
+    assert json.loads(Path("one.json").read_text())["decimal"] == ","
+
+
+def test_a_model_that_python_fitted_remembers_decimals() -> None:
+    model = PrivateKMeans(2, delta=1e-6, bounds="right.toml")
+    assert model.fit(Files("stays.csv", decimal=",")).model_.decimal == ","
+    assert model.fit("stays.csv").model_.decimal == "."
+
+
+def test_a_refit_has_as_many_people_as_its_fit() -> None:
+    """Everybody is in both clusters: cells count them otherwise than clusters do."""
+    words = ("--decimal", ",", "--bounds", "right.toml", "--unit", "patient", *FIT)
+    done("fit", "stays.csv", *words, "-o", "right.json")
+    fitted = sum(json.loads(Path("right.json").read_text())["cluster_sizes"])
+    for k in (1, 3):
+        done("refit", "right.json", "-k", k, "-o", f"{k}.json")
+        refit = sum(json.loads(Path(f"{k}.json").read_text())["cluster_sizes"])
+        assert refit == pytest.approx(fitted, rel=1e-9)

@@ -1,0 +1,205 @@
+"""The page that is signed: complete, escaped, printable, and read by everybody."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import chromium
+from helpers.kinds import EVERY_KIND
+
+from privclust import Ledger, PrivateKMeans
+from privclust.models.approval.approval_file import Approval
+from privclust.models.report import PageHeading, to_html
+from privclust.models.report._data_dictionary import data_dictionary
+from privclust.models.report._release_meaning import meaning
+from privclust.models.report.approval_page import approval_page
+from privclust.models.report.pdf import to_pdf
+from privclust.testing import SeededNoise, noise_from
+
+AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
+FINDINGS = """axe.run({resultTypes: ["violations"]}).then(found => found.violations
+    .map(one => one.id + ": " + one.nodes.map(node => node.html).join(" ")))"""
+GIVEN: dict[str, Any] = {
+    "dataset": "visits",
+    "purpose": "staffing <of> wards",
+    "requested_by": "A. Ito & Co.",
+    "approved_by": "B. Sow",
+    "date": "2026-11-17",
+    "model": "ab" * 32,
+}
+
+
+def fitted(n_columns: int, k: int = 3, kind: Any = PrivateKMeans, **given: Any) -> Any:
+    names = [f"measurement_{place:03d}" for place in range(n_columns)]
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-0.6, 0.6, (k, n_columns))[rng.integers(0, k, 2000)]
+    frame = pd.DataFrame(rows + rng.normal(0, 0.05, rows.shape), columns=names)
+    parameters = {"delta": 1e-6, "bounds": dict.fromkeys(names, (-1, 1)), "random_state": 0}
+    with noise_from(SeededNoise(0)):
+        return kind(k, **parameters, **given).fit(frame)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    ledger = str(tmp_path_factory.mktemp("ledger") / "budget.db")
+    Ledger.create(ledger, "visits", epsilon=4.0, delta=1e-6)
+    return fitted(12, max_clusters=4, ledger=ledger, dataset="visits")
+
+
+@pytest.fixture(scope="module")
+def page(model: Any) -> str:
+    total = Ledger.open(model.ledger).total("visits")
+    return approval_page(model.model_, Approval(**GIVEN, ledger=total))
+
+
+def words(page: str) -> str:
+    body = re.sub(r"<style>.*?</style>|<[^>]*>", " ", page, flags=re.DOTALL)
+    return " ".join(body.split())
+
+
+def test_everything_that_an_officer_signs_is_on_the_page(model: Any, page: str) -> None:
+    text = words(page)
+    statement, total = model.privacy_statement_, Ledger.open(model.ledger).total("visits")
+    assert "Purpose staffing &lt;of&gt; wards" in text
+    assert "Requested by A. Ito &amp; Co." in text
+    assert "ab" * 32 in text
+    assert total.head in text
+    assert "The ledger admits no run beyond epsilon = 4" in text
+    assert statement.adjacency in text
+    assert "The model holds more than this page shows" in text
+    assert "a coreset, weighted points that stand for all rows" in text
+    assert "3 clusters, 12 columns" in text
+    for heading in ("Who must be trusted", "Data dictionary", "Not covered", "Signatures"):
+        assert heading in text
+    for line in statement.releases:
+        assert meaning(line, statement) in text
+    for name in model.feature_names_in_:
+        assert f"{name} clustered number -1 to 1" in text
+    assert "<script" not in page
+    assert "<of>" not in page
+
+
+def test_without_a_ledger_nobody_counted(model: Any) -> None:
+    text = words(approval_page(model.model_, Approval(**GIVEN)))
+    assert "nobody counted what else was released" in text
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_every_result_of_every_estimator_has_a_plain_meaning(kind: Any) -> None:
+    statement = fitted(3, 2, kind).privacy_statement_
+    meanings = [meaning(line, statement) for line in statement.releases]
+    assert not [text for text in meanings if "own query" in text]
+
+
+def test_columns_that_are_bounded_together_are_all_in_the_dictionary() -> None:
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(1, delta=1e-6, radius=2.5).fit(np.zeros((500, 2)))
+    assert data_dictionary(model.model_, ()) == [
+        (name, "clustered", "number", "all columns together: distance from the origin: 0 to 2.5")
+        for name in ("column 0", "column 1")
+    ]
+
+
+# On paper ----------------------------------------------------------------------------------------
+
+
+def needs(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"there is no {program}")
+    return found
+
+
+def pdf_text(file: Path, *options: str) -> str:
+    done = subprocess.run(
+        [needs("pdftotext"), *options, str(file), "-"], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("paper", ["A4", "letter"])
+@pytest.mark.parametrize("n_columns", [12, 110])
+def test_no_column_is_lost_and_no_heading_orphaned_on_paper(
+    tmp_path: Path, paper: Any, n_columns: int
+) -> None:
+    model = fitted(n_columns, max_clusters=4)
+    pages = {
+        "approval": approval_page(model.model_, Approval(**GIVEN)),
+        "report": to_html(model, heading=PageHeading("visits", "2026-11-17", "ab" * 32)),
+    }
+    for name, page in pages.items():
+        file = tmp_path / f"{name}.pdf"
+        file.write_bytes(to_pdf(page, paper))
+        text = pdf_text(file)
+        together = re.sub(r"\s", "", text)
+        for column in model.feature_names_in_:
+            assert column in together
+        leaves = [leaf for leaf in text.split("\f") if leaf.strip()]
+        # Pictures have no text, so those above one seem to be last.
+        found = re.findall(r"<h[123][^>]*>([^<]*)</h[123]>(?!\s*<img)", page)
+        headings = {" ".join(heading.split()) for heading in found}
+        for number, leaf in enumerate(leaves, 1):
+            assert "ab" * 32 in leaf
+            assert f"page {number} of {len(leaves)}" in leaf
+            lines = [line.strip() for line in leaf.splitlines() if line.strip()]
+            foot = re.compile(r"model SHA-256 (ab){32}|page \d+ of \d+")
+            body = [line for line in lines if not foot.fullmatch(line)]
+            assert body[-1] not in headings
+        _check_margins(file)
+
+
+def _check_margins(file: Path) -> None:
+    """Check that no word lies beyond the margins of its page."""
+    for leaf in re.findall(r"<page .*?</page>", pdf_text(file, "-bbox"), re.DOTALL):
+        width, height = map(float, re.findall(r'<page width="([\d.]+)" height="([\d.]+)"', leaf)[0])
+        places = re.findall(
+            r'xMin="([-\d.]+)" yMin="([-\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)"', leaf
+        )
+        for left, top, right, bottom in places:
+            assert float(left) > 35
+            assert float(right) < width - 35
+            assert float(top) > 35
+            assert float(bottom) < height - 15
+
+
+def test_the_pdf_is_tagged_and_holds_its_fonts(page: str, tmp_path: Path) -> None:
+    file = tmp_path / "approval.pdf"
+    file.write_bytes(to_pdf(page))
+    run: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
+    program = needs("pdfinfo")
+    assert re.search(r"Tagged: +yes", subprocess.run([program, str(file)], **run).stdout)
+    tags = subprocess.run([program, "-struct-text", str(file)], **run).stdout
+    assert re.search(r"H1 .*\n.*\n +\"Release for approval: visits\"", tags)
+    assert "TH" in tags
+    fonts = subprocess.run([needs("pdffonts"), str(file)], **run).stdout.splitlines()[2:]
+    assert fonts
+    assert all(re.search(r" yes (yes|no) +(yes|no) ", font) for font in fonts)
+
+
+# In a browser ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_have_no_findings_of_axe_and_no_width_beyond_the_window(
+    model: Any, page: str, tmp_path: Path, width: int
+) -> None:
+    (tmp_path / "approval.html").write_text(page)
+    (tmp_path / "report.html").write_text(to_html(model))
+    program = needs("chromium")
+    with chromium.running(program) as browser, chromium.served(tmp_path) as address:
+        for name in ("approval", "report"):
+            for scheme in ("light", "dark"):
+                browser.open(f"{address}/{name}.html", width)
+                features = [{"name": "prefers-color-scheme", "value": scheme}]
+                browser.call("Emulation.setEmulatedMedia", features=features)
+                assert browser.evaluate("document.documentElement.scrollWidth") <= width
+                browser.evaluate(AXE)
+                assert browser.evaluate(FINDINGS) == []

@@ -1,0 +1,123 @@
+"""What notebooks show: what is printed, with names of columns as they are."""
+
+from __future__ import annotations
+
+from functools import cache
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from privclust import PrivateKMeans, compare, forecast
+from privclust.testing import SeededNoise, noise_from
+
+EVIL = "<script>alert('x')</script>&"
+ALLOWED = {"div", "style", "p", "table", "tr", "th", "td", "details", "summary"} | {
+    *("svg", "rect", "line", "circle", "polyline", "g", "text")
+}
+
+
+class Tags(HTMLParser):
+    """Collects tags that begin, and checks that each ends where it should."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+        self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@cache
+def results() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 3000)
+    ward = {"type": "category", "levels": [EVIL, "B"]}
+    rows = pa.table({EVIL: rng.normal(30 + 40 * group, 3), "ward": [EVIL, "B"] * 1500})
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds={EVIL: (0, 120)}, random_state=0).fit(rows)
+        profile = model.profile(
+            rows, ["ward", EVIL], bounds={"ward": ward, EVIL: (0, 120)}, epsilon=1.0
+        )
+    return {
+        "estimator": model,
+        "model": model.model_,
+        "statement": model.privacy_statement_,
+        "k_path": model.k_path(),
+        "forecast": forecast(3000, 1, 2, delta=1e-6),
+        "profile": profile,
+        "comparison": compare(model, model),
+    }
+
+
+every_result = pytest.mark.parametrize(
+    "name", ["estimator", "model", "statement", "k_path", "forecast", "profile", "comparison"]
+)
+
+
+@every_result
+def test_html_is_whole_and_of_harmless_parts(name: str) -> None:
+    html = results()[name]._repr_html_()
+    found = Tags(html)
+    assert found.seen <= ALLOWED
+    assert "<script" not in html
+    assert "prefers-color-scheme: dark" in html
+    assert "data-jp-theme-light" in html
+
+
+@pytest.mark.parametrize("name", ["estimator", "model", "statement", "profile", "comparison"])
+def test_names_of_columns_are_shown_as_they_are(name: str) -> None:
+    found = Tags(results()[name]._repr_html_())
+    assert any(EVIL in text for text in found.texts)
+
+
+@every_result
+def test_nothing_prints_as_a_raw_dataclass(name: str) -> None:
+    if name == "estimator":
+        return
+    result = results()[name]
+    assert repr(result) == str(result)
+    assert f"{type(result).__name__}(" not in repr(result)
+
+
+def test_notebook_shows_the_parameters_until_there_is_a_model() -> None:
+    unfitted = PrivateKMeans(2, delta=1e-6)._repr_mimebundle_()
+    assert "sk-" in unfitted["text/html"]
+    fitted = results()["estimator"]._repr_mimebundle_()
+    assert fitted["text/html"] == results()["model"]._repr_html_()
+
+
+def test_means_of_logarithms_are_called_so() -> None:
+    cost = {"cost": {"type": "number", "lower": 1, "upper": 1e5, "transform": "log"}}
+    rows = pa.table({"age": [40.0] * 1000, "cost": [100.0] * 1000})
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(rows)
+        profile = model.profile(rows, ["cost"], bounds=cost, epsilon=1.0)
+    assert "mean of logarithms, as a number" in profile._repr_html_()
+
+
+def test_tables_that_are_cut_say_so() -> None:
+    rng = np.random.default_rng(0)
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=(0, 1)).fit(rng.random((2000, 14)))
+    assert "not shown: 2." in model._repr_html_()
+    assert "not shown: 2." in str(model.model_)
+    assert "not shown: 8." in compare(model, model)._repr_html_()

@@ -1,0 +1,128 @@
+"""Pictures on matplotlib's axes: maps the right way round, scales, errors, names as they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pyarrow as pa
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+
+import privclust.models
+from privclust import DPLloyd, Ledger, PrivateKMeans
+from privclust.models._drawing import map_columns
+from privclust.testing import SeededNoise, noise_from
+
+PLACES = {"Lat": (40.0, 42.0), "Lon": (-75.0, -72.0)}
+
+
+@pytest.fixture(autouse=True)
+def no_windows() -> Iterator[None]:
+    backend = mpl.get_backend()
+    mpl.use("agg")
+    yield
+    pyplot.close("all")
+    mpl.use(backend)
+
+
+def fitted(bounds: dict[str, tuple[float, float]], kind: Any = PrivateKMeans, **given: Any) -> Any:
+    rng = np.random.default_rng(0)
+    columns = {
+        name: rng.choice([low + (high - low) / 4, high - (high - low) / 4], 3000)
+        for name, (low, high) in bounds.items()
+    }
+    with noise_from(SeededNoise(0)):
+        return kind(2, delta=1e-6, bounds=bounds, random_state=0, **given).fit(pa.table(columns))
+
+
+def texts(axes: Axes) -> str:
+    labels = [axes.get_xlabel(), axes.get_ylabel(), axes.get_title(loc="left")]
+    return " ".join([*labels, *(text.get_text() for text in axes.texts)])
+
+
+@pytest.mark.parametrize("kind", [PrivateKMeans, DPLloyd])
+def test_latitude_and_longitude_are_a_map(kind: Any) -> None:
+    model = fitted({**PLACES, "fare": (0.0, 50.0)}, kind)
+    axes = model.plot()
+    assert isinstance(axes, Axes)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Lon", "Lat")
+    middle = np.radians(model.cluster_centers_[:, 0].mean())
+    assert axes.get_aspect() == pytest.approx(1 / np.cos(middle))
+    crosses: Any = axes.collections[-1].get_offsets()
+    np.testing.assert_allclose(crosses, model.cluster_centers_[:, [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("names", "places"),
+    [
+        (("latitude", "longitude"), [1, 0]),
+        (("x", "LNG", "lat"), [1, 2]),
+        (("start lat", "start lon", "end_lat"), [1, 0]),
+        (("a_lat", "a_lon", "b_lat", "b_lon"), None),
+        (("plat", "salon"), None),
+        (("a_lat", "b_lon"), None),
+        (("lat",), None),
+    ],
+)
+def test_columns_of_a_map_are_told_by_their_names(
+    names: tuple[str, ...], places: list[int] | None
+) -> None:
+    assert map_columns(names) == places
+
+
+def test_more_columns_are_a_heat_map_with_a_scale() -> None:
+    axes = fitted({"$a$": (0.0, 1.0), "b": (0.0, 9.0), "c": (0.0, 5.0)}).plot()
+    (image,) = axes.images
+    assert image.colorbar is not None
+    ticks = [label.get_text() for label in image.colorbar.ax.get_yticklabels()]
+    assert [tick.split("\n")[0] for tick in ticks] == ["smallest centre", "largest centre"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["$a$", "b", "c"]
+    pyplot.gcf().savefig("/dev/null", format="png")
+
+
+def test_path_of_k_has_errors_and_stability_and_recommends_nothing() -> None:
+    path = fitted({"a": (0.0, 1.0), "b": (0.0, 1.0)}, max_clusters=5).k_path()
+    axes = path.plot()
+    assert isinstance(axes, Axes)
+    errors: Any = axes.containers[0]
+    assert errors.has_yerr
+    beside = next(other for other in pyplot.gcf().axes if other is not axes)
+    assert beside.get_ylabel() == "stability"
+    drawn: Any = beside.lines[0].get_ydata()
+    assert list(drawn) == [choice.stability for choice in path.choices]
+    assert not axes.texts
+
+
+def test_titles_name_the_data_set(tmp_path: Any) -> None:
+    place = str(tmp_path / "budget.db")
+    Ledger.create(place, "clinic <b>", epsilon=4.0, delta=1e-6)
+    model = fitted(PLACES, ledger=place, dataset="clinic <b>", max_clusters=4)
+    for axes in (model.plot(), model.k_path().plot(), model.privacy_statement_.plot()):
+        assert "clinic <b>: " in texts(axes)
+
+
+def test_statement_shows_shares_of_the_budget() -> None:
+    statement = fitted(PLACES).privacy_statement_
+    axes = statement.plot()
+    widths = [bar.get_width() for bar in axes.patches]
+    assert sum(widths) == pytest.approx(sum(line.share for line in statement.releases))
+    # The noise of these tests is no noise of OpenDP.
+    assert "NOT PRIVATE" in texts(axes)
+
+
+def test_axes_of_the_user_are_drawn_on() -> None:
+    figure, axes = pyplot.subplots()
+    assert fitted(PLACES).plot(axes) is axes
+    assert pyplot.gcf() is figure
+
+
+def test_missing_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(privclust.models, "plots", raising=False)
+    monkeypatch.setitem(sys.modules, "privclust.models.plots", None)
+    with pytest.raises(ImportError, match=r"pip install \"\.\[report\]\""):
+        fitted(PLACES).plot()
