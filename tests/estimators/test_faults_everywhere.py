@@ -23,6 +23,7 @@ from helpers.command_line import (
 from helpers.injected import failing, functions_called
 
 from privclust import Ledger, PEMeans, PrivateKMeans
+from privclust.engines import spilled
 from privclust.testing import RepeatableNoise, noise_from
 
 SECRET = f"{CANARY} Ada Canary"
@@ -43,6 +44,12 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "predict": ("predict", "model.json", "visits.csv", "-o", "out/labels.parquet"),
     "bounds": ("bounds", "init", "visits.csv", "-o", "out/bounds.toml"),
 }
+
+
+@pytest.fixture(autouse=True)
+def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of fits: rows by ids lie in two files instead of 64."""
+    monkeypatch.setattr(spilled, "PARTITIONS", 2)
 
 
 @pytest.fixture(scope="module")
