@@ -31,7 +31,10 @@ def test_the_test_meant_for_a_bug_catches_it(mutation: Mutation) -> None:
     assert trial.meant, f"{mutation.name} was noticed by {trial.test or 'nobody'}:\n{trial.output}"
 
 
-@pytest.mark.parametrize("kernels", ["numpy", "compiled"])
+@pytest.mark.parametrize(
+    "kernels",
+    ["numpy", pytest.param("compiled", marks=pytest.mark.long)],  # a minute of compiling
+)
 def test_the_tests_meant_are_green_in_a_copy_without_a_bug(tmp_path: Path, kernels: str) -> None:
     """So that it is the bug that turns them red; all other attacks run in this suite already."""
     nothing = Mutation("nothing", NAN.file, NAN.before, NAN.before, NAN.test)
