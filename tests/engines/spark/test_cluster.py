@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from helpers.conformance import (
     KEY,
@@ -26,12 +27,14 @@ from helpers.conformance import (
     spark_frame,
     write_parquet,
 )
+from helpers.kernels import kernels
 from helpers.large_fit import fit, model_of, table
 from helpers.processes import other_process, output_of
 from helpers.spark_faults import Hindered, attempts
 from helpers.spark_sessions import SECONDS, Cluster, cluster, connected
 
 from privclust import Ledger
+from privclust.kernels.implementation import VARIABLE
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
@@ -60,7 +63,8 @@ def workers() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def session(workers: Cluster) -> Iterator[Any]:
-    with connected(workers.master, settings=SPECULATION) as client:
+    settings = {**SPECULATION, f"spark.executorEnv.{VARIABLE}": "compiled"}
+    with connected(workers.master, settings=settings) as client:
         yield client
 
 
@@ -69,12 +73,25 @@ def session(workers: Cluster) -> Iterator[Any]:
 def test_connect_and_a_cluster_give_the_same_integers(
     layout: str, unit: str, session: Any, tmp_path: Path
 ) -> None:
+    """Workers run compiled loops; what they are compared with comes from NumPy's."""
     queries: list[Query] = [Count(), VOTES, *MOMENTS]
     engine = in_spark(LAYOUTS[layout](session, people(N_ROWS), tmp_path), unit=UNITS[unit])
     twin = in_memory(people(N_ROWS), unit=UNITS[unit])
-    assert results(engine, queries) == results(twin, queries)
+    with kernels("numpy"):
+        expected, sampled = results(twin, queries), results(twin.sample(1, KEY), MOMENTS)
+    assert results(engine, queries) == expected
     if unit != "row":
-        assert results(engine.sample(1, KEY), MOMENTS) == results(twin.sample(1, KEY), MOMENTS)
+        assert results(engine.sample(1, KEY), MOMENTS) == sampled
+
+
+def test_workers_run_compiled_loops(session: Any) -> None:
+    def ask(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from privclust.kernels.implementation import compiled_loops
+
+        yield from (pa.record_batch({"compiled": [compiled_loops() is not None]}) for _ in batches)
+
+    answers = session.range(1).mapInArrow(ask, "compiled boolean").collect()
+    assert [row.compiled for row in answers] == [True]
 
 
 def test_a_task_that_two_workers_race_for_counts_its_rows_once(
@@ -157,6 +174,7 @@ def test_every_query_unit_and_partitioning_everywhere(
 
 KILLED = """
 import os, signal, sys
+from helpers.kernels import kernels
 from helpers.large_fit import fit, model_of
 from helpers.spark_sessions import classic
 place, file, number, unit, marks = sys.argv[1:]
