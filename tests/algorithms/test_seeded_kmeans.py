@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from helpers.referee import epsilon_spent
@@ -77,3 +79,19 @@ def test_clusters_are_found_also_where_the_start_has_none(points: FloatArray) ->
         found = run(NumpyEngine(blobs(20_000), BALL), points)
     gaps = np.linalg.norm(found.centers[:, None] - MIDDLES, axis=2)
     assert gaps.min(axis=0).max() < 0.01
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_start_that_serves_is_kept_where_noise_hides_its_cells(seed: int) -> None:
+    """Cells that noise may explain were left out, and the centres among them moved away."""
+    rng = np.random.default_rng(seed)
+    middles = rng.choice(np.array(list(product((-0.3, 0.3), repeat=8))), 32, replace=False)
+    rows = middles[rng.integers(0, 32, 10_000)] + rng.normal(0, 0.05, (10_000, 8))
+    plan = seeded_kmeans.plan(
+        32, 8, Budget(0.25, 1e-6), start=start_from(middles, 32, np.random.default_rng(0))
+    )
+    with noise_from(SeededNoise(seed)):
+        curator = Curator.open(NumpyEngine(rows, Ball(np.zeros(8), 1.0)), plan.spending)
+        found = seeded_kmeans.run(curator, plan, np.random.default_rng(0))
+    gaps = np.linalg.norm(found.centers[:, None] - middles, axis=2)
+    assert gaps.min(axis=0).max() < 0.2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from privclust.algorithms._swap import swapped
@@ -42,3 +44,12 @@ def test_cells_without_rows_attract_nothing() -> None:
 
 def test_one_centre_stays_in_the_middle_of_its_cells() -> None:
     np.testing.assert_array_equal(swapped(coreset_of(MIDDLES[:1]), MIDDLES[:1]), MIDDLES[:1])
+
+
+def test_what_noise_may_explain_moves_no_centre() -> None:
+    coreset = coreset_of(MIDDLES)
+    start = np.vstack([MIDDLES[:3], MIDDLES[:1] + 0.02])
+    for stderr, stays in ((1.0, False), (100.0, True)):
+        precision = replace(coreset.precision, size_stderr=np.full(12, stderr))
+        found = swapped(replace(coreset, precision=precision), start)
+        assert np.array_equal(found, start) == stays

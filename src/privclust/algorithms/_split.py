@@ -171,7 +171,11 @@ def _apportion(inertia: FloatArray, n_cells: int) -> IntArray:
 
 def settled(cells: Cells, n_clusters: int) -> Cells:
     """Return the cells that noise could not pass off as a cluster, and certain tails as cells."""
-    cells = cells[_trusted(cells, n_clusters)]
+    return with_certain_tails(cells[_trusted(cells, n_clusters)])
+
+
+def with_certain_tails(cells: Cells) -> Cells:
+    """Return cells, and what certainly lies in shells around them as cells of their own."""
     tails = cells.tails
     if tails is None:
         return cells

@@ -12,6 +12,8 @@ from privclust.models.clustering import Coreset
 WORTH = 0.5
 """A swap has to save this part of a cluster's average loss: cutting a cluster in two saves less,
 and noise on the cells would make some cut seem to pay."""
+CERTAIN = 3.0
+"""And that beyond doubt: less so many standard deviations of what noise on weights adds to it."""
 
 
 def swapped(coreset: Coreset, centers: FloatArray) -> FloatArray:
@@ -32,7 +34,7 @@ def swapped(coreset: Coreset, centers: FloatArray) -> FloatArray:
     found, n_clusters = centers.copy(), len(centers)
     moved = np.zeros(n_clusters, dtype=bool)
     for _ in range(n_clusters):
-        leaving, joining, saved, loss = _best_swap(points, weights, found)
+        leaving, joining, saved, loss = _best_swap(coreset, weights, found)
         if saved <= WORTH * (loss + within) / n_clusters:
             break
         found[leaving], moved[leaving] = points[joining], True
@@ -45,9 +47,13 @@ def swapped(coreset: Coreset, centers: FloatArray) -> FloatArray:
 
 
 def _best_swap(
-    points: FloatArray, weights: FloatArray, centers: FloatArray
+    coreset: Coreset, weights: FloatArray, centers: FloatArray
 ) -> tuple[int, int, float, float]:
-    """Return which centre leaves, at which point it joins, what that saves and the loss before."""
+    """Return which centre leaves, at which point it joins, what that saves and the loss before.
+
+    What it saves beyond doubt, that is.
+    """
+    points = coreset.points
     squares = squared_gaps(points, centers)
     owner = squares.argmin(axis=1)
     every = np.arange(len(points))
@@ -55,11 +61,16 @@ def _best_swap(
     squares[every, owner] = np.inf
     second = squares.min(axis=1)
     anew = squared_gaps(points, points)
-    kept = np.minimum(first[:, None], anew)
-    gains = weights @ (first[:, None] - kept)
-    # What rows of the centre that leaves lose, when they have the next one or the new one.
-    losses = np.zeros((len(centers), len(points)))
-    np.add.at(losses, owner, weights[:, None] * (np.minimum(second[:, None], anew) - kept))
-    saved = gains - losses
+    # What a row of each point saves by a centre at each other, if its own one stays or leaves.
+    stays = first[:, None] - np.minimum(first[:, None], anew)
+    leaves = first[:, None] - np.minimum(second[:, None], anew)
+
+    def of_each_swap(rows: FloatArray, staying: FloatArray, leaving: FloatArray) -> FloatArray:
+        owned = np.zeros((len(centers), len(points)))
+        np.add.at(owned, owner, rows[:, None] * (leaving - staying))
+        return rows @ staying + owned
+
+    noise = of_each_swap(coreset.precision.size_stderr**2, stays**2, leaves**2)
+    saved = of_each_swap(weights, stays, leaves) - CERTAIN * np.sqrt(np.maximum(noise, 0.0))
     leaving, joining = np.unravel_index(int(saved.argmax()), saved.shape)
     return int(leaving), int(joining), float(saved[leaving, joining]), float(weights @ first)

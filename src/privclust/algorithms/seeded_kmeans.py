@@ -34,7 +34,7 @@ from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughl
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
 from privclust.algorithms._refine import Centers, distances_to, refine
-from privclust.algorithms._split import settled, split
+from privclust.algorithms._split import settled, split, with_certain_tails
 from privclust.algorithms._swap import swapped
 from privclust.algorithms.private_kmeans import (
     FULL_STEPS,
@@ -124,6 +124,11 @@ class SeededPlan:
         """The slots."""
         return self.private_kmeans.spending
 
+    @property
+    def keeps_start(self) -> bool:
+        """Whether there is a point for each cluster, so that most need not be looked for."""
+        return len(self.start.points) == self.private_kmeans.n_clusters
+
     def cost(self) -> Cost:
         """Return what a fit costs at most."""
         known, points = self.private_kmeans, float(len(self.start.points))
@@ -138,12 +143,12 @@ class SeededPlan:
             Measured(NODES_MAX, k, d),
         ]
         coreset = cells + POINTS
-        if points != k:
+        if not self.keeps_start:
             arrays = 32 * coreset * d + 40 * cells * min(cells, CHUNK)
             return total(queries, kmeans_seconds(coreset, k, d, STARTS), arrays)
         swap = 3e-9 * coreset * (coreset + k) * d
         # Where rows are as last time few centres are swapped; one in ten is many.
-        arrays = 48 * coreset * max(coreset, k) + 32 * coreset * d
+        arrays = 72 * coreset * max(coreset, k) + 32 * coreset * d
         return total(queries, (1 + k / 10) * swap, arrays)
 
 
@@ -176,12 +181,15 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
     n_rows = known.n_rows or max(1, round(float(seen.counts[0])))
     steps = _plan_slots(curator, known)
     sample = curator.sample(known.sampling_exponent(n_rows))
-    cells = _cells(sample, known, n_rows, start, rng)
+    measured = _cells(sample, known, n_rows, start, rng)
+    cells = settled(measured, known.n_clusters)
     width = float(np.median(cells.radii))
     around_cells = distances_to(sample, "width", cells.centers, np.full(len(cells.radii), width))
     coreset = as_coreset(sample, cells)
-    filled = with_background(coreset, width, around_cells, rng)
-    centers, expected = _first_centers(filled, known.n_clusters, start, rng)
+    # Centres that are there already: one whose cells were left out would seem to serve nobody.
+    evidence = as_coreset(sample, with_certain_tails(measured)) if plan.keeps_start else coreset
+    filled = with_background(evidence, width, around_cells, rng)
+    centers, expected = _first_centers(filled, plan, rng)
     for number, (distances, sums) in enumerate(steps, 1):
         source = sample if number <= len(steps) - FULL_STEPS else curator
         histogram = distances_to(sample, distances, centers.points, centers.radii)
@@ -251,18 +259,18 @@ def _cells(
     wanted = max(cells_wanted(plan, n_rows / 2**curator.sampling_exponent), len(start.points))
     while len(cells.centers) < wanted // 2:
         cells = split(cells, min(2 * len(cells.centers), wanted), rng)
-    cells = measure_cells(curator, "split", split(cells, wanted, rng))
-    return settled(cells, plan.n_clusters)
+    return measure_cells(curator, "split", split(cells, wanted, rng))
 
 
 def _first_centers(
-    coreset: Coreset, n_clusters: int, start: Start, rng: np.random.Generator
+    coreset: Coreset, plan: SeededPlan, rng: np.random.Generator
 ) -> tuple[Centers, FloatArray]:
     """Return the start with centres swapped where that pays; of another number, merge the cells.
 
     And about how many rows each cluster has.
     """
-    if len(start.points) == n_clusters:
+    start, n_clusters = plan.start, plan.private_kmeans.n_clusters
+    if plan.keeps_start:
         points = swapped(coreset, start.points)
         moved = MOVED * np.maximum(start.radii, np.median(start.radii))
         cluster = nearest(to_grid(coreset.points), to_grid(points))
