@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -159,10 +160,11 @@ def draw_series(series: Series, picture: str | Path) -> None:
     places, sizes = figure.subplots(1, 2, width_ratios=(1.2, 1))
     times = np.arange(len(series.sizes))
     crowded = series.sizes.shape[1] > BARS
+    colors = cycle(COLORS)
     for number in range(series.sizes.shape[1]):
         there = np.flatnonzero(~np.isnan(series.sizes[:, number]))
         drifted = bool(series.drifted[:, number].any())
-        color = COLORS[number % len(COLORS)] if drifted else GREY
+        color = next(colors) if drifted else GREY
         line = flat[there, number]
         places.plot(*line.T, "-", color=color, linewidth=1.2 if drifted else 0.6)
         places.scatter(*line.T, color=color, s=6 + 26 * there / max(1, times[-1]), linewidth=0)
