@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
 import pytest
-from helpers.command_line import privclust
+from helpers.command_line import error_message, privclust
 
 from privclust import Files, PrivateKMeans
 from privclust.testing import SeededNoise, noise_from
@@ -88,3 +89,30 @@ def test_a_refit_has_as_many_people_as_its_fit() -> None:
         done("refit", "right.json", "-k", k, "-o", f"{k}.json")
         refit = sum(json.loads(Path(f"{k}.json").read_text())["cluster_sizes"])
         assert refit == pytest.approx(fitted, rel=1e-9)
+
+
+def test_made_up_rows_are_written_as_the_table_of_the_fit() -> None:
+    words = ("--decimal", ",", "--bounds", "right.toml", *FIT)
+    done("fit", "stays.csv", *words, "-o", "right.json")
+    done("sample", "right.json", "--rows", 4000, "--seed", 0, "-o", "drawn.csv")
+    names, first = Path("drawn.csv").read_text().splitlines()[:2]
+    assert names == '"nights";"day"'
+    assert re.fullmatch(r'"\d+,\d+";"\d\d\.\d\d\.2025"', first)
+    again = done("fit", "drawn.csv", *words, "-o", "again.json")
+    assert "middle" not in again
+    assert "2025-02-1" in again
+
+
+def test_made_up_rows_are_written_as_the_user_says() -> None:
+    done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
+    drawn = ("sample", "right.json", "--rows", 5, "--seed", 0, "-o", "drawn.csv", "--force")
+    done(*drawn, "--delimiter", "tab")
+    tabs = Path("drawn.csv").read_text()
+    assert tabs.startswith('"nights"\t"day"\n')
+    done(*drawn, "--decimal", ".")
+    points = Path("drawn.csv").read_text()
+    assert points.startswith('"nights","day"\n')
+    first = tabs.splitlines()[1].split("\t")[0].strip('"')
+    assert points.splitlines()[1].split(",")[0] == first.replace(",", ".")
+    message = error_message(privclust(*drawn, "--delimiter", ","), 3)
+    assert "--delimiter ';', or --decimal ." in message

@@ -22,10 +22,14 @@ def whole(text: str) -> int:
     raise typer.BadParameter(f"{text!r} is not an integer such as 30000 or 1e10.")
 
 
+def separator(delimiter: str | None) -> str | None:
+    """Return what separates cells, from how it is typed at a prompt."""
+    return "\t" if delimiter in ("tab", "\\t") else delimiter
+
+
 def table_files(paths: list[str], delimiter: str | None, decimal: str, sheet: str | None) -> Files:
     """Return the files of a table, written as the user says."""
-    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
-    return Files(list(paths), mark, decimal, sheet)
+    return Files(list(paths), separator(delimiter), decimal, sheet)
 
 
 Rows = Annotated[

@@ -61,7 +61,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "privclust predict model.json visits.csv -o labels.csv",
         "privclust predict model.json visits.xlsx -o labels.xlsx",
     ),
-    "sample": ("privclust sample model.json --rows 1000 -o made-up.csv",),
+    "sample": (
+        "privclust sample model.json --rows 1000 -o made-up.csv",
+        "privclust sample model.json --rows 1000 --decimal , -o commas.csv",
+    ),
     "export": ("privclust export model.json --sql duckdb --table visits",),
     "audit": ("privclust audit privclust.algorithms.dp_lloyd --fits 20",),
     "ledger remaining": ("privclust ledger remaining budget.db",),

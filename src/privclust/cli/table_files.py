@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
 from privclust.cli.messages import needing
 from privclust.errors import ParameterError
+from privclust.sources.dialects import Files
 
 Write = Callable[[pa.Table], None]
 """Adds rows to a table that is being written."""
@@ -22,19 +24,41 @@ ROWS_MAX = 2**20
 
 
 @contextmanager
-def _csv(file: Path, schema: pa.Schema) -> Iterator[Write]:
-    with arrow_csv.CSVWriter(file, schema) as writer:
-        yield writer.write_table
+def _csv(file: Path, schema: pa.Schema, style: Files) -> Iterator[Write]:
+    texts = _with_commas(schema.empty_table()).schema if style.decimal == "," else schema
+    options = arrow_csv.WriteOptions(delimiter=style.delimiter or default_delimiter(style.decimal))
+    with arrow_csv.CSVWriter(file, texts, write_options=options) as writer:
+
+        def write(table: pa.Table) -> None:
+            writer.write_table(_with_commas(table) if style.decimal == "," else table)
+
+        yield write
+
+
+def default_delimiter(decimal: str) -> str:
+    """Return what separates cells of a CSV file in which decimals are marked so."""
+    return ";" if decimal == "," else ","
+
+
+def _with_commas(table: pa.Table) -> pa.Table:
+    """Return a table whose decimals are texts with commas."""
+    columns = {
+        name: pc.replace_substring(column.cast(pa.string()), ".", ",")
+        if pa.types.is_floating(column.type)
+        else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return pa.table(columns)
 
 
 @contextmanager
-def _parquet(file: Path, schema: pa.Schema) -> Iterator[Write]:
+def _parquet(file: Path, schema: pa.Schema, style: Files) -> Iterator[Write]:
     with pq.ParquetWriter(file, schema) as writer:
         yield writer.write_table
 
 
 @contextmanager
-def _excel(file: Path, schema: pa.Schema) -> Iterator[Write]:
+def _excel(file: Path, schema: pa.Schema, style: Files) -> Iterator[Write]:
     with needing("excel"):
         from openpyxl import Workbook
     book = Workbook(write_only=True)
@@ -75,10 +99,14 @@ ENDINGS = tuple(_WRITERS)
 
 
 @contextmanager
-def writing_table(file: Path, named: Path, schema: pa.Schema) -> Iterator[Write]:
+def writing_table(
+    file: Path, named: Path, schema: pa.Schema, style: Files | None = None
+) -> Iterator[Write]:
     """Write a table part by part to `file`, as what the ending of `named` says.
 
-    A name with another ending is that of a pipe or a device, which gets Parquet.
+    A name with another ending is that of a pipe or a device, which gets Parquet. `style` says what
+    separates cells and marks decimals in CSV files; by default commas and points.
     """
-    with _WRITERS.get(named.suffix, _parquet)(file, schema) as write:
+    writer = _WRITERS.get(named.suffix, _parquet)
+    with writer(file, schema, style or Files(str(named))) as write:
         yield write
