@@ -237,4 +237,5 @@ def test_check_finds_what_a_fit_would_refuse(
 def test_check_reads_no_value(table: str) -> None:
     done = privclust("bounds", "check", "visits.toml", table)
     assert done.exit_code == 0, done.output
-    assert done.stdout == privclust("bounds", "check", "visits.toml", "visits.parquet").stdout
+    intact = privclust("bounds", "check", "visits.toml", "visits.parquet").stdout
+    assert done.stdout.replace(table, "visits.parquet") == intact

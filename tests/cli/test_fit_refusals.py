@@ -111,7 +111,7 @@ def test_a_refused_fit_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_bounds_have_to_be_given(folder: Path) -> None:
-    words = ("--bounds is missing", "'privclust bounds init visits.parquet' writes a file")
+    words = ("--bounds is missing", "\n    privclust bounds init visits.parquet")
     error_message(privclust("fit", "visits.parquet", *FAST), 4, *words)
 
 

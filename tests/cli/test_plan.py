@@ -31,7 +31,7 @@ def test_plan_prints_the_forecast_and_other_epsilons_beside_it() -> None:
         if "time: " not in line:  # which is measured
             assert line in shown.stdout
     assert "have equal sizes" in lines[-1]
-    assert "simulate --public FILE" in shown.stdout
+    assert "    privclust simulate --rows 20000 --columns 10 -k 6 --epsilon 0.7" in shown.stdout
     for epsilon in ("0.25", "0.5", "0.7", "1", "2", "4", "8"):
         assert f"│ {epsilon} " in shown.stdout
 

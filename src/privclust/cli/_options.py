@@ -32,6 +32,21 @@ def table_files(paths: list[str], delimiter: str | None, decimal: str, sheet: st
     return Files(list(paths), separator(delimiter), decimal, sheet)
 
 
+def as_typed(unit: str | None, delimiter: str | None, decimal: str, sheet: str | None) -> list[str]:
+    """Return the options by which a table is read, for a command that is suggested.
+
+    Examples
+    --------
+    >>> as_typed("patient", None, ",", None)
+    ['--unit', 'patient', '--decimal', ',']
+    """
+    typed = {"unit": unit, "delimiter": delimiter, "decimal": decimal, "sheet": sheet}
+    if decimal == ".":
+        del typed["decimal"]
+    given = [(f"--{name}", value) for name, value in typed.items() if value is not None]
+    return [word for pair in given for word in pair]
+
+
 Rows = Annotated[
     int,
     typer.Option("--rows", help="About how many rows there are.", parser=whole, metavar="INTEGER"),
@@ -51,6 +66,7 @@ Tables = Annotated[
 OutTable = Annotated[
     Path, typer.Option("--out", "-o", help="File to write: .parquet, .csv or .xlsx.")
 ]
+Unit = Annotated[str | None, typer.Option(help="Column of ids whose rows are protected together.")]
 Delimiter = Annotated[
     str | None,
     typer.Option(

@@ -19,7 +19,7 @@ from privclust.cli._ledger_check import (
 from privclust.cli._options import Force, Model
 from privclust.cli._pages import MinSize, PaperSize, Pdf, Profiles, file_hash, write_pages
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import needing, reporting_errors, say, say_aside, writing
+from privclust.cli.messages import INDENT, needing, reporting_errors, say, say_aside, writing
 from privclust.errors import ModelFileError, NotRecomputableError, ParameterError
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.ledger_total import LedgerTotal
@@ -105,7 +105,7 @@ def approve(
         compared = "" if ledger is None else f" --ledger {shlex.quote(ledger)}"
         say(
             f"wrote {out.name}, {names}. Nothing is signed yet: read {page.name}, then\n"
-            f"  privclust sign {signed} --key YOURS.key{compared}"
+            f"{INDENT}privclust sign {signed} --key YOURS.key{compared}"
         )
 
 

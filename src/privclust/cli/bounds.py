@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._options import Decimal, Delimiter, Sheet, table_files
+from privclust.cli._options import Decimal, Delimiter, Sheet, Unit, as_typed, table_files
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import INDENT, reporting_errors, say, state_dialects, writing
 from privclust.cli.tables import print_table
@@ -36,7 +36,9 @@ def init(
     table: Annotated[
         str, typer.Argument(help="A Parquet, CSV, Excel or Arrow file, folder or pattern.")
     ],
+    unit: Unit = None,
     delimiter: Delimiter = None,
+    decimal: Decimal = ".",
     sheet: Sheet = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
         "bounds.toml"
@@ -44,21 +46,23 @@ def init(
 ) -> None:
     """Write a bounds file with blanks to fill in; no value of the table is looked at."""
     with reporting_errors():
-        schema = _schema_of(table_files([table], delimiter, ".", sheet))
-        columns = zip(schema.names or (), schema.kinds, strict=True)
-        text = _head() + "".join(_column(name, kind) for name, kind in columns)
+        schema = _schema_of(table_files([table], delimiter, decimal, sheet))
+        kinds = dict(zip(schema.names or (), schema.kinds, strict=True))
+        if unit is not None:
+            schema.check_ids(unit)
+        text = _head() + "".join(
+            _column(name, kind) for name, kind in kinds.items() if name != unit
+        )
         with writing(out):
             if out.exists():
                 raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
             out.write_text(text, encoding="utf-8")
-        typed = [] if delimiter is None else ["--delimiter", delimiter]
-        typed += [] if sheet is None else ["--sheet", sheet]
+        typed = as_typed(unit, delimiter, decimal, sheet)
         checked = shlex.join(["privclust", "bounds", "check", str(out), table, *typed])
-        then = shlex.join(["privclust", "fit", table, *typed, "--bounds", str(out)])
         say(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
             f"that should not be clustered. Then check it, and fit:\n{INDENT}{checked}\n"
-            f"{INDENT}{then} -k 8 --delta 1e-6 --out model.json"
+            f"{INDENT}{_fit_command([table], typed, out)}"
         )
 
 
@@ -69,9 +73,7 @@ def check(
         list[str] | None,
         typer.Argument(help="The table it is for: files, folders or patterns."),
     ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column of ids whose rows are protected together.")
-    ] = None,
+    unit: Unit = None,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     sheet: Sheet = None,
@@ -100,8 +102,15 @@ def check(
             return
         say(
             f"{bounds.name} is complete and names columns of the table. No cell was read: whatever "
-            "is not written as declared will count as missing."
+            "is not written as declared will count as missing. Next:\n"
+            f"{INDENT}{_fit_command(table, as_typed(unit, delimiter, decimal, sheet), bounds)}"
         )
+
+
+def _fit_command(table: list[str], typed: list[str], bounds: Path) -> str:
+    """Return the command that fits a table, read as the user typed."""
+    words = ["privclust", "fit", *table, *typed, "--bounds", str(bounds)]
+    return f"{shlex.join(words)} -k 8 --delta 1e-6 --out model.json"
 
 
 def _schema_of(table: Files) -> Schema:

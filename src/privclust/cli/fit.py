@@ -18,6 +18,8 @@ from privclust.cli._options import (
     RowsPerUnit,
     Sheet,
     Tables,
+    Unit,
+    as_typed,
     table_files,
 )
 from privclust.cli.atomic_write import replacing
@@ -55,9 +57,7 @@ def fit(
     delta: Annotated[
         float | None, typer.Option(help="Well below one over the number of rows, such as 1e-6.")
     ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column of ids whose rows are protected together.")
-    ] = None,
+    unit: Unit = None,
     max_rows_per_unit: RowsPerUnit = 1,
     scale: Annotated[
         str | None,
@@ -101,9 +101,10 @@ def fit(
                 "nobody. Type a finite one such as 1."
             )
         if bounds is None:
+            typed = as_typed(unit, delimiter, decimal, sheet)
             raise BoundsError(
-                f"--bounds is missing. 'privclust bounds init {shlex.quote(table[0])}' writes a "
-                "file to fill in from knowledge of the field."
+                "--bounds is missing. This writes a file to fill in from knowledge of the field:\n"
+                f"{INDENT}{shlex.join(['privclust', 'bounds', 'init', table[0], *typed])}"
             )
         if out is None and not as_json:
             raise ParameterError(

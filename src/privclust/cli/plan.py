@@ -12,7 +12,7 @@ import typer
 
 from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows, RowsPerUnit
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import needing, reporting_errors, say, writing
+from privclust.cli.messages import INDENT, needing, reporting_errors, say, writing
 from privclust.cli.tables import print_table
 
 
@@ -64,7 +64,13 @@ def plan(
                 for other in forecast_grid(expected)
             ]
             print_table(("epsilon", "loss / k-means", "sizes ±", "rows a cluster needs"), lines)
-            say("'privclust simulate --public FILE' measures it on public rows like yours.")
+            sizes = f"--rows {rows} --columns {columns} -k {clusters}"
+            strength = f"--epsilon {epsilon} --delta {delta}"
+            say(
+                "This measures it on public rows like yours; without --public, on made-up ones:\n"
+                f"{INDENT}privclust simulate {sizes} {strength} "
+                f"--max-rows-per-unit {max_rows_per_unit} --public FILE"
+            )
         if picture is not None:
             with needing("report"):
                 from privclust.planning.plots import draw_forecast

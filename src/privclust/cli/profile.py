@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -109,5 +110,5 @@ def profile(
             "Means, or the most frequent level, with 95 % intervals. The profile and the model it "
             f"is grouped by together: epsilon {rounded_up(together.epsilon)}, delta "
             f"{rounded_up(together.delta)}. Wrote {out.name}; next:\n"
-            f"{INDENT}privclust report {model.name} --profile {out.name}"
+            f"{INDENT}{shlex.join(['privclust', 'report', str(model), '--profile', str(out)])}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,15 @@ from privclust.cli._ledger_check import not_from_results
 from privclust.cli._options import Force
 from privclust.cli._passphrase import PassphraseFile, read_passphrase
 from privclust.cli.atomic_write import replacing
-from privclust.cli.messages import needing, print_error, reporting_errors, say, say_aside, writing
+from privclust.cli.messages import (
+    INDENT,
+    needing,
+    print_error,
+    reporting_errors,
+    say,
+    say_aside,
+    writing,
+)
 from privclust.errors import NotRecomputableError, ParameterError
 from privclust.models.approval.approval_file import Approval, read_approval
 from privclust.privacy.ledger.journal import LedgerError
@@ -55,10 +64,10 @@ def sign(
             )
         if not approval.recomputed:
             say_aside("Nobody checked that the model's numbers follow from what was measured.")
+        checked = ["privclust", "verify", out, "--public-key", key.with_suffix(".pub")]
         say(
             f"signed {', '.join(file.name for file in signature.files)}: wrote {out.name}. Who has "
-            f"your public key checks it with: privclust verify {out.name} --public-key "
-            f"{key.with_suffix('.pub').name}"
+            f"your public key checks it with:\n{INDENT}{shlex.join(map(str, checked))}"
         )
 
 

@@ -126,7 +126,7 @@ class Schema:
                 f"{self._known()}"
             )
         if unit is not None:
-            self._check_ids(unit)
+            self.check_ids(unit)
         columns = [
             (name, kind)
             for name, kind in self._columns()
@@ -184,11 +184,8 @@ class Schema:
                     f"{length}."
                 )
 
-    def _columns(self) -> list[tuple[str, Kind]]:
-        names = self.names or tuple(f"number {place}" for place in range(self.n_columns))
-        return list(zip(names, self.kinds, strict=True))
-
-    def _check_ids(self, unit: str) -> None:
+    def check_ids(self, unit: str) -> None:
+        """Refuse a column of ids that is not there, or in which equal ids could differ."""
         if self.names is None or unit not in self.names:
             raise ColumnError(
                 f"unit={unit!r} is not a column of the table. {self._known()} Name the column "
@@ -200,6 +197,10 @@ class Schema:
                 "differ. Convert it to one of them."
             )
         self._check_variants({unit: "category"})  # which are read like ids
+
+    def _columns(self) -> list[tuple[str, Kind]]:
+        names = self.names or tuple(f"number {place}" for place in range(self.n_columns))
+        return list(zip(names, self.kinds, strict=True))
 
     def _check_variants(self, uses: Mapping[str, Use]) -> None:
         """Refuse what another file cannot be read as; found later, its rows would decide."""
