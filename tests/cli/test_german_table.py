@@ -116,3 +116,17 @@ def test_made_up_rows_are_written_as_the_user_says() -> None:
     assert points.splitlines()[1].split(",")[0] == first.replace(",", ".")
     message = error_message(privclust(*drawn, "--delimiter", ","), 3)
     assert "--delimiter ';', or --decimal ." in message
+
+
+def test_a_model_is_shown_with_its_quality_and_unit_also_if_it_is_a_refit() -> None:
+    words = ("--decimal", ",", "--bounds", "right.toml", "--unit", "patient", *FIT)
+    fitted = done("fit", "stays.csv", *words, "-o", "right.json")
+    refit = done("refit", "right.json", "-k", 1, "-o", "one.json")
+    shown, shown_refit = done("show", "right.json"), done("show", "one.json")
+    loss = "Mean squared distance of rows to their centre"
+    of_fit = f"The fit that this follows from has 2 cluster(s). Of those: {loss}"
+    unit = "The protected unit is all rows of one 'patient'."
+    for text in (fitted, refit, shown, shown_refit):
+        assert loss in text
+        assert unit in text
+        assert (of_fit in text) == (text in (refit, shown_refit))

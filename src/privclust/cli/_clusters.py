@@ -6,11 +6,13 @@ import json
 
 import numpy as np
 
+from privclust.errors import safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models._coordinates import format_coordinate
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
 from privclust.models.model_file import to_json
+from privclust.models.statement import Statement
 
 _SUMMARY = (
     "columns",
@@ -53,6 +55,31 @@ def cluster_table(model: ClusterModel) -> tuple[list[str], list[list[str]]]:
 def cluster_names(count: int) -> list[str]:
     """Return what clusters are called at a terminal."""
     return [f"cluster {number}" for number in range(count)]
+
+
+def quality_sentences(model: ClusterModel) -> list[str]:
+    """Return how good a fit is, in words; of a refit, how good the fit is that it follows from."""
+    fitted = model.refit_from
+    if fitted is None or fitted.quality is None:
+        return model.quality_sentences
+    measured = fitted.quality.sentences(model.domain.common_scale)
+    return [
+        f"The fit that this follows from has {len(fitted.centers)} cluster(s). Of those:",
+        *measured,
+        *model.quality_sentences,
+    ]
+
+
+def protected_unit(statement: Statement) -> str:
+    """Return who is protected, in words."""
+    if statement.counted_as is None:
+        return (
+            "The protected unit is one row. If a person may have several, fit with --unit COLUMN, "
+            "which protects all rows of one together."
+        )
+    return (
+        f"The protected unit is all rows of one {safe_repr(statement.unit)}. {statement.counted_as}"
+    )
 
 
 def _known(errors: FloatArray | None, values: FloatArray) -> FloatArray:

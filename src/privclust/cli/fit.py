@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._clusters import cluster_table, clusters_json
+from privclust.cli._clusters import cluster_table, clusters_json, protected_unit
 from privclust.cli._options import (
     Decimal,
     Delimiter,
@@ -34,7 +34,7 @@ from privclust.cli.messages import (
 )
 from privclust.cli.progress import progress
 from privclust.cli.tables import print_in_parts
-from privclust.errors import BoundsError, ParameterError, safe_repr
+from privclust.errors import BoundsError, ParameterError
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.statement import Statement
@@ -148,7 +148,7 @@ def fit(
             typer.echo(clusters_json(model.model_))
         elif not quiet and out is not None:
             _show(model.model_, out)
-            say(_protected(model.privacy_statement_))
+            say(protected_unit(model.privacy_statement_))
             left = 0.0 if ledger is None else Ledger.open(ledger).epsilon_left(str(dataset))
             say(_next_step(model.privacy_statement_, left, out))
 
@@ -169,17 +169,6 @@ def _show(model: ClusterModel, out: Path) -> None:
         )
     for sentence in model.quality_sentences:
         say(sentence)
-
-
-def _protected(statement: Statement) -> str:
-    if statement.counted_as is None:
-        return (
-            "The protected unit is one row. If a person may have several, fit with --unit COLUMN, "
-            "which protects all rows of one together."
-        )
-    return (
-        f"The protected unit is all rows of one {safe_repr(statement.unit)}. {statement.counted_as}"
-    )
 
 
 def _next_step(statement: Statement, epsilon_left: float, out: Path) -> str:

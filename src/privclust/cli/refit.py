@@ -7,7 +7,12 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._clusters import cluster_table, clusters_json
+from privclust.cli._clusters import (
+    cluster_table,
+    clusters_json,
+    protected_unit,
+    quality_sentences,
+)
 from privclust.cli._models import load_with_coreset
 from privclust.cli._options import AsJson, Force, Model
 from privclust.cli.atomic_write import replacing
@@ -38,4 +43,7 @@ def refit(
             typer.echo(clusters_json(found))
             return
         print_in_parts(*cluster_table(found))
+        for sentence in quality_sentences(found):
+            say(sentence)
+        say(protected_unit(found.privacy_statement))
         say(f"No row was read and nothing was spent. Wrote {out.name}.")
