@@ -237,7 +237,7 @@ def test_centres_sizes_and_bounds_are_in_tables(model: Any, page: Page) -> None:
 
 def test_other_numbers_of_clusters_are_compared_and_none_is_recommended(page: Page) -> None:
     assert "How many clusters?" in page.headings
-    assert "refit(k)" in page.text
+    assert page.text.index("privclust refit model.json -k 5") < page.text.index("refit(5)")
     assert "adjusted Rand index" in page.text
     assert "elbow" not in page.text.lower()
     assert len(page.links) == 5

@@ -33,8 +33,8 @@ _NAMES: dict[Kind, str] = {
     "signature": "a signature",
 }
 _READERS: dict[Kind, str] = {
-    "model": "load this one with privclust.load",
-    "profile": "load this one with privclust.load_profile",
+    "model": "see this one with 'privclust show', or in Python with privclust.load",
+    "profile": "see this one with 'privclust statement', or in Python with privclust.load_profile",
     "approval": "sign this one with 'privclust sign'",
     "signature": "check this one with 'privclust verify'",
 }
