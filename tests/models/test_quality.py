@@ -11,7 +11,7 @@ from helpers.cluster_models import made_up_model
 
 from privclust.domains.ball import Ball
 from privclust.domains.box import Box
-from privclust.models.quality import Quality
+from privclust.models.quality import NO_UNIT, Quality
 
 GOOD = Quality(0.5, 0.0625, 0.001, 0.07, 0.03, 0.4, 0.1)
 
@@ -76,7 +76,7 @@ def test_units_are_the_users_where_all_columns_have_one_scale() -> None:
     ):
         assert box.common_scale == (None if scale is None else pytest.approx(scale))
     other = replace(model, domain=Box([0, 0], [120, 240])).quality_sentences
-    assert other[-1].startswith("In scaled units")
+    assert other[-1] == NO_UNIT
 
 
 def test_model_that_measured_nothing_says_nothing() -> None:

@@ -34,6 +34,7 @@ def k_path(model: Model, as_json: AsJson = False) -> None:
     apart. 'privclust refit' makes the model.
     """
     from privclust.models.k_path import ON_STABILITY
+    from privclust.models.quality import NO_UNIT
 
     with reporting_errors():
         path = load_with_coreset(model).k_path()
@@ -63,7 +64,7 @@ def k_path(model: Model, as_json: AsJson = False) -> None:
         say(
             "How to read it: a good k is one up to which the loss falls steeply and after which it "
             "falls slowly, if its stability is near 1.\n"
-            "Loss is the mean squared distance of rows to their centre, in radii of the domain. "
+            f"Loss is the mean squared distance of rows to their centre. {NO_UNIT} "
             "Most of its standard error is the same for all k: how losses compare is known better. "
             f"{ON_STABILITY} Silhouette is near 1 where clusters lie apart."
         )

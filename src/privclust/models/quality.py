@@ -12,6 +12,11 @@ MEASURED_AS = "quality"
 HIDDEN = (
     "Noise hides how far rows lie from their centre: there are too few of them for this epsilon."
 )
+NO_UNIT = (
+    "These distances have no unit, so that all columns count: no row within the bounds lies "
+    "farther than 1 from their middle."
+)
+"""What a distance in radii of the domain is, in words."""
 TOLD_APART = 2.0
 """Standard errors above 0 from which on a loss is reported as a number of its own."""
 
@@ -43,11 +48,12 @@ class Quality:
     Examples
     --------
     >>> found = Quality(0.5, 0.0625, 0.001, 0.07, 0.03, 0.4, 0.1)
-    >>> print(found)
+    >>> print(found)  # doctest: +NORMALIZE_WHITESPACE
     Mean squared distance of rows to their centre, distances capped at 0.5: 0.0625 ± 0.0010.
     Without the cap: 0.070 ± 0.030.
     About 40 ± 10 % of it is from rows farther away than the cap.
-    In scaled units: 1 is a radius of the domain.
+    These distances have no unit, so that all columns count: no row within the bounds lies farther
+    than 1 from their middle.
     """
 
     cap: float
@@ -99,7 +105,7 @@ class Quality:
                 "is from rows farther away than the cap."
             )
         if scale is None:
-            lines.append("In scaled units: 1 is a radius of the domain.")
+            lines.append(NO_UNIT)
         return lines
 
     def __str__(self) -> str:
