@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from helpers.command_line import error_message
 from typer.testing import CliRunner, Result
 
 from privclust import Ledger, PEMeans, PrivateClusterer, PrivateKMeans, __version__, save
 from privclust.algorithms import pe_means
 from privclust.cli import app
 from privclust.estimators._fit_task import Algorithm
+from privclust.privacy.accounting import Spend
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -91,6 +93,27 @@ def test_runs_lists_fits_and_close_ends_one(place: Path, model: PrivateKMeans) -
     other = ledger.reserve("wards", ledger.run(run).reserved, {})
     assert privclust("ledger", "close", place, other).exit_code == 0
     assert ledger.run(other).state == "given up"
+
+
+def test_equal_runs_are_numbered_and_others_show_in_what_they_differ(place: Path) -> None:
+    ledger = Ledger.open(str(place))
+    facts = {"estimator": "PrivateKMeans", "n_clusters": "2", "epsilon": "1", "seed": "7"}
+    others: tuple[dict[str, str], ...] = (
+        {},
+        {"seed": "8"},
+        {"scale": "'private'"},
+        {"columns": "age"},
+        {"follows_from": "0123"},
+    )
+    names = [ledger.reserve("wards", Spend(), {**facts, **other}) for other in others]
+    shown = privclust("ledger", "runs", place, "wards").stdout
+    cells = [[cell.strip() for cell in line.split("│")[1:4]] for line in shown.splitlines()]
+    alike = "PrivateKMeans, 2 clusters, epsilon 1"
+    ends = ("", "", ", scale 'private'", ", of age", ", after run 0123")
+    assert [line for line in cells if len(line) == 3 and line[1] in names] == [
+        [str(number), name, alike + end]
+        for number, (name, end) in enumerate(zip(names, ends, strict=True), 1)
+    ]
 
 
 def test_brackets_in_names_are_shown_as_they_are(place: Path) -> None:
@@ -229,11 +252,21 @@ def test_export_is_the_ledger_line_by_line(place: Path, tmp_path: Path) -> None:
     entries = [json.loads(line) for line in printed.splitlines()]
     assert entries == Ledger.open(str(place)).export()
     assert [entry["kind"] for entry in entries] == ["ledger", "dataset"]
+    file.write_text("kept")
+    again = ("ledger", "export", place, "--output", file)
+    error_message(privclust(*again), 10, "entries.jsonl exists already", "--force")
+    assert file.read_text() == "kept"
+    assert privclust(*again, "--force").exit_code == 0
+    assert file.read_text() == printed
 
 
 def test_draw_writes_a_picture(place: Path, model: PrivateKMeans, tmp_path: Path) -> None:
     picture = tmp_path / "budget.png"
-    assert privclust("ledger", "draw", place, "wards", picture).exit_code == 0
+    picture.write_text("kept")
+    draw = ("ledger", "draw", place, "wards", picture)
+    error_message(privclust(*draw), 10, "budget.png exists already", "--force")
+    assert picture.read_text() == "kept"
+    assert privclust(*draw, "--force").exit_code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -60,7 +60,13 @@ def test_plan_counts_rows_by_unit() -> None:
 
 
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
-    done = privclust("plan", *TYPED, "--picture", tmp_path / "plan.png")
+    (tmp_path / "plan.png").write_text("kept")
+    drawn = ("plan", *TYPED, "--picture", tmp_path / "plan.png")
+    refused = privclust(*drawn)
+    error_message(refused, 10, "plan.png exists already", "--force")
+    assert refused.stdout == ""
+    assert (tmp_path / "plan.png").read_text() == "kept"
+    done = privclust(*drawn, "--force")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "plan.png").read_bytes().startswith(PNG)
 

@@ -16,6 +16,8 @@ from privclust.cli._ledger_check import (
     read_statement,
     unrecorded,
 )
+from privclust.cli._ledger_runs import describe_runs
+from privclust.cli._options import Force
 from privclust.cli.atomic_write import replacing
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, print_error, reporting_errors, say, say_aside, writing
@@ -25,7 +27,6 @@ from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger._sql_schema import grant
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.privacy.ledger.records import Run
 from privclust.queries.unit import ROW
 
 ROUNDING = 1e-6
@@ -91,7 +92,7 @@ def remaining(
 
 @ledger_app.command("runs", cls=Command, epilog=epilog("ledger runs"))
 def runs(place: Place, label: Label) -> None:
-    """List the fits on a data set, oldest first."""
+    """List the fits on a data set, oldest first. A ledger keeps no times, so they are numbered."""
     with reporting_errors():
         ledger = Ledger.open(place)
         capacity = ledger.dataset(label).budget.capacity
@@ -99,18 +100,19 @@ def runs(place: Place, label: Label) -> None:
         on_server = any(run.role for run in found)
         rows = [
             (
+                str(number),
                 run.name,
                 *([run.role] if on_server else []),
-                _described(run),
+                text,
                 run.state,
                 str(len(run.charges)),
                 f"{_part(run.spent, capacity):.1%}",
                 f"{_part(run.spent.left_of(run.committed), capacity):.1%}",
             )
-            for run in found
+            for number, (run, text) in enumerate(zip(found, describe_runs(found), strict=True), 1)
         ]
-        header = ("fit", "state", "results", "spent", "set aside besides")
-        print_table(("run", *(["role"] if on_server else []), *header), rows, whole="run")
+        header = ("fit", "state", "results", "spent", "set aside")
+        print_table(("no.", "run", *(["role"] if on_server else []), *header), rows, whole="run")
 
 
 @ledger_app.command("close", cls=Command, epilog=epilog("ledger close"))
@@ -172,7 +174,9 @@ def _recomputed(model: Path, place: str) -> tuple[list[str], str]:
 
 @ledger_app.command("export", cls=Command, epilog=epilog("ledger export"))
 def export(
-    place: Place, output: Annotated[Path | None, typer.Option(help="Instead of printing.")] = None
+    place: Place,
+    output: Annotated[Path | None, typer.Option(help="Instead of printing.")] = None,
+    force: Force = False,
 ) -> None:
     """Write all entries as JSON, one a line."""
     with reporting_errors():
@@ -180,19 +184,24 @@ def export(
         if output is None:
             typer.echo(text, nl=False)
         else:
-            with replacing(output, ".jsonl", [Path(place)]) as file, writing(output):
+            reads = [Path(place)]
+            with replacing(output, ".jsonl", reads, may_replace=force) as file, writing(output):
                 file.write_text(text)
 
 
 @ledger_app.command("draw", cls=Command, epilog=epilog("ledger draw"))
 def draw(
-    place: Place, label: Label, picture: Annotated[Path, typer.Argument(help="A PNG to write.")]
+    place: Place,
+    label: Label,
+    picture: Annotated[Path, typer.Argument(help="A PNG to write.")],
+    force: Force = False,
 ) -> None:
     """Draw where a data set's budget went."""
     with reporting_errors():
         with needing("report"):
             from privclust.privacy.ledger.plots import draw_budget
-        with replacing(picture, ".png", [Path(place)]) as file, writing(picture):
+        reads = [Path(place)]
+        with replacing(picture, ".png", reads, may_replace=force) as file, writing(picture):
             draw_budget(Ledger.open(place), label, file)
         typer.echo(f"wrote {picture.name}.")
 
@@ -201,19 +210,6 @@ def _part(spend: Spend, whole: Spend) -> float:
     if whole.pure is not None:
         return (spend.pure or 0) / whole.pure
     return spend.quanta / whole.quanta
-
-
-def _described(run: Run) -> str:
-    facts = run.facts
-    return ", ".join(
-        text.format(facts[name])
-        for name, text in (
-            ("estimator", "{}"),
-            ("n_clusters", "{} clusters"),
-            ("epsilon", "epsilon {}"),
-        )
-        if name in facts
-    )
 
 
 def _at_most(epsilon: float) -> float:

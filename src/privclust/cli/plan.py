@@ -10,7 +10,16 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._options import AsJson, Clusters, Columns, Delta, Epsilon, Rows, RowsPerUnit
+from privclust.cli._options import (
+    AsJson,
+    Clusters,
+    Columns,
+    Delta,
+    Epsilon,
+    Force,
+    Rows,
+    RowsPerUnit,
+)
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, writing
 from privclust.cli.tables import print_table
@@ -31,6 +40,7 @@ def plan(
     max_rows_per_unit: RowsPerUnit = 1,
     picture: Annotated[Path | None, typer.Option(help="PNG to draw: loss against epsilon.")] = None,
     engine: Annotated[Engine | None, typer.Option(help="Say what it costs there, too.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a fit will give, from numbers you type; no table is looked at."""
@@ -47,6 +57,11 @@ def plan(
             max_rows_per_unit=max_rows_per_unit,
         )
         costs = [] if engine is None else [spark_cost(expected, kind) for kind in READ_SECONDS]
+        if picture is not None:
+            with needing("report"):
+                from privclust.planning.plots import draw_forecast
+            with replacing(picture, ".png", may_replace=force) as file, writing(picture):
+                draw_forecast(expected, file)
         if as_json:
             content = {**asdict(expected), "found": expected.found}
             content |= {"spark": [asdict(cost) for cost in costs]} if costs else {}
@@ -71,8 +86,3 @@ def plan(
                 f"{INDENT}privclust simulate {sizes} {strength} "
                 f"--max-rows-per-unit {max_rows_per_unit} --public FILE"
             )
-        if picture is not None:
-            with needing("report"):
-                from privclust.planning.plots import draw_forecast
-            with replacing(picture, ".png") as file, writing(picture):
-                draw_forecast(expected, file)
