@@ -6,8 +6,9 @@ import math
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -37,6 +38,26 @@ def safe_repr(value: object) -> str:
         text = repr(value)
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"a value of type {type(value).__name__}"
+
+
+def did_you_mean(typed: Iterable[object], known: Iterable[object]) -> str:
+    """Return which names a user may have meant, as a sentence to add to another; "" if none.
+
+    `known` names must be public: the schema of a table that says its names, bounds, or options.
+
+    Examples
+    --------
+    >>> did_you_mean(["Agee", "ward"], ["age", "weight"])
+    " Did you mean 'age' instead of 'Agee'?"
+    """
+    names = {name.lower(): name for name in known if isinstance(name, str)}
+    found = [
+        f"{safe_repr(names[match])} instead of {safe_repr(name)}"
+        for name in typed
+        if isinstance(name, str)
+        for match in get_close_matches(name.lower(), names, n=1)
+    ]
+    return f" Did you mean {', '.join(found)}?" if found else ""
 
 
 class FitWarning(UserWarning):

@@ -10,10 +10,10 @@ import pytest
 
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._number_column import NumberColumn
-from privclust.domains.bounds import UNSTATED, bounded_columns, read_bounds
+from privclust.domains.bounds import UNSTATED, bounded_columns, declared_columns, read_bounds
 from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
-from privclust.errors import BoundsError
+from privclust.errors import BoundsError, ColumnError
 
 NAMES = ("age", "income")
 FILE = """
@@ -127,3 +127,33 @@ def test_faulty_bounds_are_refused_in_words(
 ) -> None:
     with pytest.raises(error, match=message):
         read_bounds(bounds, names, 2)
+
+
+def test_misspelt_columns_and_options_are_named_with_what_may_be_meant() -> None:
+    for given, meant in (
+        ({"agee": (0, 120), "income": (0, 9)}, "'age' instead of 'agee'"),
+        ({"Age": (0, 120), "Incom": (0, 9)}, "'age' instead of 'Age', 'income' instead of 'Incom'"),
+        (_with_age({"type": "numbr", "lower": 0, "upper": 9}), "'number' instead of 'numbr'"),
+        (_with_age({"type": "number", "lowr": 0, "upper": 9}), "'lower' instead of 'lowr'"),
+        (
+            _with_age({"type": "number", "lower": 0, "upper": 9, "transform": "log2p"}),
+            "'log1p' instead of 'log2p'",
+        ),
+    ):
+        with pytest.raises(ValueError, match=f"Did you mean {meant}\\?"):
+            read_bounds(given, NAMES, 2)
+    with pytest.raises(ColumnError, match=r"Did you mean 'age' instead of 'aeg'\?"):
+        declared_columns({"age": (0, 120)}, ["aeg"])
+    with pytest.raises(ColumnError) as caught:
+        read_bounds({"ward": (0, 120), "income": (0, 9)}, NAMES, 2)
+    assert "Did you mean" not in str(caught.value)
+
+
+def _with_age(declared: dict[str, Any]) -> dict[str, Any]:
+    return {"age": declared, "income": (0, 9)}
+
+
+def test_ragged_bounds_are_refused_with_an_example() -> None:
+    ragged: Any = ([0, [0]], [1, 2])
+    with pytest.raises(BoundsError, match=r"lists of another length\. Type all lower values"):
+        read_bounds(ragged, NAMES, 2)

@@ -95,3 +95,10 @@ def test_a_column_cannot_hide_behind_another_of_its_name() -> None:
         schema_of(frame)
     with pytest.raises(ValueError, match="names that differ"):
         schema_of(pa.table([numbers, numbers], names=["a", "a"]))
+
+
+def test_array_of_ragged_rows_is_refused_with_what_to_give_instead() -> None:
+    ragged = np.empty(2, object)
+    ragged[:] = [[1.0, 2.0], [3.0]]
+    with pytest.raises(ValueError, match="Give the list of rows itself"):
+        schema_of(ragged)

@@ -89,3 +89,15 @@ def test_features_are_numbers_or_an_error(found: list[Kind], data: st.DataObject
     else:
         with pytest.raises((TypeError, ValueError)):
             table.features(unit, only)
+
+
+@pytest.mark.attack
+def test_a_misspelt_column_is_compared_with_public_names_alone() -> None:
+    cells = Schema(("age", "ward"), ("cell", "cell"))  # perhaps a row, in a file without names
+    misspelt: tuple[tuple[str | None, list[str] | None], ...] = ((None, ["agee"]), ("agee", None))
+    for unit, only in misspelt:
+        with pytest.raises(ValueError, match=r"Did you mean 'age' instead of 'agee'\?"):
+            VISITS.features(unit, only)
+        with pytest.raises(ValueError, match="first line must have the names") as caught:
+            cells.features(unit, only)
+        assert "Did you mean" not in str(caught.value)

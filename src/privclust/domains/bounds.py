@@ -25,7 +25,7 @@ from privclust.domains.bounds_file import (
 from privclust.domains.box import Box
 from privclust.domains.columns import Column
 from privclust.domains.mixed import Mixed
-from privclust.errors import BoundsError, ColumnError, safe_repr
+from privclust.errors import BoundsError, ColumnError, did_you_mean, safe_repr
 
 Declarations: TypeAlias = (
     Mapping[str, tuple[float, float] | Mapping[str, Any]] | str | os.PathLike[str]
@@ -79,9 +79,7 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
             "(all lower values, all upper values) and not one pair per column, or the path of a "
             "bounds file."
         )
-    box = _box(
-        *(np.broadcast_to(side, n_columns) if np.ndim(side) == 0 else side for side in bounds)
-    )
+    box = _box(*(_side(side, n_columns) for side in bounds))
     if box.lower.size != n_columns:
         raise BoundsError(
             f"bounds are given for {box.lower.size} columns, X has {n_columns}. "
@@ -140,6 +138,7 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
         raise ColumnError(
             "columns must be one or more different names that bounds declare; got "
             f"{_quoted(names)}, and bounds for {_quoted(given)}. Declare what is missing."
+            f"{did_you_mean(unknown, given)}"
         )
     return tuple(_declared_each(given, names)), origin
 
@@ -208,8 +207,21 @@ def _ordered(given: list[str], names: Sequence[str] | None) -> Sequence[str]:
         raise ColumnError(
             f"columns without bounds: {missing or 'none'}; bounds without a column: "
             f"{unknown or 'none'}. Give bounds for each column of the table and no others."
+            f"{did_you_mean(unknown, missing)}"
         )
     return names
+
+
+def _side(given: ArrayLike, n_columns: int) -> ArrayLike:
+    """Return one value per column; a single one is that of all."""
+    try:
+        return np.broadcast_to(given, n_columns) if np.ndim(given) == 0 else given
+    except ValueError:
+        cause = (
+            "bounds need one number per column, and some of these are lists of another length. "
+            "Type all lower values, then all upper values, such as ([0, 60], [120, 240])."
+        )
+    raise BoundsError(cause)
 
 
 def _box(*sides: ArrayLike) -> Box:

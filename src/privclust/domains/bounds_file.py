@@ -19,7 +19,7 @@ from privclust.domains._date_column import DateColumn
 from privclust.domains._date_format import ISO, day_pattern
 from privclust.domains._number_column import WEIGHT_MAX, WEIGHT_MIN, NumberColumn, Transform
 from privclust.domains.columns import Column
-from privclust.errors import BoundsError, safe_repr
+from privclust.errors import BoundsError, did_you_mean, safe_repr
 
 PRIVATE_RELEASE = "private release"
 ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
@@ -69,9 +69,15 @@ def blanks_of(content: object) -> tuple[str, ...]:
     >>> blanks_of({"type": "number", "lower": 0}), blanks_of({"type": "category"})
     (('upper',), ('levels',))
     """
-    if not isinstance(content, Mapping):
-        return ()
+    if not isinstance(content, Mapping) or _unknown_keys(content):
+        return ()  # what is misspelt is not missing
     return tuple(name for name in _NEEDED.get(str(content.get("type")), ()) if name not in content)
+
+
+def _unknown_keys(content: Mapping[str, Any]) -> list[str]:
+    """Return what a column declares that its type does not take."""
+    known = _KEYS.get(str(content.get("type")))
+    return [] if known is None else [key for key in content if key not in known]
 
 
 def describe_blanks(columns: object) -> str:
@@ -102,12 +108,14 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
         raise BoundsError(
             f"column {name!r} of the bounds has type {safe_repr(kind)}. Declare one of "
             f"{', '.join(map(repr, _KINDS))}, or leave the column out of the bounds."
+            f"{did_you_mean([kind], _KINDS)}"
         )
-    unknown = [key for key in content if key not in _KEYS[kind]]
+    unknown = _unknown_keys(content)
     if unknown:
         raise BoundsError(
             f"column {name!r} of the bounds has {safe_repr(unknown[0])}, which a {kind} does not "
             f"take. It takes {', '.join(map(repr, _KEYS[kind]))}."
+            f"{did_you_mean(unknown, _KEYS[kind])}"
         )
     try:
         return declare(name, content)
@@ -155,6 +163,7 @@ def _number_column(name: str, content: Mapping[str, Any]) -> NumberColumn:
         raise BoundsError(
             f"the transform of column {name!r} must be one of "
             f"{', '.join(map(repr, _TRANSFORMS))}, got {safe_repr(transform)}."
+            f"{did_you_mean([transform], _TRANSFORMS)}"
         )
     if (transform == "log" and lower <= 0) or (transform == "log1p" and lower <= -1):
         raise BoundsError(

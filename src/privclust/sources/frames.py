@@ -183,6 +183,12 @@ def _cell(value: object) -> bytes | float | None:
 
 
 def _array_schema(table: Any) -> Schema:
+    if table.ndim == 1 and table.dtype.kind == "O":
+        raise ValueError(
+            "X must be two-dimensional, and this array holds one object per row, as NumPy makes of "
+            "rows of different lengths. Give the list of rows itself: what a row lacks then counts "
+            "as missing."
+        )
     if table.ndim != 2:
         raise ValueError(
             f"X must be two-dimensional, got {table.ndim} dimension(s). Reshape your data: "

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from privclust.domains.base import Domain
 from privclust.domains.reader import Use
-from privclust.errors import ColumnError, ColumnTypeError
+from privclust.errors import ColumnError, ColumnTypeError, did_you_mean
 from privclust.sources.cells import DATES, IDS, LEVELS, NUMBERS, Kind
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -123,7 +123,7 @@ class Schema:
         if unknown:
             raise ColumnError(
                 f"the table does not have these columns: {', '.join(map(repr, unknown))}. "
-                f"{self._known()}"
+                f"{self._known(unknown)}"
             )
         if unit is not None:
             self.check_ids(unit)
@@ -188,8 +188,8 @@ class Schema:
         """Refuse a column of ids that is not there, or in which equal ids could differ."""
         if self.names is None or unit not in self.names:
             raise ColumnError(
-                f"unit={unit!r} is not a column of the table. {self._known()} Name the column "
-                "that says whose row it is."
+                f"unit={unit!r} is not a column of the table. {self._known([unit])} Name the "
+                "column that says whose row it is."
             )
         if self.kind(unit) not in IDS:
             raise ColumnTypeError(
@@ -215,13 +215,14 @@ class Schema:
                     "first file. Convert it, or leave the file out."
                 )
 
-    def _known(self) -> str:
+    def _known(self, unknown: Sequence[str]) -> str:
+        """Return which names there are, where they are public, and which may have been meant."""
         if self.names is None:
             return "The table's columns have no names."
         if set(self.kinds) <= {"cell"}:
             # Without a header, the first row would be taken for one.
             return "The file's first line must have the names of its columns."
-        return f"It has {', '.join(map(repr, self.names))}."
+        return f"It has {', '.join(map(repr, self.names))}.{did_you_mean(unknown, self.names)}"
 
 
 _VALUE = re.compile(r"\d{4}-\d\d?-\d\d?.*|\d\d?[./]\d\d?[./]\d{2,4}|true|false", re.IGNORECASE)
