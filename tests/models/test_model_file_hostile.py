@@ -107,6 +107,13 @@ def test_the_file_without_a_fault_loads(good: dict[str, Any], tmp_path: Path) ->
     assert len(load(tmp_path / "good.json").cluster_centers_) == K
 
 
+def test_file_that_another_release_wrote_in_this_format_loads(
+    good: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "earlier.json").write_text(json.dumps(changed(good, "statement.version", "0.1.0")))
+    assert load(tmp_path / "earlier.json").privacy_statement_.version == "0.1.0"
+
+
 def test_file_of_an_earlier_version_does_not_say_how_good_the_fit_is(
     good: dict[str, Any], tmp_path: Path
 ) -> None:

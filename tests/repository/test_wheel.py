@@ -66,11 +66,17 @@ def test_an_sdist_holds_what_builds_explains_and_tests_the_package(tmp_path: Pat
 
 
 def test_the_version_is_written_once(tmp_path: Path) -> None:
+    """Everything else that names it says the same; a version that has no day is not released."""
+    version = privclust.__version__
     wheel = built(tmp_path / "one", USUAL)
-    assert wheel.name.split("-")[1] == privclust.__version__
+    assert wheel.name.split("-")[1] == version
     citation = (ROOT / "CITATION.cff").read_text()
-    assert f"\nversion: {privclust.__version__}\n" in citation
+    assert f"\nversion: {version}\n" in citation
+    assert f"version = {{{version}}}" in (ROOT / "docs/reference/citing.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    assert f"Version {version}" in readme
+    assert wheel.name in readme
     day = re.search(r'^date-released: "(.*)"$', citation, re.MULTILINE)
-    assert day is not None
-    heading = rf"^## .*{re.escape(privclust.__version__)}.*{day[1]}"
+    assert (day is None) is (".dev" in version)
+    heading = rf"^## {re.escape(version)} \({'unreleased' if day is None else day[1]}\)$"
     assert re.search(heading, (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
