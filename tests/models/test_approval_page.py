@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -17,8 +18,11 @@ from helpers.kinds import EVERY_KIND
 
 from privclust import Ledger, PrivateKMeans
 from privclust.models.approval.approval_file import Approval
+from privclust.models.approval.trust import trusted_parties
+from privclust.models.formatting import rounded_down
 from privclust.models.report import PageHeading, to_html
 from privclust.models.report._data_dictionary import data_dictionary
+from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
 from privclust.models.report.approval_page import approval_page
 from privclust.models.report.pdf import to_pdf
@@ -99,6 +103,34 @@ def test_every_result_of_every_estimator_has_a_plain_meaning(kind: Any) -> None:
     assert not [text for text in meanings if "own query" in text]
 
 
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_results_by_kind_are_all_results_and_come_to_the_whole_run(kind: Any) -> None:
+    statement = fitted(3, 2, kind).privacy_statement_
+    groups = groups_of(statement)
+    lines = [line for group in groups for line in group.lines]
+    assert len(groups) <= 12
+    assert sorted(map(repr, lines)) == sorted(map(repr, statement.releases))
+    assert math.isclose(sum(group.share for group in groups), 1.0, rel_tol=1e-12)
+    assert sum(group.numbers for group in groups) == sum(line.coordinates for line in lines)
+    for group in groups:
+        assert {meaning(line, statement) for line in group.lines} == {group.meaning}
+        assert float(group.sensitivity) >= max(line.sensitivity for line in group.lines) - 1e-12
+        assert float(group.noise.split(" ")[0]) <= min(line.sigma for line in group.lines)
+
+
+def test_the_page_has_results_by_kind_above_and_each_in_the_annex(model: Any, page: str) -> None:
+    statement = model.privacy_statement_
+    above, annex = page.split('<section class="annex">')
+    measured = sum(line.coordinates for line in statement.releases)
+    total = f"all of the fit {len(statement.releases)} {measured} 100.00 %"
+    assert total in words(above)
+    assert len(re.findall(r"<tr>", above.split('id="learned"')[1].split("<h2")[0])) <= 12
+    rows = re.findall(r'<tr><th scope="row" class="name">([^<]*)<', annex)
+    assert rows == [line.slot for line in statement.releases]
+    for line in statement.releases:
+        assert f"{line.coordinates} {rounded_down(line.sigma)} " in words(annex)
+
+
 def test_columns_that_are_bounded_together_are_all_in_the_dictionary() -> None:
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(1, delta=1e-6, radius=2.5).fit(np.zeros((500, 2)))
@@ -168,6 +200,29 @@ def _check_margins(file: Path) -> None:
             assert float(right) < width - 35
             assert float(top) > 35
             assert float(bottom) < height - 15
+
+
+@pytest.mark.parametrize("paper", ["A4", "letter"])
+@pytest.mark.parametrize("n_columns", [2, 5, 12])
+def test_what_is_read_together_is_on_one_sheet(tmp_path: Path, paper: Any, n_columns: int) -> None:
+    names = [f"measurement_{place}" for place in range(n_columns)]
+    bounds = dict.fromkeys(names, (-1, 1))
+    model = PrivateKMeans(2, delta=1e-6, bounds=bounds).fit(pd.DataFrame(0.0, range(900), names))
+    file = tmp_path / "approval.pdf"
+    file.write_bytes(to_pdf(approval_page(model.model_, Approval(**GIVEN)), paper))
+    sheets = [" ".join(sheet.split()) for sheet in pdf_text(file, "-raw").split("\f")]
+    # Words beyond these may be on another line, which follows the column beside it.
+    parties = [who[:30] for who, _ in trusted_parties(model.privacy_statement_)]
+    together = (
+        ("In standard terms", "Best test for one row", "power of at most"),
+        ("Who must be trusted, and with what", *parties),
+        ("what each says", "all of the fit"),
+        ("Signatures", "requested", "approved B. Sow"),
+    )
+    for texts in together:
+        found = [number for number, sheet in enumerate(sheets) if texts[0] in sheet]
+        assert len(found) == 1
+        assert not [text for text in texts if text not in sheets[found[0]]]
 
 
 def test_the_pdf_is_tagged_and_holds_its_fonts(page: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
 from privclust.models.composition import describe_run
 from privclust.models.profile import Profile
+from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
 
 
@@ -34,6 +35,7 @@ def release_context(
         "not_covered": list(dict.fromkeys(item for items in not_covered for item in items)),
         "unrecorded": any(run.record is None for run in composed.runs),
         "releases": [(one, line) for one in statements for line in one.releases],
+        "release_groups": [groups_of(one) for one in statements],
         "describe_run": describe_run,
         "meaning": meaning,
         "roles": _statement_text.ROLES,
