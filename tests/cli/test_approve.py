@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,28 @@ def test_a_total_that_has_grown_is_not_signed() -> None:
 
 
 @pytest.mark.attack
+def test_an_approval_that_names_another_ledger_is_not_signed() -> None:
+    papers = ("model.json", "approval.json", "approval.html")
+    assert privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db").exit_code == 0
+    assert "The ledger: file &#39;budget.db&#39;." in Path("approval.html").read_text()
+    Path("budget.db").rename("other.db")
+    done = privclust("sign", *papers, *KEY, "--ledger", "other.db")
+    error_message(done, 9, "names the ledger", "budget.db", "this is file 'other.db'")
+
+
+def test_the_page_has_the_words_of_the_ledgers_owner() -> None:
+    source = "register of <wards>" + "x" * 10_000
+    Ledger.create("owned.db", "visits", epsilon=3.0, delta=1e-6, source=source)
+    recorded = ("--ledger", "owned.db", "--dataset", "visits", "--out", "owned.json")
+    assert privclust(*FIT, *recorded).exit_code == 0
+    done = privclust("approve", "owned.json", *PEOPLE, "--ledger", "owned.db")
+    assert done.exit_code == 0, done.output
+    page = Path("approval.html").read_text()
+    assert "in the words of the ledger's owner: &#39;register of &lt;wards&gt;xxx" in page
+    assert "x" * 100 not in page
+
+
+@pytest.mark.attack
 def test_an_approval_that_claims_to_have_checked_numbers_is_not_signed() -> None:
     """Who writes the approval may claim that the numbers were worked out anew."""
     content = json.loads(Path("model.json").read_text())
@@ -104,7 +128,7 @@ def test_an_approval_that_claims_to_have_checked_numbers_is_not_signed() -> None
     model, total = read_model("model.json"), Ledger.open("budget.db").total("visits")
     hashed = file_hash(Path("model.json"))
     people = ("visits", "staffing", "A. Ito", "B. Sow", "2026-11-17", hashed)
-    claimed = Approval(*people, ledger=total, recomputed=True)
+    claimed = Approval(*people, ledger=total, ledger_place="file 'budget.db'", recomputed=True)
     Path("approval.json").write_text(claimed.to_json())
     Path("approval.html").write_text(approval_page(model, claimed))
     papers = ("model.json", "approval.json", "approval.html")
@@ -204,3 +228,30 @@ def test_a_fit_that_no_ledger_recorded_wants_a_name() -> None:
 def test_people_and_purpose_are_words() -> None:
     done = privclust("approve", "model.json", *PEOPLE, "--purpose", " ", "--ledger", "budget.db")
     error_message(done, 3, "purpose must be 1 to")
+
+
+@pytest.mark.parametrize("pdf", [(), ("--pdf", "printed/approval.pdf")])
+def test_the_suggested_commands_run_as_printed(pdf: tuple[str, ...]) -> None:
+    """The papers may be written anywhere; who signs and who checks copy what is printed."""
+    for folder in ("for signature", "printed"):
+        Path(folder).mkdir()
+    papers = ("--ledger", "budget.db", "-o", "for signature/approval.json")
+    done = privclust("approve", "model.json", *PEOPLE, *papers, *pdf)
+    assert done.exit_code == 0, done.output
+    copy, sign = (shlex.split(line) for line in done.stdout.splitlines() if line.startswith("  "))
+    assert copy[0] == "cp"
+    subprocess.run(copy, check=True, stdin=subprocess.DEVNULL)
+    given = [word.replace("YOURS.key", "officer.key") for word in sign[1:]]
+    done = privclust(*given, "--passphrase-file", "passphrase")
+    assert done.exit_code == 0, done.output
+    check = shlex.split(done.stdout.split("checks it with: ")[1])
+    done = privclust(*check[1:])
+    assert done.exit_code == 0, done.output
+    assert "model.json (model)" in done.output
+
+
+def test_papers_of_one_name_are_not_written() -> None:
+    Path("papers").mkdir()
+    done = privclust("approve", "model.json", *PEOPLE, "-o", "papers/model.json")
+    error_message(done, 3, "have the same name", "--out")
+    assert not list(Path("papers").iterdir())

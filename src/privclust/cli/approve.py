@@ -16,11 +16,12 @@ from privclust.cli._ledger_check import (
     read_statement,
     unrecorded,
 )
+from privclust.cli._ledger_place import ledger_name, without_password
 from privclust.cli._options import Force, Model
 from privclust.cli._pages import MinSize, PaperSize, Pdf, Profiles, file_hash, write_pages
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, say_aside, writing
-from privclust.errors import ModelFileError, NotRecomputableError, ParameterError
+from privclust.errors import ModelFileError, NotRecomputableError, ParameterError, safe_repr
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.models.cluster_model import ClusterModel
@@ -87,10 +88,12 @@ def approve(
             model=file_hash(model),
             profiles=tuple(map(file_hash, profiles)),
             ledger=total,
+            **_where(ledger, total),
             recomputed=recomputed,
             min_size=min_size,
         )
         page = out.with_suffix(".html")
+        _check_names([model, *profiles, out, page, *([] if pdf is None else [pdf])])
         reads = [model, *profiles, *([] if ledger is None else [Path(ledger)])]
         text = approval_page(released, approval, loaded)
         with replacing(out, ".json", reads, may_replace=force) as file, writing(out):
@@ -100,12 +103,30 @@ def approve(
             say_aside("No ledger was given, so nobody counted what else was released.")
         elif total.weak:
             say_aside(total.sentences[0])
-        signed = shlex.join(map(str, [model, *profiles, out, *written]))
         names = ", ".join(file.name for file in written)
-        compared = "" if ledger is None else f" --ledger {shlex.quote(ledger)}"
         say(
             f"wrote {out.name}, {names}. Nothing is signed yet: read {page.name}, then\n"
-            f"{INDENT}privclust sign {signed} --key YOURS.key{compared}"
+            + _how_to_sign([model, *profiles, out, *written], out.parent, ledger)
+        )
+
+
+def _how_to_sign(files: list[Path], folder: Path, ledger: str | None) -> str:
+    """Return the commands that sign these files, which lie beside each other for that."""
+    apart = [file for file in files if file.resolve().parent != folder.resolve()]
+    beside = [folder / file.name if file in apart else file for file in files]
+    compared = [] if ledger is None else ["--ledger", without_password(ledger)]
+    sign = ["privclust", "sign", *map(str, beside), "--key", "YOURS.key", *compared]
+    copy = [["cp", "-i", *map(str, apart), str(folder)]] if apart else []
+    return "\n".join(f"{INDENT}{shlex.join(words)}" for words in [*copy, sign])
+
+
+def _check_names(files: list[Path]) -> None:
+    """Refuse two files of one name, before anything is written."""
+    names = [file.name for file in files]
+    if len(set(names)) < len(names):
+        raise ParameterError(
+            f"two of {', '.join(names)} have the same name, and files that are signed lie in one "
+            "folder. Name another file with --out or --pdf."
         )
 
 
@@ -128,6 +149,14 @@ def _total(place: str, files: list[Path], statements: list[Statement]) -> Ledger
             "Leave --ledger out, or release what follows from recorded runs alone."
         )
     return opened.total(dataset)
+
+
+def _where(place: str | None, total: LedgerTotal | None) -> dict[str, str]:
+    """Return which ledger it is and where its table comes from, as an approval keeps them."""
+    if place is None or total is None:
+        return {}
+    source = Ledger.open(place).dataset(total.dataset).source
+    return {"ledger_place": ledger_name(place), "ledger_source": source and safe_repr(source)}
 
 
 def _check_numbers(place: str, model: Path) -> bool:

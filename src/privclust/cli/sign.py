@@ -11,6 +11,7 @@ import typer
 
 from privclust._version import __version__
 from privclust.cli._ledger_check import not_from_results
+from privclust.cli._ledger_place import ledger_name
 from privclust.cli._options import Force
 from privclust.cli._passphrase import PassphraseFile, read_passphrase
 from privclust.cli.atomic_write import replacing
@@ -23,7 +24,7 @@ from privclust.cli.messages import (
     say_aside,
     writing,
 )
-from privclust.errors import NotRecomputableError, ParameterError
+from privclust.errors import NotRecomputableError, ParameterError, safe_repr
 from privclust.models.approval.approval_file import Approval, read_approval
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
@@ -41,9 +42,12 @@ def sign(
     ],
     key: SigningKey,
     passphrase_file: PassphraseFile = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Signature file to write.")] = Path(
-        "signature.json"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Signature file to write; by default signature.json beside them."
+        ),
+    ] = None,
     ledger: Annotated[
         str | None, typer.Option(help="The table's ledger: its total must be that of the page.")
     ] = None,
@@ -56,6 +60,7 @@ def sign(
             from privclust.models.approval.signature import sign_files
         signature = sign_files(files, read_private_key(key, read_passphrase(passphrase_file)))
         approval = _check_page(files, signature, ledger)
+        out = out or files[0].parent / "signature.json"
         with replacing(out, ".json", [*files, key], may_replace=force) as file, writing(out):
             file.write_text(signature.to_json(), encoding="utf-8")
         if ledger is None:
@@ -110,6 +115,12 @@ def _check_total(approval: Approval, place: str) -> None:
     """Refuse an approval whose total is not that of the ledger as it is now."""
     total = approval.ledger
     opened = Ledger.open(place)
+    if total is not None and approval.ledger_place != ledger_name(place):
+        raise LedgerError(
+            f"the page names the ledger {safe_repr(approval.ledger_place)}, and this is "
+            f"{ledger_name(place)}. Name the ledger as it is called on the page, or write the page "
+            "anew with 'privclust approve --ledger'."
+        )
     if opened.verify() or total is None or opened.total(total.dataset) != total:
         raise LedgerError(
             "the approval's total is not that of this ledger: something was recorded since, or it "

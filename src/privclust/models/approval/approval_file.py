@@ -40,6 +40,9 @@ class Approval:
         SHA-256 of each profile that is released with it.
     ledger : LedgerTotal or None
         What all runs on the data set came to then; None if no ledger recorded the fit.
+    ledger_place, ledger_source : str
+        Which ledger that is, without folders and passwords, and where the table comes from in the
+        words of the ledger's owner; empty if nobody said.
     recomputed : bool
         Whether all numbers in the model were worked out anew from the results in the ledger.
     min_size : float or None
@@ -62,6 +65,8 @@ class Approval:
     model: str
     profiles: tuple[str, ...] = ()
     ledger: LedgerTotal | None = None
+    ledger_place: str = ""
+    ledger_source: str = ""
     recomputed: bool = False
     min_size: float | None = None
     version: str = field(default_factory=lambda: __version__)
@@ -74,7 +79,9 @@ class Approval:
                     f"{name.replace('_', '-')} must be 1 to {TEXT_MAX} printable characters on one "
                     f"line, got {safe_repr(value)}. Type it in words."
                 )
-        check_printable(self.version, self.model, *self.profiles)
+        check_printable(
+            self.version, self.model, *self.profiles, self.ledger_place, self.ledger_source
+        )
         date.fromisoformat(self.date)
 
     def to_json(self) -> str:
