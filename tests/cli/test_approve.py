@@ -17,6 +17,7 @@ from privclust.cli._pages import file_hash
 from privclust.models.approval.approval_file import Approval
 from privclust.models.model_file import read_model
 from privclust.models.report.approval_page import approval_page
+from privclust.models.report.pdf import to_pdf
 
 FIT = ("fit", "visits.parquet", "--bounds", "visits.toml", "-k", 2, "--delta", 1e-6, "--seed", 0)
 PEOPLE = ("--requested-by", "A. Ito", "--approved-by", "B. Sow", "--purpose", "staffing")
@@ -77,6 +78,23 @@ def test_a_page_that_says_something_else_is_not_signed(options: tuple[Any, ...])
             assert not Path("signature.json").exists()
     page.write_text(honest)
     assert privclust("sign", *papers, *KEY).exit_code == 0
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("paper", ["A4", "letter"])
+def test_a_pdf_of_another_page_is_not_signed(paper: Any) -> None:
+    printed = ("--ledger", "budget.db", "--pdf", "approval.pdf", "--paper", paper)
+    assert privclust("approve", "model.json", *PEOPLE, *printed).exit_code == 0
+    told = Path("approval.html").read_text().replace("staffing", "marketing")
+    honest, file = Path("approval.pdf").read_bytes(), Path("approval.pdf")
+    for content in (to_pdf(told, paper), honest + b"\n", b"%PDF-1.7\n"):
+        file.write_bytes(content)
+        done = privclust("sign", *PAPERS, *KEY)
+        error_message(done, 3, "the PDF 'approval.pdf' is not what is printed", "sign the page")
+        assert not Path("signature.json").exists()
+    file.write_bytes(honest)
+    done = privclust("sign", *PAPERS, *KEY)
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.attack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,7 +16,9 @@ from privclust.errors import ParameterError
 Pdf = Annotated[
     Path | None, typer.Option(help="PDF to write besides: the same page, for printing.")
 ]
-PaperSize = Annotated[Literal["A4", "letter"], typer.Option(help="What the PDF is printed on.")]
+Paper = Literal["A4", "letter"]
+PAPERS: tuple[Paper, ...] = ("A4", "letter")
+PaperSize = Annotated[Paper, typer.Option(help="What the PDF is printed on.")]
 Profiles = Annotated[
     list[Path] | None, typer.Option(help="A profile of the model to show; any number.")
 ]
@@ -30,26 +33,31 @@ def file_hash(file: Path) -> str:
     return sha256(file.read_bytes()).hexdigest()
 
 
+def pdf_printer() -> Callable[[str, Paper], bytes]:
+    """Return what makes a PDF of a page, or say what it needs to be installed."""
+    try:
+        with needing("pdf"):
+            from privclust.models.report.pdf import to_pdf
+    except OSError:  # how WeasyPrint says that Pango is missing
+        raise ParameterError(
+            "a PDF needs Pango, a library of the system: on Debian and Ubuntu, apt install "
+            "libpango-1.0-0 libpangoft2-1.0-0. Or leave the PDF out and print the page from a "
+            "browser."
+        ) from None
+    return to_pdf
+
+
 def write_pages(
     text: str,
     out: Path,
     pdf: Path | None,
-    paper: Literal["A4", "letter"],
+    paper: Paper,
     reads: list[Path],
     force: bool,
 ) -> list[Path]:
     """Write a page as HTML and, if wanted, as PDF; return what was written."""
     if pdf is not None:
-        try:
-            with needing("pdf"):
-                from privclust.models.report.pdf import to_pdf
-        except OSError:  # how WeasyPrint says that Pango is missing
-            raise ParameterError(
-                "--pdf needs Pango, a library of the system: on Debian and Ubuntu, apt install "
-                "libpango-1.0-0 libpangoft2-1.0-0. Or leave --pdf out and print the page from a "
-                "browser."
-            ) from None
-        content = to_pdf(text, paper)
+        content = pdf_printer()(text, paper)
         with replacing(pdf, ".pdf", reads, may_replace=force) as file, writing(pdf):
             file.write_bytes(content)
     with replacing(out, ".html", reads, may_replace=force) as file, writing(out):

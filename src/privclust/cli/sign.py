@@ -13,6 +13,7 @@ from privclust._version import __version__
 from privclust.cli._ledger_check import not_from_results
 from privclust.cli._ledger_place import ledger_name
 from privclust.cli._options import Force
+from privclust.cli._pages import PAPERS, pdf_printer
 from privclust.cli._passphrase import PassphraseFile, read_passphrase
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
@@ -30,7 +31,7 @@ from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from privclust.models.approval.signature import Signature
+    from privclust.models.approval.signature import Signature, SignedFile
 
 SigningKey = Annotated[Path, typer.Option(help="Private key that 'privclust keygen' wrote.")]
 
@@ -77,7 +78,7 @@ def sign(
 
 
 def _check_page(files: list[Path], signature: Signature, ledger: str | None) -> Approval:
-    """Refuse a page that says anything else than model, profiles, approval and ledger do."""
+    """Refuse a page or PDF that says anything else than model, approval and ledger do."""
     named = {
         role: [file for file, one in zip(files, signature.files, strict=True) if one.role == role]
         for role in ("model", "profile", "approval")
@@ -108,7 +109,21 @@ def _check_page(files: list[Path], signature: Signature, ledger: str | None) -> 
                 f"model and approval, which version {approval.version} wrote. Sign nothing before "
                 "'privclust approve' has written the page anew and you have read it."
             )
+        if one.role == "printed page":
+            _check_printed(one, text)
     return approval
+
+
+def _check_printed(printed: SignedFile, page: str) -> None:
+    """Refuse a PDF that is not byte for byte what is printed of the page here."""
+    to_pdf = pdf_printer()
+    if printed.sha256 in {sha256(to_pdf(page, paper)).hexdigest() for paper in PAPERS}:
+        return
+    raise ParameterError(
+        f"the PDF {printed.name!r} is not what is printed of the page here: somebody changed it, "
+        "or it was made with other fonts or another version of WeasyPrint. Write it anew here with "
+        "'privclust approve --pdf', or leave it out and sign the page alone."
+    )
 
 
 def _check_total(approval: Approval, place: str) -> None:

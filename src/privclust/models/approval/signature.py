@@ -182,7 +182,7 @@ def _check_together(signed: Sequence[SignedFile], contents: Sequence[bytes]) -> 
     named = [file for file in signed if file.role in ("model", "profile")]
     for file, content in zip(signed, contents, strict=True):
         if file.role not in ("page", "approval"):
-            continue  # a PDF is compressed; it was made of the page
+            continue  # a PDF is compressed; who signs has printed the page anew
         for other in named:
             if other.sha256.encode() not in content:
                 raise ParameterError(
