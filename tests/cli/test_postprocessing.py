@@ -19,6 +19,7 @@ from helpers.command_line import assert_silent_about_cells, error_message, lay_o
 from privclust import PEMeans, PrivateKMeans, compare, compose, load, load_profile, save
 from privclust.cli.k_path import WIDTH
 from privclust.cli.sample import DIGITS
+from privclust.models.composition import CHOSEN_LATER
 from privclust.models.profile_file import save_profile
 
 NARROW = {"COLUMNS": "80"}
@@ -106,6 +107,10 @@ def test_several_files_are_composed() -> None:
     assert (shown["epsilon"], shown["delta"]) == (together.epsilon, together.delta)
     assert len(shown["statements"]) == 2
     assert len(shown["runs"]) == 3
+    each = [item for one in shown["statements"] for item in one["not_covered"]]
+    assert set(shown["not_covered"]) == {*each, CHOSEN_LATER}
+    for item in shown["not_covered"]:
+        assert said("statement", "model.json", "profile.json").count(item) == 1
 
 
 # Numbers of clusters -----------------------------------------------------------------------------

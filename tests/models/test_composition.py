@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from privclust import DPLloyd, PEMeans, PrivateKMeans, compose, load, save
 from privclust.errors import ParameterError
-from privclust.models.composition import Composition, best_power
+from privclust.models.composition import CHOSEN_LATER, Composition, best_power
 from privclust.models.private_run import REAL_NOISE, PrivateRun, Record
 from privclust.privacy.accounting import Budget, Spend, epsilon_of, mu_of, pure_spend
 from privclust.queries.unit import Unit
@@ -283,3 +283,18 @@ def test_what_composes_is_a_model_a_profile_or_a_statement() -> None:
         compose()
     pure = DPLloyd(2, epsilon=1.0, delta=0, bounds=CLUSTERED).fit(TABLE.select(["x", "y"]))
     assert compose(pure, pure.privacy_statement_).epsilon == 1.0
+
+
+def test_several_do_not_cover_what_any_of_them_does_not_cover() -> None:
+    """One took its bounds from where nobody said, the other started from points called public."""
+    stated = PrivateKMeans(2, delta=DELTA, radius=1.0, init=np.zeros((2, 2)))
+    stated.fit(np.zeros((60, 2)))
+    models = fitted(), stated
+    together = compose(*models)
+    each = [set(model.privacy_statement_.not_covered) for model in models]
+    assert each[0] != each[1]
+    assert set(together.not_covered) == each[0] | each[1] | {CHOSEN_LATER}
+    assert len(set(together.not_covered)) == len(together.not_covered)
+    for item in together.not_covered:
+        assert item in str(together)
+    assert set(compose(models[0]).not_covered) == each[0]

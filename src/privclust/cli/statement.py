@@ -58,6 +58,7 @@ def _as_json(statements: list[Statement], together: Composition) -> str:
         "private": together.private,
         "epsilon": together.epsilon if together.private else None,
         "delta": together.delta,
+        "not_covered": list(together.not_covered),
         "runs": [run.to_dict() for run in together.runs],
         "statements": [json.loads(one.to_json()) for one in statements],
     }

@@ -34,7 +34,10 @@ def compose(*released: ClusterModel | FittedEstimator | Profile | Statement) -> 
     if not released:
         raise ParameterError("compose needs at least one model, profile or statement.")
     statements = [_statement_of(one) for one in released]
-    return Composition.of(run for statement in statements for run in statement.composed.runs)
+    return Composition.of(
+        (run for statement in statements for run in statement.composed.runs),
+        (item for statement in statements for item in statement.not_covered),
+    )
 
 
 def _statement_of(released: ClusterModel | FittedEstimator | Profile | Statement) -> Statement:

@@ -35,6 +35,8 @@ class Composition:
     ----------
     runs : tuple of PrivateRun
         All of them, none twice.
+    not_covered_by_each : tuple of str
+        What the statements do not cover whose runs these are, in words, none twice.
 
     Examples
     --------
@@ -42,10 +44,14 @@ class Composition:
     """
 
     runs: tuple[PrivateRun, ...]
+    not_covered_by_each: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, runs: Iterable[PrivateRun]) -> Composition:
-        """Return the composition of `runs`; one that comes up again counts once."""
+    def of(cls, runs: Iterable[PrivateRun], not_covered: Iterable[str] = ()) -> Composition:
+        """Return the composition of `runs`; one that comes up again counts once.
+
+        `not_covered` is what their statements do not cover.
+        """
         distinct: dict[str, PrivateRun] = {}
         for run in runs:
             known = distinct.setdefault(run.name, run)
@@ -62,7 +68,7 @@ class Composition:
                     f"{run.unit.ledger_name!r}: together they guarantee nothing that could be "
                     "stated. Fit both with the same unit."
                 )
-        return cls(tuple(distinct.values()))
+        return cls(tuple(distinct.values()), tuple(dict.fromkeys(not_covered)))
 
     @property
     def private(self) -> bool:
@@ -148,10 +154,9 @@ class Composition:
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What the guarantee of several runs does not speak of, besides that of each."""
-        if len(self.runs) == 1:
-            return ()
-        return (CHOSEN_LATER,)
+        """What the guarantee does not speak of: that of each, and of several what was chosen."""
+        chosen = (CHOSEN_LATER,) if len(self.runs) > 1 else ()
+        return tuple(dict.fromkeys((*self.not_covered_by_each, *chosen)))
 
     def _epsilon_of(self, costs: list[Spend]) -> float:
         """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
@@ -172,8 +177,9 @@ class Composition:
             f"{self.unit.quoted}. {self.strength}",
             *(f"  {describe_run(run)}" for run in self.runs),
             f"Number of rows: {self.n_rows}",
-            *(f"Not covered: {item}." for item in self.not_covered),
         ]
+        if self.not_covered:
+            lines.append("Not covered: " + "; ".join(self.not_covered) + ".")
         return "\n".join(lines)
 
 

@@ -23,7 +23,6 @@ def release_context(
     statement = model.privacy_statement
     composed = compose(model, *profiles)
     statements = [statement, *(profile.privacy_statement for profile in profiles)]
-    not_covered = (*(one.not_covered for one in statements), composed.not_covered)
     return {
         "statement": statement,
         "composed": composed,
@@ -32,7 +31,7 @@ def release_context(
         if len(composed.runs) == 1
         else composed.n_rows,
         "unstated": [one for one in statements if one.bounds_origin == UNSTATED],
-        "not_covered": list(dict.fromkeys(item for items in not_covered for item in items)),
+        "not_covered": composed.not_covered,
         "unrecorded": any(run.record is None for run in composed.runs),
         "releases": [(one, line) for one in statements for line in one.releases],
         "release_groups": [groups_of(one) for one in statements],
