@@ -273,3 +273,17 @@ def test_papers_of_one_name_are_not_written() -> None:
     done = privclust("approve", "model.json", *PEOPLE, "-o", "papers/model.json")
     error_message(done, 3, "have the same name", "--out")
     assert not list(Path("papers").iterdir())
+
+
+@pytest.mark.attack
+def test_a_strange_name_in_the_ledger_is_shown_short_and_can_be_signed() -> None:
+    name = "\u202e<b>" + "x" * 10_000
+    Ledger.create("strange.db", name, epsilon=3.0, delta=1e-6)
+    recorded = ("--ledger", "strange.db", "--dataset", name, "--out", "strange.json")
+    assert privclust(*FIT, *recorded).exit_code == 0
+    done = privclust("approve", "strange.json", *PEOPLE, "--ledger", "strange.db")
+    assert done.exit_code == 0, done.output
+    assert "Release for approval: &#39;\\u202e&lt;b&gt;xxx" in Path("approval.html").read_text()
+    papers = ("strange.json", "approval.json", "approval.html")
+    done = privclust("sign", *papers, *KEY, "--ledger", "strange.db")
+    assert done.exit_code == 0, done.output

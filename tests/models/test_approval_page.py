@@ -16,7 +16,7 @@ import pytest
 from helpers import chromium
 from helpers.kinds import EVERY_KIND
 
-from privclust import Ledger, PrivateKMeans
+from privclust import Ledger, PEMeans, PrivateKMeans
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.formatting import rounded_down
@@ -138,6 +138,50 @@ def test_columns_that_are_bounded_together_are_all_in_the_dictionary() -> None:
         (name, "clustered", "number", "all columns together: distance from the origin: 0 to 2.5")
         for name in ("column 0", "column 1")
     ]
+
+
+HOSTILE = ["<script>alert(1)</script>", '" onload="x', "\u202edraw", "two\nlines", "x" * 10_000]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the page of a release in which whatever has a name has a hostile one."""
+    ledger, label = str(tmp_path_factory.mktemp("hostile") / "budget.db"), "".join(HOSTILE)
+    Ledger.create(ledger, label, epsilon=4.0, delta=1e-6, unit=label)
+    frame = pd.DataFrame(0.0, range(500), HOSTILE)
+    frame = frame.assign(ward=HOSTILE * 100, drug=HOSTILE * 100, **{label: range(500)})
+    levels = {"type": "category", "levels": HOSTILE}
+    bounds = {**dict.fromkeys(HOSTILE, (-1, 1)), "ward": levels}
+    given: dict[str, Any] = {"delta": 1e-6, "unit": label, "ledger": ledger, "dataset": label}
+    with noise_from(SeededNoise(0)):
+        model = PEMeans(2, bounds=bounds, **given).fit(frame.drop(columns="drug"))
+        profile = model.profile(frame, ["drug"], bounds={"drug": levels}, epsilon=0.5)
+    total = Ledger.open(ledger).total(label)
+    return approval_page(model.model_, Approval(**GIVEN, ledger=total), [profile])
+
+
+@pytest.mark.attack
+def test_hostile_names_are_escaped_and_cut(hostile: str) -> None:
+    page = hostile
+    assert "<script" not in page
+    assert '" onload="' not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert not [one for one in page if not one.isprintable() and one != "\n"]
+    assert "two\nlines" not in page
+    assert r"\u202edraw" in page
+    assert max(map(len, re.findall(r"x+", page))) <= 1000
+
+
+@pytest.mark.attack
+def test_hostile_names_stay_on_paper(hostile: str, tmp_path: Path) -> None:
+    file = tmp_path / "hostile.pdf"
+    file.write_bytes(to_pdf(hostile))
+    _check_margins(file)
+    text = re.sub(r"\s", "", pdf_text(file))
+    assert "<script>alert(1)</script>" in text
+    assert "\u202e" not in text
+    for heading in ("Whomustbetrusted", "Datadictionary", "Signatures", "Annex"):
+        assert heading in text
 
 
 # On paper ----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from privclust.cli._pages import MinSize, PaperSize, Pdf, Profiles, file_hash, w
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, say_aside, writing
 from privclust.errors import ModelFileError, NotRecomputableError, ParameterError, safe_repr
-from privclust.models.approval.approval_file import Approval
+from privclust.models.approval.approval_file import TEXT_MAX, Approval
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.profile import Profile
@@ -80,7 +80,7 @@ def approve(
             for one in loaded:
                 _check_declared(one, released, ledger)
         approval = Approval(
-            dataset=_dataset(released.privacy_statement, dataset),
+            dataset=_on_a_page(_dataset(released.privacy_statement, dataset)),
             purpose=purpose,
             requested_by=requested_by,
             approved_by=approved_by,
@@ -188,6 +188,11 @@ def _check_unchanged(file: Path, profile: Profile) -> None:
             f"{file.name} was changed after 'privclust profile' wrote it: its numbers are not what "
             "follows from its results. Take it from where it was first written."
         )
+
+
+def _on_a_page(name: str) -> str:
+    """Return a data set's name; as much as a page can show, if a ledger has a strange one."""
+    return name if name.isprintable() and len(name) <= TEXT_MAX else safe_repr(name)
 
 
 def _dataset(statement: Statement, typed: str | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from privclust.models._canvas import plain_texts
 from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
@@ -95,5 +97,5 @@ def _affordable_path(model: ClusterModel) -> KPath | None:
     return k_path_of(model) if affordable else None
 
 
-def _embedded(png: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode()
+def _embedded(png: bytes) -> Markup:
+    return Markup("data:image/png;base64," + base64.b64encode(png).decode())

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 
+LONGEST_WORD = 1000
+"""Characters of a word; as many as an approval's texts may have, so that those are never cut."""
+_LONG_WORDS = re.compile(rf"(\S{{{LONGEST_WORD}}})\S+")
+_SPACES = re.compile(r"[\u00a0\u202f\u2007]")
+"""Spaces that keep words on one line."""
 PART_COLUMNS = 5
 """Columns of a table beside each other; paper and windows have space for so many with errors."""
 
@@ -41,12 +48,34 @@ def render(name: str, **values: Any) -> str:
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=shown,
         trim_blocks=True,
         loader=FunctionLoader(_text_of),
     )
     environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
     environment.globals["part_columns"] = PART_COLUMNS
     return environment.get_template(name).render(**values)
+
+
+def shown(value: Any) -> Any:
+    r"""Return what a page shows of a value: text that is read as it is written.
+
+    Characters that cannot be seen, or that turn the direction of others, are written as escapes,
+    and words that no page has space for are cut. Markup of templates stays.
+
+    Examples
+    --------
+    >>> print(shown("ward\u202e"))
+    ward\u202e
+    >>> len(shown("x" * 10_000))
+    1001
+    """
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    if not value.isprintable():
+        seen = (one if one.isprintable() else repr(one)[1:-1] for one in _SPACES.sub(" ", value))
+        value = "".join(seen)
+    return _LONG_WORDS.sub(r"\1…", value)
 
 
 def _text_of(name: str) -> str:
