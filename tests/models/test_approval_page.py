@@ -151,7 +151,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     frame = pd.DataFrame(0.0, range(500), HOSTILE)
     frame = frame.assign(ward=HOSTILE * 100, drug=HOSTILE * 100, **{label: range(500)})
     levels = {"type": "category", "levels": HOSTILE}
-    bounds = {**dict.fromkeys(HOSTILE, (-1, 1)), "ward": levels}
+    bounds: dict[str, Any] = {**dict.fromkeys(HOSTILE, (-1, 1)), "ward": levels}
     given: dict[str, Any] = {"delta": 1e-6, "unit": label, "ledger": ledger, "dataset": label}
     with noise_from(SeededNoise(0)):
         model = PEMeans(2, bounds=bounds, **given).fit(frame.drop(columns="drug"))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import URL, make_url
-
 from privclust.errors import safe_repr
 
 _SECRET = ("password", "passfile", "sslpassword")
@@ -26,6 +24,8 @@ def ledger_name(place: str) -> str:
     """
     if "://" not in place:
         return f"file {safe_repr(Path(place).name)}"
+    from sqlalchemy import make_url
+
     url = make_url(place)
     where = f" at {safe_repr(url.host)}" if url.host else ""
     port = f", port {url.port}" if url.port else ""
@@ -42,6 +42,8 @@ def without_password(place: str) -> str:
     """
     if "://" not in place:
         return place
+    from sqlalchemy import URL, make_url
+
     url = make_url(place)
     query = {name: value for name, value in url.query.items() if name.lower() not in _SECRET}
     kept = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
 from privclust.models._canvas import plain_texts
 from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
@@ -17,7 +15,7 @@ from privclust.models.report import _pictures as pictures
 from privclust.models.report._map import draw_map
 from privclust.models.report._profiles import shown_profiles
 from privclust.models.report._release_context import release_context
-from privclust.models.report._templates import PageHeading, render
+from privclust.models.report._templates import PageHeading, Picture, render
 
 __all__ = ["PageHeading", "to_html"]
 
@@ -97,5 +95,5 @@ def _affordable_path(model: ClusterModel) -> KPath | None:
     return k_path_of(model) if affordable else None
 
 
-def _embedded(png: bytes) -> Markup:
-    return Markup("data:image/png;base64," + base64.b64encode(png).decode())
+def _embedded(png: bytes) -> Picture:
+    return Picture("data:image/png;base64," + base64.b64encode(png).decode())

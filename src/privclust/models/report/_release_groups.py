@@ -71,8 +71,9 @@ def groups_of(statement: Statement) -> list[ReleaseGroup]:
     >>> import numpy as np
     >>> from privclust import PEMeans
     >>> model = PEMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
-    >>> [(group.name, group.noise) for group in groups_of(model.privacy_statement_)]
-    [('count', '59.74'), ('votes 1 to votes 6', '10.37')]
+    >>> count, votes = groups_of(model.privacy_statement_)
+    >>> count.name, count.noise, round(count.share + votes.share, 9)
+    ('count', '59.74', 1.0)
     """
     found: dict[tuple[str, str, str], list[ReleaseLine]] = {}
     for line in statement.releases:

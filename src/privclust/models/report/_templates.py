@@ -8,7 +8,6 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
 
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 
@@ -43,12 +42,18 @@ class PageHeading:
     profiles: tuple[str, ...] = ()
 
 
+class Picture(str):
+    """A picture as a ``data:`` address, which is a long word that must not be cut."""
+
+    __slots__ = ()
+
+
 def render(name: str, **values: Any) -> str:
     """Return a page from the template `name`."""
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=shown,
+        finalize=legible,
         trim_blocks=True,
         loader=FunctionLoader(_text_of),
     )
@@ -57,20 +62,20 @@ def render(name: str, **values: Any) -> str:
     return environment.get_template(name).render(**values)
 
 
-def shown(value: Any) -> Any:
+def legible(value: Any) -> Any:
     r"""Return what a page shows of a value: text that is read as it is written.
 
     Characters that cannot be seen, or that turn the direction of others, are written as escapes,
-    and words that no page has space for are cut. Markup of templates stays.
+    and words that no page has space for are cut. Markup of templates and pictures stay.
 
     Examples
     --------
-    >>> print(shown("ward\u202e"))
+    >>> print(legible("ward\u202e"))
     ward\u202e
-    >>> len(shown("x" * 10_000))
+    >>> len(legible("x" * 10_000))
     1001
     """
-    if not isinstance(value, str) or isinstance(value, Markup):
+    if not isinstance(value, str) or isinstance(value, Picture) or hasattr(value, "__html__"):
         return value
     if not value.isprintable():
         seen = (one if one.isprintable() else repr(one)[1:-1] for one in _SPACES.sub(" ", value))
