@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 import shutil
@@ -302,3 +303,15 @@ def test_pages_have_no_findings_of_axe_and_no_width_beyond_the_window(
                 assert browser.evaluate("document.documentElement.scrollWidth") <= width
                 browser.evaluate(AXE)
                 assert browser.evaluate(FINDINGS) == []
+
+
+def test_the_annex_is_open_on_what_a_browser_prints(model: Any, page: str, tmp_path: Path) -> None:
+    (tmp_path / "approval.html").write_text(page)
+    file, program = tmp_path / "printed.pdf", needs("chromium")
+    with chromium.running(program) as browser, chromium.served(tmp_path) as address:
+        browser.open(f"{address}/approval.html", 1280)
+        file.write_bytes(base64.b64decode(browser.call("Page.printToPDF")["data"]))
+    text = " ".join(pdf_text(file, "-raw").split())
+    annex = text.split("Annex: each result on its own")[1]
+    for line in model.privacy_statement_.releases:
+        assert line.slot in annex
