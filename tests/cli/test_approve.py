@@ -262,7 +262,7 @@ def test_the_suggested_commands_run_as_printed(pdf: tuple[str, ...]) -> None:
     given = [word.replace("YOURS.key", "officer.key") for word in sign[1:]]
     done = privclust(*given, "--passphrase-file", "passphrase")
     assert done.exit_code == 0, done.output
-    check = shlex.split(done.stdout.split("checks it with: ")[1])
+    check = shlex.split(done.stdout.split("checks it with:")[1])
     done = privclust(*check[1:])
     assert done.exit_code == 0, done.output
     assert "model.json (model)" in done.output

@@ -1,10 +1,12 @@
-"""A ledger's place is named without what others must not know."""
+"""A ledger is named without what others must not know."""
 
 from __future__ import annotations
 
 import pytest
 
-from privclust.cli._ledger_place import ledger_name, without_password
+from privclust.cli._ledger_place import ledger_name
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import Ledger
 
 URLS = [
     "postgresql://ito:opensesame@db.example.org/budgets",
@@ -18,15 +20,12 @@ URLS = [
 @pytest.mark.attack
 @pytest.mark.parametrize("url", URLS)
 def test_no_password_is_named(url: str) -> None:
-    for text in (ledger_name(url), without_password(url)):
-        assert "sesame" not in text
-        assert "budgets" in text
-    assert "ito" not in ledger_name(url)
-
-
-def test_a_url_without_a_password_stays_as_it_is() -> None:
-    url = "postgresql://ito@db.example.org:5433/budgets?sslmode=require"
-    assert without_password(url) == url
+    named = ledger_name(url)
+    assert "budgets" in named
+    assert not [text for text in ("sesame", "ito") if text in named]
+    with pytest.raises(LedgerError) as refused:
+        Ledger.open(url)
+    assert "sesame" not in str(refused.value)
 
 
 def test_a_file_is_named_without_its_folder_and_on_one_line() -> None:

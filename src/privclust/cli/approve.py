@@ -16,7 +16,7 @@ from privclust.cli._ledger_check import (
     read_statement,
     unrecorded,
 )
-from privclust.cli._ledger_place import ledger_name, without_password
+from privclust.cli._ledger_place import ledger_name
 from privclust.cli._options import Force, Model
 from privclust.cli._pages import MinSize, PaperSize, Pdf, Profiles, file_hash, write_pages
 from privclust.cli.atomic_write import replacing
@@ -114,7 +114,7 @@ def _how_to_sign(files: list[Path], folder: Path, ledger: str | None) -> str:
     """Return the commands that sign these files, which lie beside each other for that."""
     apart = [file for file in files if file.resolve().parent != folder.resolve()]
     beside = [folder / file.name if file in apart else file for file in files]
-    compared = [] if ledger is None else ["--ledger", without_password(ledger)]
+    compared = [] if ledger is None else ["--ledger", ledger]
     sign = ["privclust", "sign", *map(str, beside), "--key", "YOURS.key", *compared]
     copy = [["cp", "-i", *map(str, apart), str(folder)]] if apart else []
     return "\n".join(f"{INDENT}{shlex.join(words)}" for words in [*copy, sign])

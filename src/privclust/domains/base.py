@@ -166,6 +166,11 @@ class Domain(ABC):
 
     # Public points, such as centres.
 
+    @property
+    def centers_are_means(self) -> bool:
+        """Whether a centre is the mean of its rows, so that variances within and between add up."""
+        return True
+
     def coordinate_names(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         """Return what coordinates of centres are called, for a table of these columns."""
         if columns is None:

@@ -89,6 +89,11 @@ class Sphere(Domain, kind="sphere"):
             return self.encode(cells.matrix(columns))
         return self.encode(cells.vectors(self.vector, self.n_columns))
 
+    @property
+    def centers_are_means(self) -> bool:
+        """No: means of directions are shorter than directions."""
+        return False
+
     def coordinate_names(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         """Return the names of columns, or the places in the column of vectors."""
         if self.vector is None:

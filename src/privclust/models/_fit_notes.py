@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privclust.domains.sphere import Sphere
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import TOLD_APART
 
@@ -31,8 +30,8 @@ def explained(model: ClusterModel) -> str | None:
     the loss. Noise in centres and in the loss is allowed for.
     """
     quality = model.quality
-    if quality is None or len(model.cluster_sizes) < 2 or isinstance(model.domain, Sphere):
-        return None  # centres that are directions are no means, so that the two do not add up
+    if quality is None or len(model.cluster_sizes) < 2 or not model.domain.centers_are_means:
+        return None
     between = max(0.0, float(_variance_of_centers(model).sum()))
     error = TOLD_APART * quality.loss_stderr
     least, most = (

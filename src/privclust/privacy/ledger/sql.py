@@ -92,7 +92,7 @@ class SqlJournal:
             )
         if self._server:
             url = address(place)
-            if url.password is not None or any("password" in name for name in url.query):
+            if url.password is not None or any("password" in name.lower() for name in url.query):
                 raise LedgerError(
                     "a ledger's URL must not hold a password, because models keep their "
                     "parameters. Put it into PGPASSWORD or a .pgpass file."
