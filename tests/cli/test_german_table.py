@@ -74,6 +74,26 @@ def test_a_model_remembers_decimals_and_days() -> None:
     assert json.loads(Path("one.json").read_text())["decimal"] == ","
 
 
+def test_labels_are_written_for_the_same_programs_as_the_table() -> None:
+    done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
+    labels = ("predict", "right.json", "stays.csv", "--keep", "patient", "-o", "labels.csv")
+    done(*labels)
+    assert Path("labels.csv").read_text().splitlines()[0] == '"patient";"cluster"'
+    done(*labels, "--delimiter", ";", "--decimal", ".", "--force")
+    assert Path("labels.csv").read_text().splitlines()[0] == '"patient";"cluster"'
+
+
+def test_where_points_are_expected_commas_are_asked_about() -> None:
+    for words, asked in (((), True), (("--decimal", ","), False)):
+        found = privclust("bounds", "check", "right.toml", "stays.csv", *words)
+        assert ("If commas mark decimals, type --decimal ," in found.output) == asked
+
+
+def test_a_day_that_toml_does_not_know_is_explained() -> None:
+    Path("naive.toml").write_text(BOUNDS.replace("2025-01-01", "01.01.2025").format(format=""))
+    error_message(privclust("bounds", "check", "naive.toml"), 4, "not valid TOML", "2025-12-31")
+
+
 def test_a_model_that_python_fitted_remembers_decimals() -> None:
     model = PrivateKMeans(2, delta=1e-6, bounds="right.toml")
     assert model.fit(Files("stays.csv", decimal=",")).model_.decimal == ","

@@ -13,7 +13,7 @@ from helpers.cluster_models import made_up_model
 from privclust import PrivateKMeans
 from privclust.domains.box import Box
 from privclust.domains.sphere import Sphere
-from privclust.models._fit_notes import differ_most, explained, not_read
+from privclust.models._fit_notes import differ_most, explained, not_read, on_logarithms
 from privclust.models.quality import Quality
 from privclust.testing import SeededNoise, noise_from
 
@@ -132,6 +132,25 @@ def test_column_of_which_no_cell_was_read_is_named(name: str, cell: object) -> N
 )
 def test_column_that_was_read_is_not_named(name: str, cell: object) -> None:
     assert clustered(**{name: [cell] * 8000}) is None
+
+
+def test_column_with_one_centre_elsewhere_is_not_named() -> None:
+    """However vague that one is: it lies ten errors away."""
+    model = made_up_model(
+        np.array([[0.0, 5.0], [4.0, 7.0]]), center_stderr=np.array([[0.01, 0.01], [0.01, 0.2]])
+    )
+    assert not_read(replace(model, domain=Box([0.0, 0.0], [10.0, 10.0]))) is None
+
+
+def test_centres_of_logarithms_are_called_typical() -> None:
+    table = pd.DataFrame({"age": [30.0, 60.0] * 500, "cost": [10.0, 500.0] * 500})
+    cost = {"type": "number", "lower": 0, "upper": 1e5, "transform": "log1p"}
+    bounds: dict[str, Any] = {"age": (0, 120), "cost": cost}
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0).fit(table).model_
+    (note,) = [text for text in model.quality_sentences if "typical" in text]
+    assert note.startswith("Centres of 'cost' are means of logarithms")
+    assert on_logarithms(made_up_model(np.zeros((2, 2)))) is None
 
 
 def test_long_lists_are_cut_and_vague_or_centred_columns_left_out() -> None:

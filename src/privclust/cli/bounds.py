@@ -150,6 +150,7 @@ def _head() -> str:
         '#   type = "category"  with  levels = ["north", "south", "other"]\n'
         '#   type = "date"      with  lower = 2020-01-01  and  upper = 2029-12-31, no quotes\n'
         '#                      and  format = "DD.MM.YYYY"  where texts write days like that\n'
+        "# In each of them,  weight = 0.5  makes a column count half as much as the others.\n"
         f'bounds_origin = ""  # one of {origins}\n'
     )
 

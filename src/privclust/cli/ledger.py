@@ -88,6 +88,8 @@ def remaining(
         print_table(
             ("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source"), rows
         )
+        if any(found.budget.delta > 0 for found in datasets):
+            say("Epsilons of several fits do not add up; squares of mu do, which takes less.")
 
 
 @ledger_app.command("runs", cls=Command, epilog=epilog("ledger runs"))

@@ -165,8 +165,11 @@ def _wrapped(text: str, stream: TextIO) -> str:
 
 def state_dialects(files: Files) -> None:
     """Say how CSV files are taken to be written, on standard error."""
-    for sentence in describe_dialects(list_files(files)[1]):
+    sentences = describe_dialects(list_files(files)[1])
+    for sentence in sentences:
         say_aside(sentence)
+    if sentences and files.decimal == ".":
+        say_aside("If commas mark decimals, type --decimal ,")
 
 
 def warn_if_weak(composed: Composition) -> None:

@@ -40,7 +40,11 @@ def predict(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Label rows by their nearest centre. Labels of protected rows are protected data."""
+    """Label rows by their nearest centre. Labels of protected rows are protected data.
+
+    In a CSV file of labels cells are separated by what --delimiter says; else by commas, or by
+    semicolons where commas mark decimals.
+    """
     from privclust.estimators._labels import label_parts
     from privclust.estimators._load import load
 
@@ -56,7 +60,7 @@ def predict(
         reads = [model, *paths_of(table)]
         with replacing(out, ENDINGS, reads, FOR_THE_OWNER, may_replace=force) as file:
             state_dialects(files)
-            with writing_table(file, out, schema) as write:
+            with writing_table(file, out, schema, files) as write:
 
                 def write_labels(labels: IntArray) -> None:
                     column = pa.array(labels.astype(np.int32))

@@ -43,7 +43,8 @@ def read_file(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BoundsError(
-            f"the bounds file {file.name!r} is not valid TOML: {_toml_fault(error)}."
+            f"the bounds file {file.name!r} is not valid TOML: {_toml_fault(error)}. Days are "
+            "written like 2025-12-31, numbers like 500000 or 0.5, and texts in quotes."
         ) from None
     origin = content.get("bounds_origin")
     if origin not in ORIGINS:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privclust.domains.columns import NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import TOLD_APART
 
@@ -61,7 +62,7 @@ def not_read(model: ClusterModel) -> str | None:
     offsets = np.abs(domain.to_scales(model.cluster_centers) - domain.center) / widths
     errors = model.center_stderr / domain.slopes(model.cluster_centers) / widths
     sharp = errors <= SHARP
-    near = (offsets <= AT_THE_MIDDLE * errors + 1e-4) | ~sharp
+    near = offsets <= AT_THE_MIDDLE * errors + 1e-4
     ends = np.cumsum([column.center.size for column in columns])
     all_near = near.all(axis=0) & sharp.any(axis=0) & (domain.center != 0)
     parts = np.split(all_near, ends[:-1])
@@ -70,9 +71,23 @@ def not_read(model: ClusterModel) -> str | None:
         return None
     listed = ", ".join(found[:LISTED]) + (", …" if len(found) > LISTED else "")
     return (
-        f"All centres lie at the middle of {listed}. So they do if its cells could not be read: "
-        "look whether decimals, dates and levels are written as declared."
+        f"All centres lie at the middle of {listed}. So they do where cells are spread evenly, and "
+        "where none could be read: look whether decimals, dates and levels are written as declared."
     )
+
+
+def on_logarithms(model: ClusterModel) -> str | None:
+    """Return which columns have typical values for centres, in words; None if there are none."""
+    columns = model.domain.bounded_columns(model.coordinate_names) or ()
+    found = [
+        repr(column.name)
+        for column in columns
+        if isinstance(column, NumberColumn) and column.transform != "none"
+    ]
+    if not found:
+        return None
+    listed = ", ".join(found[:LISTED]) + (", …" if len(found) > LISTED else "")
+    return f"Centres of {listed} are means of logarithms: typical values, no higher than means."
 
 
 def differ_most(model: ClusterModel) -> str | None:

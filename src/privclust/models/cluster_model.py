@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
-from privclust.models._fit_notes import differ_most, explained, not_read
+from privclust.models._fit_notes import differ_most, explained, not_read, on_logarithms
 from privclust.models._notebook import model_html, model_text
 from privclust.models._plotting import plots
 from privclust.models.clustering import Coreset
@@ -167,7 +167,8 @@ class ClusterModel:
         if self.quality is not None:
             measured = self.quality.sentences(self.domain.common_scale)
         share = explained(self)
-        notes = share, None if share is None else differ_most(self), *measured, not_read(self)
+        most = None if share is None else differ_most(self)
+        notes = share, most, *measured, on_logarithms(self), not_read(self)
         return [note for note in notes if note is not None]
 
 
