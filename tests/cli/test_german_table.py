@@ -83,10 +83,10 @@ def test_labels_are_written_for_the_same_programs_as_the_table() -> None:
     assert Path("labels.csv").read_text().splitlines()[0] == '"patient";"cluster"'
 
 
-def test_where_points_are_expected_commas_are_asked_about() -> None:
-    for words, asked in (((), True), (("--decimal", ","), False)):
+def test_a_table_with_semicolons_is_read_with_points_and_a_hint_at_commas() -> None:
+    for words, hinted in (((), True), (("--decimal", ","), False)):
         found = privclust("bounds", "check", "right.toml", "stays.csv", *words)
-        assert ("If commas mark decimals, type --decimal ," in found.output) == asked
+        assert ("If commas mark decimals, type --decimal ," in found.output) == hinted
 
 
 def test_a_day_that_toml_does_not_know_is_explained() -> None:
