@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -14,7 +15,7 @@ from helpers.signing import write_keys
 
 from privclust import Ledger, PrivateKMeans, save
 from privclust.cli._pages import file_hash
-from privclust.models.approval.approval_file import Approval
+from privclust.models.approval.approval_file import Approval, read_approval
 from privclust.models.model_file import read_model
 from privclust.models.report.approval_page import approval_page
 from privclust.models.report.pdf import to_pdf
@@ -22,6 +23,7 @@ from privclust.models.report.pdf import to_pdf
 FIT = ("fit", "visits.parquet", "--bounds", "visits.toml", "-k", 2, "--delta", 1e-6, "--seed", 0)
 PEOPLE = ("--requested-by", "A. Ito", "--approved-by", "B. Sow", "--purpose", "staffing")
 KEY = ("--key", "officer.key", "--passphrase-file", "passphrase")
+LEDGER = ("--ledger", "budget.db")
 PAPERS = ("model.json", "approval.json", "approval.html", "approval.pdf")
 
 
@@ -46,7 +48,7 @@ def test_a_release_is_approved_signed_and_any_changed_file_found() -> None:
     approval = json.loads(Path("approval.json").read_text())
     assert approval["purpose"] == "staffing"
     assert approval["ledger"]["head"] == before[1]
-    done = privclust("sign", *PAPERS, *KEY)
+    done = privclust("sign", *PAPERS, *KEY, *LEDGER)
     assert done.exit_code == 0, done.output
     check = ("verify", "signature.json", "--public-key", "officer.pub")
     assert privclust(*check).exit_code == 0
@@ -73,11 +75,11 @@ def test_a_page_that_says_something_else_is_not_signed(options: tuple[Any, ...])
     ):
         page.write_text(told)
         if told != honest:
-            done = privclust("sign", *papers, *KEY)
+            done = privclust("sign", *papers, *KEY, *LEDGER)
             error_message(done, 3, "the page 'approval.html' is not what privclust", "Sign nothing")
             assert not Path("signature.json").exists()
     page.write_text(honest)
-    assert privclust("sign", *papers, *KEY).exit_code == 0
+    assert privclust("sign", *papers, *KEY, *LEDGER).exit_code == 0
 
 
 @pytest.mark.attack
@@ -89,11 +91,11 @@ def test_a_pdf_of_another_page_is_not_signed(paper: Any) -> None:
     honest, file = Path("approval.pdf").read_bytes(), Path("approval.pdf")
     for content in (to_pdf(told, paper), honest + b"\n", b"%PDF-1.7\n"):
         file.write_bytes(content)
-        done = privclust("sign", *PAPERS, *KEY)
+        done = privclust("sign", *PAPERS, *KEY, *LEDGER)
         error_message(done, 3, "the PDF 'approval.pdf' is not what is printed", "sign the page")
         assert not Path("signature.json").exists()
     file.write_bytes(honest)
-    done = privclust("sign", *PAPERS, *KEY)
+    done = privclust("sign", *PAPERS, *KEY, *LEDGER)
     assert done.exit_code == 0, done.output
 
 
@@ -151,7 +153,49 @@ def test_an_approval_that_claims_to_have_checked_numbers_is_not_signed() -> None
     Path("approval.html").write_text(approval_page(model, claimed))
     papers = ("model.json", "approval.json", "approval.html")
     done = privclust("sign", *papers, *KEY, "--ledger", "budget.db")
-    error_message(done, 9, "coreset is not what follows from its results", "Sign nothing")
+    error_message(done, 9, "coreset is not what follows from its results", "nothing")
+
+
+@pytest.mark.attack
+def test_a_page_that_speaks_of_a_ledger_is_signed_beside_it_alone() -> None:
+    assert privclust("approve", "model.json", *PEOPLE, *LEDGER).exit_code == 0
+    done = privclust("sign", *PAPERS[:3], *KEY)
+    error_message(done, 3, "speaks of a ledger, file 'budget.db'", "--ledger")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("told", ["ledger_source", "recomputed"])
+def test_what_a_page_says_of_the_ledger_is_compared_before_it_is_signed(told: str) -> None:
+    approved = ("approve", "model.json", *PEOPLE, *LEDGER)
+    assert privclust(*approved).exit_code == 0
+    content = json.loads(Path("approval.json").read_text())
+    content[told] = "'public toys'" if told == "ledger_source" else False
+    Path("approval.json").write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+    page = approval_page(read_model("model.json"), read_approval(Path("approval.json")))
+    Path("approval.html").write_text(page)
+    done = privclust("sign", *PAPERS[:3], *KEY, *LEDGER)
+    error_message(done, 9, "something else of where the table comes from")
+
+
+@pytest.mark.attack
+def test_a_profile_with_another_number_is_not_signed() -> None:
+    table = ("visits.parquet", "--bounds", "visits.toml", "--columns", "age")
+    paid = ("--epsilon", 0.5, "--delta", 1e-7, *LEDGER, "--dataset", "visits")
+    done = privclust("profile", "model.json", *table, *paid, "-o", "profile.json")
+    assert done.exit_code == 0, done.output
+    released = ("approve", "model.json", *PEOPLE, *LEDGER, "--profile", "profile.json")
+    assert privclust(*released).exit_code == 0
+    before = file_hash(Path("profile.json"))
+    text = Path("profile.json").read_text()
+    number = next(iter(re.findall(r"0\.\d{12,}", text)))
+    Path("profile.json").write_text(text.replace(number, number[:3] + "9" + number[4:]))
+    after = file_hash(Path("profile.json"))
+    for name in ("approval.json", "approval.html"):
+        Path(name).write_text(Path(name).read_text().replace(before, after))
+    papers = ("model.json", "profile.json", "approval.json", "approval.html")
+    done = privclust("sign", *papers, *KEY, *LEDGER)
+    error_message(done, 12, "profile.json was changed after 'privclust profile' wrote it")
+    assert not Path("signature.json").exists()
 
 
 @pytest.mark.attack

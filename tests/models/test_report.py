@@ -203,7 +203,7 @@ def test_what_was_declared_of_columns_is_on_the_page() -> None:
 
 def test_guarantee_ledger_and_what_to_check_are_on_the_page(model: Any, page: Page) -> None:
     record = model.privacy_statement_.record
-    assert "no outcome on this page is more than 2.72 times as likely" in page.text
+    assert "no outcome of what is released is more than 2.72 times as likely" in page.text
     assert "epsilon = 1, delta = 1e-06" in page.text
     assert f"data set {record.dataset}, whose fits together keep epsilon = 4" in page.text
     assert model.privacy_statement_.run.name in page.text

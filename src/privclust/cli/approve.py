@@ -9,30 +9,14 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._ledger_check import (
-    contradictions,
-    head_of,
-    not_from_results,
-    read_statement,
-    unrecorded,
-)
-from privclust.cli._ledger_place import ledger_name
 from privclust.cli._options import Force, Model
 from privclust.cli._pages import MinSize, PaperSize, Pdf, Profiles, file_hash, write_pages
+from privclust.cli._release_check import check_profiles, recorded_of
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, say_aside, writing
-from privclust.errors import ModelFileError, NotRecomputableError, ParameterError, safe_repr
+from privclust.errors import ParameterError, safe_repr
 from privclust.models.approval.approval_file import TEXT_MAX, Approval
-from privclust.models.approval.ledger_total import LedgerTotal
-from privclust.models.cluster_model import ClusterModel
-from privclust.models.profile import Profile
 from privclust.models.statement import Statement
-from privclust.privacy.ledger.journal import LedgerError
-from privclust.privacy.ledger.ledger import Ledger
-
-_DISAGREE = (
-    "{} and the ledger do not agree: {}. Approve nothing before somebody has explained that."
-)
 
 
 def approve(
@@ -70,15 +54,8 @@ def approve(
             from privclust.models.report.approval_page import approval_page
         profiles = profile or []
         released, loaded = read_model(model), [load_profile(file) for file in profiles]
-        statements = [released.privacy_statement, *(one.privacy_statement for one in loaded)]
-        for file, one in zip(profiles, loaded, strict=True):
-            _check_unchanged(file, one)
-        total, recomputed = None, False
-        if ledger is not None:
-            total = _total(ledger, [model, *profiles], statements)
-            recomputed = _check_numbers(ledger, model)
-            for one in loaded:
-                _check_declared(one, released, ledger)
+        check_profiles(profiles)
+        recorded = None if ledger is None else recorded_of(ledger, model, profiles)
         approval = Approval(
             dataset=_on_a_page(_dataset(released.privacy_statement, dataset)),
             purpose=purpose,
@@ -87,9 +64,7 @@ def approve(
             date=day or date.today().isoformat(),
             model=file_hash(model),
             profiles=tuple(map(file_hash, profiles)),
-            ledger=total,
-            **_where(ledger, total),
-            recomputed=recomputed,
+            **({} if recorded is None else vars(recorded)),
             min_size=min_size,
         )
         page = out.with_suffix(".html")
@@ -99,10 +74,10 @@ def approve(
         with replacing(out, ".json", reads, may_replace=force) as file, writing(out):
             written = write_pages(text, page, pdf, paper, reads, force)
             file.write_text(approval.to_json(), encoding="utf-8")
-        if total is None:
+        if recorded is None:
             say_aside("No ledger was given, so nobody counted what else was released.")
-        elif total.weak:
-            say_aside(total.sentences[0])
+        elif recorded.ledger.weak:
+            say_aside(recorded.ledger.sentences[0])
         names = ", ".join(file.name for file in written)
         say(
             f"wrote {out.name}, {names}. Nothing is signed yet: read {page.name}, then\n"
@@ -127,66 +102,6 @@ def _check_names(files: list[Path]) -> None:
         raise ParameterError(
             f"two of {', '.join(names)} have the same name, and files that are signed lie in one "
             "folder. Name another file with --out or --pdf."
-        )
-
-
-def _total(place: str, files: list[Path], statements: list[Statement]) -> LedgerTotal:
-    """Return the ledger's total, if the ledger is intact and recorded what these files say."""
-    opened = Ledger.open(place)
-    contents = [read_statement(file) for file in files]
-    for file, content in zip(files, contents, strict=True):
-        if head_of(content) is None:
-            raise LedgerError(unrecorded(file))
-        found = opened.verify(head_of(content)) or contradictions(opened, content)
-        if found:
-            raise LedgerError(_DISAGREE.format(file.name, "; ".join(found)))
-    dataset = _dataset(statements[0], None)
-    runs = [run for statement in statements for run in statement.composed.runs]
-    if any(run.record is None or run.record.dataset != dataset for run in runs):
-        raise LedgerError(
-            f"what is released follows from runs that the ledger did not record for data set "
-            f"{dataset!r}, so that its total would be too small. 'privclust statement' names them. "
-            "Leave --ledger out, or release what follows from recorded runs alone."
-        )
-    return opened.total(dataset)
-
-
-def _where(place: str | None, total: LedgerTotal | None) -> dict[str, str]:
-    """Return which ledger it is and where its table comes from, as an approval keeps them."""
-    if place is None or total is None:
-        return {}
-    source = Ledger.open(place).dataset(total.dataset).source
-    return {"ledger_place": ledger_name(place), "ledger_source": source and safe_repr(source)}
-
-
-def _check_numbers(place: str, model: Path) -> bool:
-    """Work the model's numbers out anew; refuse others, and return whether that could be done."""
-    try:
-        found = not_from_results(model, place)
-    except NotRecomputableError as error:
-        say_aside(f"{error}. The page says that they were not checked.")
-        return False
-    if found:
-        raise LedgerError(_DISAGREE.format(model.name, "; ".join(found)))
-    return True
-
-
-def _check_declared(profile: Profile, model: ClusterModel, place: str) -> None:
-    from privclust.estimators._recompute import declares_as_recorded
-
-    if not declares_as_recorded(profile, model, Ledger.open(place)):
-        cause = "its columns or the model's are not what was recorded"
-        raise LedgerError(_DISAGREE.format("a profile", cause))
-
-
-def _check_unchanged(file: Path, profile: Profile) -> None:
-    """Refuse a profile's file that says something else than what follows from its results."""
-    from privclust.models.profile_file import profile_to_json
-
-    if file.read_text(encoding="utf-8") != profile_to_json(profile):
-        raise ModelFileError(
-            f"{file.name} was changed after 'privclust profile' wrote it: its numbers are not what "
-            "follows from its results. Take it from where it was first written."
         )
 
 

@@ -54,7 +54,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "keygen": ("privclust keygen officer.key --passphrase-file passphrase.txt",),
     "sign": (
         "privclust sign recorded.json approval.json approval.html --key officer.key "
-        "--passphrase-file passphrase.txt",
+        "--passphrase-file passphrase.txt --ledger budget.db",
     ),
     "verify": ("privclust verify signature.json --public-key officer.pub",),
     "predict": (

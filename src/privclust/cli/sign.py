@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privclust._version import __version__
-from privclust.cli._ledger_check import not_from_results
 from privclust.cli._ledger_place import ledger_name
 from privclust.cli._options import Force
 from privclust.cli._pages import PAPERS, pdf_printer
 from privclust.cli._passphrase import PassphraseFile, read_passphrase
+from privclust.cli._release_check import check_profiles, recorded_of
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
     INDENT,
@@ -25,10 +25,9 @@ from privclust.cli.messages import (
     say_aside,
     writing,
 )
-from privclust.errors import NotRecomputableError, ParameterError, safe_repr
+from privclust.errors import ParameterError, safe_repr
 from privclust.models.approval.approval_file import Approval, read_approval
 from privclust.privacy.ledger.journal import LedgerError
-from privclust.privacy.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from privclust.models.approval.signature import Signature, SignedFile
@@ -50,7 +49,7 @@ def sign(
         ),
     ] = None,
     ledger: Annotated[
-        str | None, typer.Option(help="The table's ledger: its total must be that of the page.")
+        str | None, typer.Option(help="The ledger that the page names, if it names one.")
     ] = None,
     force: Force = False,
 ) -> None:
@@ -64,10 +63,6 @@ def sign(
         out = out or files[0].parent / "signature.json"
         with replacing(out, ".json", [*files, key], may_replace=force) as file, writing(out):
             file.write_text(signature.to_json(), encoding="utf-8")
-        if ledger is None:
-            say_aside(
-                "What the page says of a ledger was not compared with it; --ledger does that."
-            )
         if not approval.recomputed:
             say_aside("Nobody checked that the model's numbers follow from what was measured.")
         checked = ["privclust", "verify", out, "--public-key", key.with_suffix(".pub")]
@@ -94,10 +89,14 @@ def _check_page(files: list[Path], signature: Signature, ledger: str | None) -> 
     with needing("report"):
         from privclust.models.report.approval_page import approval_page
     model, approval = read_model(named["model"][0]), read_approval(named["approval"][0])
+    check_profiles(named["profile"])
     if ledger is not None:
-        _check_total(approval, ledger)
-        if approval.recomputed:
-            _check_numbers(named["model"][0], ledger)
+        _check_recorded(approval, ledger, named["model"][0], named["profile"])
+    elif approval.ledger is not None:
+        raise ParameterError(
+            f"the page speaks of a ledger, {approval.ledger_place}, so that it is compared with it "
+            "before it is signed. Say where it is with --ledger."
+        )
     hashes = {one.sha256: file for file, one in zip(files, signature.files, strict=True)}
     profiles = [load_profile(hashes[one]) for one in approval.profiles]
     text = approval_page(model, approval, profiles)
@@ -126,33 +125,24 @@ def _check_printed(printed: SignedFile, page: str) -> None:
     )
 
 
-def _check_total(approval: Approval, place: str) -> None:
-    """Refuse an approval whose total is not that of the ledger as it is now."""
-    total = approval.ledger
-    opened = Ledger.open(place)
-    if total is not None and approval.ledger_place != ledger_name(place):
+def _check_recorded(approval: Approval, place: str, model: Path, profiles: list[Path]) -> None:
+    """Refuse an approval that says something else of the ledger than is there now."""
+    if approval.ledger is not None and approval.ledger_place != ledger_name(place):
         raise LedgerError(
             f"the page names the ledger {safe_repr(approval.ledger_place)}, and this is "
             f"{ledger_name(place)}. Name the ledger as it is called on the page, or write the page "
             "anew with 'privclust approve --ledger'."
         )
-    if opened.verify() or total is None or opened.total(total.dataset) != total:
+    recorded = recorded_of(place, model, profiles)
+    if approval.ledger != recorded.ledger:
         raise LedgerError(
             "the approval's total is not that of this ledger: something was recorded since, or it "
             "is from another ledger. Write the page anew with 'privclust approve --ledger'."
         )
-
-
-def _check_numbers(model: Path, place: str) -> None:
-    """Refuse a model whose numbers are not what follows from its results, as its page says."""
-    try:
-        found = not_from_results(model, place)
-    except NotRecomputableError as error:
-        found = [str(error)]
-    if found:
+    if any(getattr(approval, name) != value for name, value in vars(recorded).items()):
         raise LedgerError(
-            f"the page says that the model's numbers were worked out anew, and they are not what "
-            f"follows from the ledger: {'; '.join(found)}. Sign nothing."
+            "the page says something else of where the table comes from, or of whether numbers "
+            "were worked out anew, than is so. Write it anew with 'privclust approve --ledger'."
         )
 
 
