@@ -416,7 +416,7 @@ def test_the_page_shows_profiles_of_its_model_and_no_others(private: tuple[Any, 
     for text in (
         "Profile: other columns",
         "<h3>ward</h3>",
-        "no outcome on this page",
+        "no outcome of what is released",
         "2 runs on the rows together",
         "2021-",
     ):

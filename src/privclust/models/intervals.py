@@ -34,7 +34,18 @@ class Intervals:
     def within(self, lower: float, upper: float) -> Intervals:
         """Return the part that is possible at all, for numbers that lie between bounds.
 
-        An interval of which nothing is possible becomes the bound that it is nearest to.
+        At least half of its width stays, at the bound: noise that is large makes nothing certain.
+
+        Examples
+        --------
+        >>> possible = Intervals.around(np.array([-3.0]), 1.0).within(0.0, 10.0)
+        >>> possible.lower.tolist(), possible.upper.round(2).tolist()
+        ([0.0], [1.96])
         """
-        sides = (self.values, self.lower, self.upper)
+        half = (self.upper - self.lower) / 2
+        sides = (
+            self.values,
+            np.minimum(self.lower, upper - half),
+            np.maximum(self.upper, lower + half),
+        )
         return Intervals(*(np.clip(side, lower, upper) for side in sides))
