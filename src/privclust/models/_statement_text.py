@@ -21,7 +21,7 @@ ALWAYS_NOT_COVERED = (
     "bounds chosen after looking at the rows",
     "what was done to the rows before (scaling, filters, joins, removed duplicates): a step that "
     "looked at other rows lets one row change many",
-    "running time and memory",
+    "running time and memory, and whether a fit fails",
     "other fits of the same rows that no common ledger recorded",
 )
 ROLES = {"start": "started from", "clusters": "grouped by the clusters of"}
