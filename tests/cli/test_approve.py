@@ -222,6 +222,17 @@ def test_a_weak_total_is_red_and_a_recorded_name_stays() -> None:
     error_message(done, 3, "recorded for data set 'visits', and not for 'other'")
 
 
+@pytest.mark.attack
+def test_columns_under_other_names_are_not_approved() -> None:
+    text = Path("model.json").read_text()
+    swapped = {"age": "weight", "weight": "age"}
+    told = re.sub(r'"(age|weight)"', lambda found: f'"{swapped[found[1]]}"', text)
+    assert told != text
+    Path("model.json").write_text(told)
+    done = privclust("approve", "model.json", *PEOPLE, *LEDGER)
+    error_message(done, 9, "clustered_columns was ")
+
+
 CHANGES: dict[str, Any] = {
     "cluster_centers": lambda content: content["cluster_centers"][0].reverse(),
     "n_rows": lambda content: content.update(n_rows=content["n_rows"] + 1),

@@ -59,9 +59,7 @@ def fit(
     kind, parameters = type(estimator).__name__, estimator.get_params(deep=False)
     check_models(parameters, task.unit, estimator.epsilon)
     runs, points = given_to(parameters)
-    recorded = recording(
-        estimator, table.domain, table.bounds_origin, table.engine.unit, seed, resume
-    )
+    recorded = recording(estimator, table, seed, resume)
     rng = np.random.default_rng(int(recorded.facts["seed"]))
     noiseless = estimator.epsilon == math.inf
 

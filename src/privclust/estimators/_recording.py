@@ -16,6 +16,7 @@ from privclust._version import __version__
 from privclust.domains.base import Domain
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, held_model
+from privclust.estimators._input import OpenTable
 from privclust.estimators._own_parameters import models_in, own_parameters
 from privclust.estimators._progress import somebody_looks, tell
 from privclust.models.cluster_model import ClusterModel
@@ -27,7 +28,10 @@ from privclust.queries.unit import Unit
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
-_TAKEN = {"estimator", "follows_from", "bounds_origin", "seed", "privclust", "numpy"}
+_TAKEN = {
+    *("bounds_origin", "clustered_columns", "estimator", "follows_from", "numpy", "privclust"),
+    "seed",
+}
 """Facts that are no parameters."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
 """What only units of federations are called."""
@@ -98,12 +102,10 @@ class Recording:
 
 
 def recording(
-    estimator: Parameters, domain: Domain, origin: str, unit: Unit, seed: int | None, resume: object
+    estimator: Parameters, table: OpenTable, seed: int | None, resume: object
 ) -> Recording:
-    """Open the ledger that an estimator names, if any, and collect what is public about its fit.
-
-    `origin` says where the bounds come from.
-    """
+    """Open the ledger that an estimator names, if any, and collect what is public about its fit."""
+    unit, names = table.engine.unit, table.schema.names
     kind = type(estimator).__name__
     if not kind.isidentifier():
         raise ParameterError(
@@ -125,8 +127,9 @@ def recording(
         **({} if given.get("init") is None else {"init": _fact(given["init"])}),
         **fact_of_dependencies(starts),
         **fact_of_period(estimator.period),
-        "bounds": fingerprint_of(domain),
-        "bounds_origin": origin,
+        **({} if names is None else {"clustered_columns": _hash_of_names(names)}),
+        "bounds": fingerprint_of(table.domain),
+        "bounds_origin": table.bounds_origin,
         "seed": str(seed),
         "unit": unit.ledger_name,
         **versions(),
@@ -200,6 +203,11 @@ def _fact(value: object) -> str:
         whole = value if isinstance(value, str) else hex(value)
         return f"{text} {_hashed(whole.encode('utf-8', 'surrogatepass'))}"
     return text
+
+
+def _hash_of_names(names: Sequence[str]) -> str:
+    """Return what tells names of columns from others; a ledger does not say how they read."""
+    return _hashed(repr([str(name) for name in names]).encode("utf-8", "surrogatepass"))
 
 
 def _hashed(content: bytes) -> str:
