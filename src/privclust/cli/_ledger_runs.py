@@ -15,7 +15,7 @@ _ALWAYS = {
     "columns": "of {}",
     "follows_from": "after run {}",
 }
-_NEVER = ("seed", "clusters", "init")
+_NEVER = ("seed", "clusters", "clustered_columns", "init")
 """Numbers and hashes that nobody knows a run by."""
 
 
