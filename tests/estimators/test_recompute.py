@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,13 @@ from privclust import (
     load,
     save,
 )
-from privclust.errors import NotRecomputableError
+from privclust.errors import Message, NotRecomputableError
 from privclust.estimators._recompute import (
     declares_as_recorded,
     differences_from_results,
 )
+from privclust.models.clustering import Clustering
+from privclust.models.quality import Quality
 
 EVERY = (PrivateKMeans, PEMeans, HDPEMeans, DPLloyd, FastLloyd, LSHCoreset, BalcanKMeans)
 BOUNDS: dict[str, Any] = {
@@ -76,6 +79,22 @@ def test_models_of_people_and_refits_follow_from_their_results(place: str) -> No
     model = fitted(place, dataset="people", unit="who", max_rows_per_unit=2, random_state=7)
     for one in (model, model.refit(3), model.refit(3).refit(2)):
         assert differences_from_results(kept(one, place), place) == []
+
+
+def test_warning_of_a_fit_follows_from_its_results(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of tables with categories, the advice on logarithms was missing when worked out anew."""
+    run = PrivateKMeans.run
+    quality = Quality(0.1, 0.002, 0.0001, 0.003, 0.001, 0.9, 0.01)
+
+    def far(self: PrivateKMeans, *given: Any) -> Clustering:
+        return replace(run(self, *given), quality=quality, warned=Message("Rows are far."))
+
+    monkeypatch.setattr(PrivateKMeans, "run", far)
+    model = kept(fitted(place), place)
+    assert "log1p" in str(model.fit_warning_)
+    assert differences_from_results(model, place) == []
 
 
 @pytest.mark.attack

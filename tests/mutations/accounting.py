@@ -45,7 +45,7 @@ ACCOUNTING = (
     ),
     Mutation(
         "a budget for each fit",
-        "privacy/ledger/ledger.py",
+        "privacy/ledger/_admission.py",
         "if not budget.admits(taken + total):",
         "if not budget.admits(total):",
         "tests/estimators/test_recording.py::test_fits_share_a_budget_until_it_refuses_and_then_nothing_is_read",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -24,7 +24,7 @@ from privclust.estimators._cost_check import check_cost
 from privclust.estimators._fit_task import Task
 from privclust.estimators._input import MEASURED, OpenTable
 from privclust.estimators._own_parameters import check_own_parameters
-from privclust.estimators._recorded_run import run_recorded
+from privclust.estimators._recorded_run import FinishedRun, PlannedRun
 from privclust.estimators._recording import recording
 from privclust.estimators._statement import check_models, given_to
 from privclust.kernels.grid import FloatArray
@@ -42,53 +42,106 @@ ON_TAILS = (
 _PLAIN = (str, bool, int, float, np.generic, type(None))
 
 
-def fit(
+@dataclass(frozen=True, eq=False)
+class PreparedFit:
+    """A fit that is checked and priced; none of its rows has been read.
+
+    Attributes
+    ----------
+    estimator : Parameters
+        The estimator, with its parameters.
+    task : Task
+        What it has to do.
+    planned : AlgorithmPlan
+        What its algorithm will measure.
+    run : PlannedRun
+        What it will cost, and who pays.
+    algorithm : callable
+        The algorithm's `run`.
+    """
+
+    estimator: Parameters
+    task: Task
+    planned: AlgorithmPlan
+    run: PlannedRun
+    algorithm: Callable[[Curator, Any, np.random.Generator], Clustering]
+
+    def carry_out(
+        self, before_end: Callable[[], None] | None = None
+    ) -> tuple[ClusterModel, Message | None]:
+        """Measure; return what is released, and what to say of it.
+
+        `before_end` is called when everything has been measured, before the run ends.
+        """
+        table, recorded, estimator = self.run.table, self.run.recorded, self.estimator
+        rng = np.random.default_rng(int(recorded.facts["seed"]))
+
+        def work(curator: Curator) -> tuple[Clustering, Domain]:
+            domain = table.domain
+            if estimator.scale == MEASURED:
+                curator, domain = _rescaled(curator, table)
+            found = self.algorithm(curator, self.planned, rng)
+            return self.task.check_outcome(found, self.run.name), domain
+
+        return self._released(self.run.carry_out(work, before_end))
+
+    def _released(
+        self, done: FinishedRun[tuple[Clustering, Domain]]
+    ) -> tuple[ClusterModel, Message | None]:
+        kind, table, noiseless = self.run.name, self.run.table, self.run.noiseless
+        names, (found, domain) = table.schema.names, done.result
+        parameters = self.estimator.get_params(deep=False)
+        columns = table.schema.n_columns if names is None else tuple(map(str, names))
+        n_clusters = self.task.n_clusters
+        statement = done.statement("fit", kind, n_clusters, columns, *given_to(parameters))
+        bounded = domain.bounded_columns(tuple(map(str, names or range(table.schema.n_columns))))
+        has_bounded_numbers = any(column.use == "number" for column in bounded or ())
+        advice = _advice(found, statement, has_bounded_numbers)
+        model = ClusterModel(
+            estimator=kind,
+            parameters=public_parameters(parameters),
+            domain=domain,
+            n_features_in=table.schema.n_columns,
+            feature_names_in=None if names is None else tuple(names),
+            releases=done.releases,
+            privacy_statement=statement,
+            coreset=_coreset(domain, found.coreset, noiseless),
+            participation=done.participation,
+            fit_warning=None if advice is None else str(advice),
+            **cluster_fields(domain, _known_exactly(found) if noiseless else found),
+        )
+        return model, None if found.advice is None else advice
+
+
+def prepare(
     estimator: Parameters,
     table: OpenTable,
     plan: Callable[[Task], AlgorithmPlan],
-    run: Callable[[Curator, Any, np.random.Generator], Clustering],
+    algorithm: Callable[[Curator, Any, np.random.Generator], Clustering],
     resume: str | None = None,
-) -> tuple[ClusterModel, Message | None]:
-    """Run an estimator's algorithm on a table; return what it releases, and what to say of it."""
-    task, names = _task(estimator, table), table.schema.names
+    facts: Mapping[str, str] | None = None,
+) -> PreparedFit:
+    """Check and price a fit of an estimator's algorithm to a table; nothing is read or charged.
+
+    `facts` are recorded in the ledger beside what it records of every fit.
+    """
+    task = _task(estimator, table)
     check_own_parameters(estimator)
     seed = seed_of(estimator.random_state)
     planned = plan(task)
     task.check_spending(planned.spending)
     check_cost(cost_of(planned), unit=table.engine.unit)
-    kind, parameters = type(estimator).__name__, estimator.get_params(deep=False)
-    check_models(parameters, task.unit, estimator.epsilon)
-    runs, points = given_to(parameters)
-    recorded = recording(estimator, table, seed, resume)
-    rng = np.random.default_rng(int(recorded.facts["seed"]))
-    noiseless = estimator.epsilon == math.inf
-
-    def work(curator: Curator) -> tuple[Clustering, Domain]:
-        domain = table.domain
-        if estimator.scale == MEASURED:
-            curator, domain = _rescaled(curator, table)
-        return task.check_outcome(run(curator, planned, rng), kind), domain
-
-    done = run_recorded(kind, table, planned.spending, recorded, work, task.n_rows, noiseless)
-    found, domain = done.result
-    columns = table.schema.n_columns if names is None else tuple(map(str, names))
-    statement = done.statement("fit", kind, task.n_clusters, columns, runs, points)
-    has_bounded_numbers = estimator.bounds is not None and "number" in domain.coordinate_uses
-    advice = _advice(found, statement, has_bounded_numbers)
-    model = ClusterModel(
-        estimator=kind,
-        parameters=public_parameters(parameters),
-        domain=domain,
-        n_features_in=table.schema.n_columns,
-        feature_names_in=None if names is None else tuple(names),
-        releases=done.releases,
-        privacy_statement=statement,
-        coreset=_coreset(domain, found.coreset, noiseless),
-        participation=done.participation,
-        fit_warning=None if advice is None else str(advice),
-        **cluster_fields(domain, _known_exactly(found) if noiseless else found),
+    check_models(estimator.get_params(deep=False), task.unit, estimator.epsilon)
+    recorded = recording(estimator, table, seed, resume, facts or {})
+    run = PlannedRun(
+        type(estimator).__name__,
+        table,
+        planned.spending,
+        recorded,
+        task.n_rows,
+        noiseless=estimator.epsilon == math.inf,
     )
-    return model, None if found.advice is None else advice
+    return PreparedFit(estimator, task, planned, run, algorithm)
 
 
 def _advice(found: Clustering, statement: Statement, has_bounded_numbers: bool) -> Message | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from privclust.errors import ColumnError, Message, Parameter, ParameterError, sa
 from privclust.estimators._common_parameters import Parameters, budget_of
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._input import OpenTable, open_profiled
-from privclust.estimators._recorded_run import run_recorded
+from privclust.estimators._recorded_run import PlannedRun
 from privclust.estimators._recording import (
     Recording,
     fact_of_dependencies,
@@ -74,10 +74,45 @@ def open_profile(
     return open_profiled(estimator, X, domain, origin)
 
 
-def measure_profile(
-    estimator: Parameters, model: ClusterModel, table: OpenTable, request: ProfileRequest
-) -> Profile:
-    """Measure a profile, within what the data set's budget has left."""
+@dataclass(frozen=True, eq=False)
+class PreparedProfile:
+    """A profile that is checked and priced; none of its rows has been read."""
+
+    model: ClusterModel
+    planned: algorithm.ProfilePlan
+    run: PlannedRun
+
+    def carry_out(self, before_end: Callable[[], None] | None = None) -> Profile:
+        """Measure; `before_end` is called when everything has been, before the run ends."""
+
+        def work(curator: Curator) -> None:
+            algorithm.run(curator, self.planned)
+
+        model, noted = self.model, self.run.table.domain.noted
+        done = self.run.carry_out(work, before_end)
+        n_clusters, statement = len(model.cluster_centers), model.privacy_statement
+        guarantee = done.statement(
+            "profile",
+            model.estimator,
+            n_clusters,
+            tuple(column.name for column in noted),
+            dependencies_of("clusters", statement),
+            statement.public_points,
+        )
+        return Profile.of(clusters_of(model), noted, n_clusters, done.releases, guarantee)
+
+
+def prepare_profile(
+    estimator: Parameters,
+    model: ClusterModel,
+    table: OpenTable,
+    request: ProfileRequest,
+    facts: Mapping[str, str] | None = None,
+) -> PreparedProfile:
+    """Check and price a profile; nothing is read or charged.
+
+    `facts` are recorded in the ledger beside what it records of every profile.
+    """
     domain, unit, statement = table.domain, table.engine.unit, model.privacy_statement
     check_dependency(statement, unit, request.epsilon, "the model to profile")
     budget = _budget(statement.run, request.epsilon, request.delta)
@@ -85,25 +120,15 @@ def measure_profile(
     _check_account(statement.run, ledger, label)
     planned = algorithm.plan(model.domain.to_ball(model.cluster_centers), domain, budget)
     check_cost(cost_of(planned), "this profile", unit)
-    facts = _facts(model, domain, budget, unit, table.bounds_origin)
-    facts |= fact_of_period(estimator.period if request.period is None else request.period)
+    recorded_facts = {
+        **_facts(model, domain, budget, unit, table.bounds_origin),
+        **fact_of_period(estimator.period if request.period is None else request.period),
+        **(facts or {}),
+    }
     resume = run_to_resume(request.resume, ledger)
-    recorded = Recording(ledger, label, facts, resume, "profile(X, ..., resume=RUN)")
-
-    def work(curator: Curator) -> None:
-        algorithm.run(curator, planned)
-
-    done = run_recorded("profile", table, planned.spending, recorded, work)
-    n_clusters = len(model.cluster_centers)
-    guarantee = done.statement(
-        "profile",
-        model.estimator,
-        n_clusters,
-        tuple(column.name for column in domain.noted),
-        dependencies_of("clusters", statement),
-        statement.public_points,
-    )
-    return Profile.of(clusters_of(model), domain.noted, n_clusters, done.releases, guarantee)
+    recorded = Recording(ledger, label, recorded_facts, resume, "profile(X, ..., resume=RUN)")
+    run = PlannedRun("profile", table, planned.spending, recorded)
+    return PreparedProfile(model, planned, run)
 
 
 def _budget(fit: PrivateRun, epsilon: float, delta: float | None) -> Budget:

@@ -10,11 +10,11 @@ import json
 from typing import TYPE_CHECKING
 
 from privclust.domains.profiled import ProfileDomain
-from privclust.engines.memory import GridTable, NumpyEngine
+from privclust.engines.absent import AbsentEngine
 from privclust.errors import NotRecomputableError
 from privclust.estimators import _fit
 from privclust.estimators._input import MEASURED, OpenTable
-from privclust.estimators._recording import fingerprint_of, versions
+from privclust.estimators._recording import FACTS_OF_CALLERS, fingerprint_of, versions
 from privclust.estimators._refit import refit
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.model_file import to_json
@@ -69,9 +69,15 @@ def recompute(fitted: PrivateClusterer, place: str) -> ClusterModel:
         period=run.facts.get("period"),
     )
     with watching(lambda step: None):  # nobody waits for rows, so there is no bar
-        again, _ = _fit.fit(
-            estimator, _without_rows(model), estimator.plan, estimator.run, statement.run.name
+        fit = _fit.prepare(
+            estimator,
+            _without_rows(model),
+            estimator.plan,
+            estimator.run,
+            statement.run.name,
+            {name: run.facts[name] for name in FACTS_OF_CALLERS & run.facts.keys()},
         )
+        again, _ = fit.carry_out()
     return again if model.refit_from is None else refit(again, kind.from_model(model))
 
 
@@ -96,12 +102,8 @@ def _check_recomputable(model: ClusterModel, run: Run) -> None:
 
 def _without_rows(model: ClusterModel) -> OpenTable:
     """Return a table of the model's columns behind an engine that must not be used."""
-
-    def load() -> GridTable:
-        raise AssertionError("a result that the ledger holds is not measured again")
-
     statement, columns = model.privacy_statement, model.n_features_in
-    engine = NumpyEngine.holding(load, model.domain.center.size, statement.run.unit, 1)
+    engine = AbsentEngine(model.domain.center.size, statement.run.unit)
     number: Kind = "number"
     schema = Schema(model.feature_names_in, (number,) * columns)
     return OpenTable(engine, schema, model.domain, statement.bounds_origin, lambda domain: engine)

@@ -16,7 +16,8 @@ from privclust.estimators._statement import participation_of, run_of
 from privclust.models._release_lines import lines_of
 from privclust.models.private_run import PrivateRun
 from privclust.models.statement import Dependency, Kind, PublicPoints, Statement
-from privclust.privacy.curator import Curator
+from privclust.privacy.curator import Curator, reserve
+from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
 from privclust.queries.participation import QueryParticipation
@@ -72,36 +73,66 @@ class FinishedRun(Generic[Result]):
         )
 
 
-def run_recorded(
-    name: str,
-    table: OpenTable,
-    plan: Plan,
-    recorded: Recording,
-    work: Callable[[Curator], Result],
-    n_rows: int | None = None,
-    noiseless: bool = False,
-) -> FinishedRun[Result]:
-    """Reserve what a plan may spend, do the work, and end the run in its ledger.
+@dataclass(frozen=True, eq=False)
+class PlannedRun:
+    """A run that is checked and priced; none of its rows has been read.
 
-    `name` says what runs, and `n_rows` is the number of rows that was typed, if one was.
+    Attributes
+    ----------
+    name : str
+        What runs.
+    table : OpenTable
+        The table, behind its engine.
+    plan : Plan
+        What the run may spend on which slot.
+    recorded : Recording
+        Which ledger pays.
+    n_rows : int or None
+        The number of rows, if one was typed.
+    noiseless : bool
+        Whether no noise is added, for teaching.
     """
-    curator = Curator.open(
-        table.engine,
-        plan,
-        recorded.ledger,
-        recorded.label,
-        recorded.facts,
-        noiseless,
-        recorded.resume,
-    )
-    # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
-    with threadpool_limits(1, "blas"), recorded.noting_how_to_resume(curator.run):
-        try:
-            with showing_progress():
-                result = work(curator)
-        finally:
-            table.close()
-        record = recorded.record(curator.close())
-        recorded.tell_what_is_left()
-    run = run_of(curator, name, table.engine.unit, record, n_rows, noiseless)
-    return FinishedRun(result, curator.releases, run, table.bounds_origin, table.participation)
+
+    name: str
+    table: OpenTable
+    plan: Plan
+    recorded: Recording
+    n_rows: int | None = None
+    noiseless: bool = False
+
+    def reserve(self, run: str, cap: Cap | None = None) -> None:
+        """Set aside what the run may spend, under the name `run`, which is then resumed."""
+        ledger, label, facts = self.recorded.ledger, self.recorded.label, self.recorded.facts
+        assert ledger is not None
+        reserve(self.table.engine, self.plan, ledger, label, facts, run=run, cap=cap)
+
+    def carry_out(
+        self, work: Callable[[Curator], Result], before_end: Callable[[], None] | None = None
+    ) -> FinishedRun[Result]:
+        """Reserve, unless a run is resumed, do the work, and end the run in its ledger.
+
+        `before_end` is called in between, when everything has been measured.
+        """
+        recorded, table = self.recorded, self.table
+        curator = Curator.open(
+            table.engine,
+            self.plan,
+            recorded.ledger,
+            recorded.label,
+            recorded.facts,
+            self.noiseless,
+            recorded.resume,
+        )
+        # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
+        with threadpool_limits(1, "blas"), recorded.noting_how_to_resume(curator.run):
+            try:
+                with showing_progress():
+                    result = work(curator)
+            finally:
+                table.close()
+            if before_end is not None:
+                before_end()
+            record = recorded.record(curator.close())
+            recorded.tell_what_is_left()
+        run = run_of(curator, self.name, table.engine.unit, record, self.n_rows, self.noiseless)
+        return FinishedRun(result, curator.releases, run, table.bounds_origin, table.participation)

@@ -28,9 +28,12 @@ from privclust.queries.unit import Unit
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
+FACTS_OF_CALLERS = {"analyst"}
+"""Facts that a node adds to those of a fit."""
 _TAKEN = {
     *("bounds_origin", "clustered_columns", "estimator", "follows_from", "numpy", "privclust"),
     "seed",
+    *FACTS_OF_CALLERS,
 }
 """Facts that are no parameters."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
@@ -102,9 +105,16 @@ class Recording:
 
 
 def recording(
-    estimator: Parameters, table: OpenTable, seed: int | None, resume: object
+    estimator: Parameters,
+    table: OpenTable,
+    seed: int | None,
+    resume: object,
+    further: Mapping[str, str],
 ) -> Recording:
-    """Open the ledger that an estimator names, if any, and collect what is public about its fit."""
+    """Open the ledger that an estimator names, if any, and collect what is public about its fit.
+
+    `further` facts are those of a caller, such as who lets it run.
+    """
     unit, names = table.engine.unit, table.schema.names
     kind = type(estimator).__name__
     if not kind.isidentifier():
@@ -133,6 +143,7 @@ def recording(
         "seed": str(seed),
         "unit": unit.ledger_name,
         **versions(),
+        **further,
     }
     return Recording(ledger, label, facts, run, "fit(X, resume=RUN)")
 

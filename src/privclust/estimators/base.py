@@ -137,7 +137,8 @@ class PrivateClusterer(
         Terminals and notebooks show a bar of queries meanwhile; ``PRIVCLUST_PROGRESS=off`` in the
         environment turns it off.
         """
-        model, advice = _fit.fit(self, self._open(X), self.plan, self.run, resume)
+        fit = _fit.prepare(self, self._open(X), self.plan, self.run, resume)
+        model, advice = fit.carry_out()
         self.model_ = replace(model, decimal=X.decimal) if isinstance(X, Files) else model
         # What was paid for is kept, also if warnings are errors.
         _fit.warn_of_large_delta(self.model_)
@@ -229,7 +230,7 @@ class PrivateClusterer(
         check_is_fitted(self)
         table = _profile.open_profile(self, self.model_, X, columns, bounds)
         request = _profile.ProfileRequest(epsilon, delta, ledger, dataset, period, resume)
-        return _profile.measure_profile(self, self.model_, table, request)
+        return _profile.prepare_profile(self, self.model_, table, request).carry_out()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw where clusters lie: a map of two columns, or the centres of more as a heat map.

@@ -20,6 +20,7 @@ from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.kernels.grid import UNIT, IntArray
 from privclust.privacy.accounting import QUANTA, Spend
 from privclust.privacy.fingerprint import serialize
+from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import StoredResult
@@ -115,12 +116,12 @@ class Curator:
         if ledger is None:
             ledger = Ledger.in_memory()
             ledger.add(label, plan.budget.epsilon, plan.budget.delta)
-        plan = make_plan(plan.budget, _widened(plan.slots, engine)) if engine.unit.l0 else plan
         if resume is None:
-            run = ledger.reserve(label, plan.reserve, facts or {})
+            run = reserve(engine, plan, ledger, label, facts or {})
         else:
             ledger.resume(resume, label, facts or {})
             run = resume
+        plan = _plan_for(engine, plan)
         noise = NoNoise() if noiseless else noise_source()
         return cls(engine, plan, ledger, run, noise, samples=not noiseless)
 
@@ -302,6 +303,28 @@ def _stored_result(
         return store(noisy)
     except LedgerError as error:
         return str(error)
+
+
+def reserve(
+    engine: Engine,
+    plan: Plan,
+    ledger: Ledger,
+    label: str,
+    facts: Mapping[str, str],
+    *,
+    run: str | None = None,
+    cap: Cap | None = None,
+) -> str:
+    """Set aside what `plan` may spend on an engine's rows, which are not read.
+
+    Returns the run's name, which `Curator.open` then resumes; `run` and `cap` are those of
+    `Ledger.reserve`.
+    """
+    return ledger.reserve(label, _plan_for(engine, plan).reserve, facts, run=run, cap=cap)
+
+
+def _plan_for(engine: Engine, plan: Plan) -> Plan:
+    return make_plan(plan.budget, _widened(plan.slots, engine)) if engine.unit.l0 else plan
 
 
 def _widened(slots: Iterable[Slot], engine: Engine) -> list[Slot]:

@@ -245,3 +245,14 @@ def test_ledger_that_everybody_may_write_is_reported(place: Path) -> None:
     ledger = created(place)
     place.chmod(0o666)
     assert ledger.verify() == [f"every user of this machine may write {place}: chmod o= {place}"]
+
+
+def test_backup_that_was_put_back_is_written_ahead_again(place: Path) -> None:
+    created(place).reserve("table", Spend(), {})
+    copy = str(place.with_name("copy.db"))
+    code = f"import sqlite3; sqlite3.connect({str(place)!r}).execute('VACUUM INTO ?', [{copy!r}])"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    restored = Ledger.open(copy)
+    restored.reserve("table", most(restored), {})
+    assert len(restored.runs("table")) == 2
+    assert restored.verify() == []

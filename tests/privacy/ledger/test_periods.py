@@ -69,7 +69,9 @@ def test_periods_last_in_a_file(tmp_path: Path) -> None:
 def test_verification_finds_a_period_that_was_overspent(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = ledger_of(4)
     share = gaussian_spend(ledger.dataset("visits").share.quanta, l0=1)
-    monkeypatch.setattr("privclust.privacy.ledger.ledger.period_of", lambda account, facts: None)
+    monkeypatch.setattr(
+        "privclust.privacy.ledger._admission.period_of", lambda account, facts: None
+    )
     for _ in range(2):
         ledger.reserve("visits", share, {"period": "WEEK-0"})
     assert ledger.verify() == ["entry 4 overspends a period of data set 'visits'"]

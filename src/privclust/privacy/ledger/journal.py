@@ -94,6 +94,9 @@ class Pages(Protocol):
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""
 
+    def hash_of(self, number: int) -> str | None:
+        """Return the hash of the line of this number, if there is one."""
+
     def append(self, entry: Entry) -> None:
         """Write one entry at the end."""
 
@@ -185,6 +188,10 @@ class MemoryJournal:
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""
         return len(self._lines), self._lines[-1].hash if self._lines else NOTHING
+
+    def hash_of(self, number: int) -> str | None:
+        """Return the hash of the line of this number, if there is one."""
+        return self._lines[number - 1].hash if 1 <= number <= len(self._lines) else None
 
     def append(self, entry: Entry) -> None:
         """Write one entry at the end."""

@@ -17,7 +17,7 @@ from typing import Any
 from privclust.errors import safe_repr
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
-from privclust.privacy.ledger._refusal import refusal
+from privclust.privacy.ledger._admission import Cap, check_run_name, excess, was_reserved
 from privclust.privacy.ledger._summary import ledger_html, ledger_text
 from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.ledger.records import (
@@ -31,7 +31,7 @@ from privclust.privacy.ledger.records import (
     committed,
     dataset_of,
     lines_of,
-    period_of,
+    plain,
     run_of,
 )
 from privclust.privacy.ledger.total import total_of
@@ -190,24 +190,33 @@ class Ledger:
                 )
             pages.append(Entry("dataset", label, body=body))
 
-    def reserve(self, label: str, total: Spend, facts: Mapping[str, str]) -> str:
-        """Set `total` aside for a new run on data set `label` and return the run's name, or refuse.
+    def reserve(
+        self,
+        label: str,
+        total: Spend,
+        facts: Mapping[str, str],
+        *,
+        run: str | None = None,
+        cap: Cap | None = None,
+    ) -> str:
+        """Set `total` aside for a run on data set `label` and return the run's name, or refuse.
 
-        `facts` are the public parameters, seed and versions a resumed run must match.
+        `facts` are the public parameters, seed and versions a resumed run must match. `run` names
+        it, by 16 hexadecimal digits; a name that was reserved before, for the same, is returned
+        again and costs nothing further, so that a caller that was interrupted can repeat the call.
+        `cap` is what all runs with one of the facts in common may cost together.
         """
+        body: dict[str, Any] = {"spend": asdict(total), "facts": dict(facts)}
+        if run is not None:
+            check_run_name(run)
         with self._journal.writing() as pages:
             account = dataset_of(pages, label)
-            budget, taken = account.budget, committed(pages, label)
-            if not budget.admits(taken + total):
-                raise BudgetExceededError(refusal(budget, total, taken.left_of(budget.capacity)))
-            period = period_of(account, facts)
-            if period is not None:
-                taken = committed(pages, label, period)
-                if not (taken + total).within(account.share):
-                    left = taken.left_of(account.share)
-                    raise BudgetExceededError(refusal(budget, total, left, f"period {period}"))
-            run = secrets.token_hex(8)
-            body = {"spend": asdict(total), "facts": dict(facts)}
+            if run is not None and was_reserved(pages, run, label, body):
+                return run
+            refused = excess(pages, account, total, facts, cap)
+            if refused is not None:
+                raise BudgetExceededError(refused)
+            run = secrets.token_hex(8) if run is None else run
             pages.append(Entry("reserve", label, run, body=body))
         return run
 
@@ -286,11 +295,18 @@ class Ledger:
         with self._journal.reading() as pages:
             return committed(pages, label).left_of(dataset_of(pages, label).budget.capacity)
 
-    def epsilon_left(self, label: str) -> float:
-        """Return the largest epsilon that one more fit of data set `label` may have."""
-        delta = self.dataset(label).budget.delta
-        left = self.remaining(label)
-        return left.epsilon if delta == 0 else epsilon_of(left.mu, delta)
+    def epsilon_left(self, label: str, cap: Cap | None = None) -> float:
+        """Return the largest epsilon that one more fit of data set `label` may have.
+
+        With a `cap`, that of the runs which it counts.
+        """
+        with self._journal.reading() as pages:
+            account = dataset_of(pages, label)
+            delta = account.budget.delta
+            left = [committed(pages, label).left_of(account.budget.capacity)]
+            if cap is not None:
+                left.append(cap.taken(pages, account).left_of(cap.budget(account).capacity))
+        return min(part.epsilon if delta == 0 else epsilon_of(part.mu, delta) for part in left)
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Return all accounts, oldest first."""
@@ -320,8 +336,17 @@ class Ledger:
 
     def head(self) -> str:
         """Return the hash of the last entry, which stands for all before it."""
+        return self.newest()[1]
+
+    def newest(self) -> tuple[int, str]:
+        """Return number and hash of the last entry."""
         with self._journal.reading() as pages:
-            return pages.head()[1]
+            return pages.head()
+
+    def has_entry(self, number: int, line_hash: str) -> bool:
+        """Tell whether the entry of this number has this hash."""
+        with self._journal.reading() as pages:
+            return pages.hash_of(number) == line_hash
 
     def verify(self, head: str | None = None) -> list[str]:
         """Return what is wrong with this ledger: nothing, if its guarantee was kept.
@@ -336,18 +361,7 @@ class Ledger:
         What is in a ledger follows from public parameters and noisy results.
         """
         with self._journal.reading() as pages:
-            return [
-                {
-                    "number": line.number,
-                    "kind": line.entry.kind,
-                    "label": line.entry.label,
-                    "run": line.entry.run,
-                    "slot": line.entry.slot,
-                    **line.entry.body,
-                    "hash": line.hash,
-                }
-                for line in pages.lines()
-            ]
+            return [plain(line) for line in pages.lines()]
 
     def __str__(self) -> str:
         return ledger_text(self)

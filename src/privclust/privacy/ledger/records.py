@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -208,26 +208,33 @@ def as_runs(lines: Iterable[Line], begun: Iterable[Run] = ()) -> tuple[Run, ...]
     return tuple(replace(run, charges=charges[name]) for name, run in runs.items())
 
 
-def committed(pages: Pages, label: str, period: str | None = None) -> Spend:
-    """Return what all runs on a data set, or those of one period, take from its budget.
+def committed(pages: Pages, label: str, facts: Mapping[str, str] | None = None) -> Spend:
+    """Return what all runs on a data set, or those with these `facts`, take from its budget.
 
     Until a run ends, that is what it reserved, and then what its claims cost together. Its last
     entry says that it ended, not what it cost.
     """
     sums = {(run, kind): cost for run, kind, cost in pages.sums(label)}
-    if period is None:
+    if facts is None:
         runs = [run for run, kind in sums if kind == "reserve"]
     else:
         runs = [
             line.entry.run
             for line in pages.lines("reserve", label=label)
-            if body_of(line.entry)["facts"].get("period") == period
+            if facts.items() <= body_of(line.entry)["facts"].items()
         ]
     costs = (
         sums.get((run, "claim"), Spend()) if (run, "close") in sums else sums[run, "reserve"]
         for run in runs
     )
     return sum(costs, Spend())
+
+
+def plain(line: Line) -> dict[str, Any]:
+    """Return an entry as plain values, for JSON; without its fingerprint."""
+    entry = line.entry
+    names = {"kind": entry.kind, "label": entry.label, "run": entry.run, "slot": entry.slot}
+    return {"number": line.number, **names, **entry.body, "hash": line.hash}
 
 
 def as_result(line: Line) -> StoredResult:

@@ -85,6 +85,7 @@ class SqlJournal:
     def __init__(self, place: str) -> None:
         self.place = place
         self._server = place.startswith("postgresql://")
+        self._writes_ahead = False
         if place in ("", ":memory:") or ("://" in place and not self._server):
             raise LedgerError(
                 "a ledger cannot be at this place. Give the path of a file, or a URL that starts "
@@ -137,6 +138,9 @@ class SqlJournal:
     @contextmanager
     def writing(self) -> Iterator[Pages]:
         """Keep others out; on leaving, what was appended is on the disk, or not at all."""
+        if not self._server and not self._writes_ahead:
+            self._write_ahead()  # a copy made by VACUUM INTO does not
+            self._writes_ahead = True
         with self._transaction() as session:
             yield _SqlPages(session)
 
@@ -219,7 +223,7 @@ class SqlJournal:
         return "the ledger was locked by another session for more than 5 seconds. Try again."
 
     def _write_ahead(self) -> None:
-        """Switch a new file to a write-ahead log, which SQLite does not wait for locks to do."""
+        """Switch a file to a write-ahead log, which SQLite does not wait for locks to do."""
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -329,6 +333,12 @@ class _SqlPages:
         """Return number and hash of the last line."""
         found = self._session.execute(_NEWEST)
         return found[0] if found else (0, NOTHING)
+
+    def hash_of(self, number: int) -> str | None:
+        """Return the hash of the line of this number, if there is one."""
+        wanted = "SELECT hash FROM privclust_entries WHERE number = :number"
+        found = self._session.execute(wanted, {"number": number})
+        return found[0][0] if found else None
 
     def append(self, entry: Entry) -> None:
         """Write one entry at the end."""

@@ -1,0 +1,106 @@
+"""Whether a run may begin: within the data set's total, its period's part and its analyst's cap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from privclust.errors import Message, safe_repr
+from privclust.privacy.accounting import Budget, Spend
+from privclust.privacy.ledger._refusal import refusal
+from privclust.privacy.ledger.journal import LedgerError, Pages
+from privclust.privacy.ledger.records import Dataset, committed, period_of
+
+_RUN = re.compile(r"[0-9a-f]{16}")
+
+
+class RunConflictError(LedgerError):
+    """A run of this name was reserved for something else.
+
+    Examples
+    --------
+    >>> from privclust import Ledger
+    >>> from privclust.privacy.accounting import gaussian_spend
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
+    >>> cost = gaussian_spend(ledger.remaining("patients").quanta // 4, l0=1)
+    >>> ledger.reserve("patients", cost, {"seed": "1"}, run="00000000000000aa")
+    '00000000000000aa'
+    >>> try:
+    ...     ledger.reserve("patients", cost, {"seed": "2"}, run="00000000000000aa")
+    ... except RunConflictError as error:
+    ...     print("reserved for another fit")
+    reserved for another fit
+    """
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most that all runs with one fact in common may cost together.
+
+    Attributes
+    ----------
+    fact, value : str
+        The fact and what it says, such as "analyst" and "a7".
+    epsilon : float
+        What they may cost, at the data set's delta and over all its periods.
+    """
+
+    fact: str
+    value: str
+    epsilon: float
+
+    def budget(self, account: Dataset) -> Budget:
+        """Return what the cap is worth on one data set."""
+        return Budget(self.epsilon, account.budget.delta)
+
+    def taken(self, pages: Pages, account: Dataset) -> Spend:
+        """Return what these runs take from the data set's budget."""
+        return committed(pages, account.label, {self.fact: self.value})
+
+
+def check_run_name(name: str) -> None:
+    """Refuse what a server would not take as the name of a run."""
+    if not _RUN.fullmatch(name):
+        raise LedgerError(
+            f"a run is named by 16 hexadecimal digits in lower case, not by {safe_repr(name)}. "
+            "Leave the name out to have one drawn."
+        )
+
+
+def excess(
+    pages: Pages, account: Dataset, total: Spend, facts: Mapping[str, str], cap: Cap | None
+) -> Message | None:
+    """Return why a run that costs `total` may not begin, or None if it may."""
+    budget, taken = account.budget, committed(pages, account.label)
+    if not budget.admits(taken + total):
+        return refusal(budget, total, taken.left_of(budget.capacity))
+    period = period_of(account, facts)
+    if period is not None:
+        taken = committed(pages, account.label, {"period": period})
+        if not (taken + total).within(account.share):
+            return refusal(budget, total, taken.left_of(account.share), f"period {period}")
+    if cap is not None:
+        budget, taken = cap.budget(account), cap.taken(pages, account)
+        if not budget.admits(taken + total):
+            whose = f"{cap.fact} {cap.value}"
+            return refusal(budget, total, taken.left_of(budget.capacity), whose)
+    return None
+
+
+def was_reserved(pages: Pages, run: str, label: str, body: Mapping[str, Any]) -> bool:
+    """Tell whether a run was reserved before, or refuse if that was for something else."""
+    found = pages.lines("reserve", run=run)
+    if not found:
+        return False
+    entry = found[0].entry
+    # A server adds the role that reserved it.
+    before = {name: entry.body.get(name) for name in body}
+    if entry.label != label or before != body:
+        raise RunConflictError(
+            f"run {run} was reserved before, for another data set, price or parameters. Repeat "
+            "the call as it was, or choose another name."
+        )
+    return True
