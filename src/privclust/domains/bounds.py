@@ -42,6 +42,25 @@ KNOWN_ORIGINS = (*ORIGINS, UNSTATED, SERVER_DATA, NOT_NEEDED)
 """All that a statement may say of where bounds come from."""
 
 
+class BoundedColumns(dict[str, Mapping[str, Any]]):
+    """Columns of a bounds file, which still say where their bounds come from.
+
+    Examples
+    --------
+    >>> bounds = BoundedColumns({"age": {"type": "number", "lower": 0, "upper": 120}}, ORIGINS[0])
+    >>> read_bounds(bounds, ["age"], 1).origin
+    'domain knowledge'
+    """
+
+    def __init__(self, columns: Mapping[str, Mapping[str, Any]], origin: str) -> None:
+        super().__init__(columns)
+        self.origin = origin
+
+    def only(self, names: Iterable[str]) -> BoundedColumns:
+        """Return some of the columns."""
+        return BoundedColumns({name: self[name] for name in names}, self.origin)
+
+
 @dataclass(frozen=True, eq=False)
 class GivenBounds:
     """What columns may hold, and where the user says that their bounds come from."""
@@ -72,7 +91,7 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
         given, origin = read_file(Path(bounds))
         return GivenBounds(_declared_domain(given, names), origin)
     if isinstance(bounds, Mapping):
-        return GivenBounds(_declared_domain(bounds, names), UNSTATED)
+        return GivenBounds(_declared_domain(bounds, names), _origin_of(bounds))
     if not isinstance(bounds, tuple) or len(bounds) != 2:  # type: ignore[redundant-expr]
         raise TypeError(
             "bounds must be a mapping from column name to (lower, upper), a tuple of two arrays "
@@ -125,7 +144,7 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
     >>> columns[0].feature_names
     ('ward=A', 'ward=B')
     """
-    given, origin = bounds, UNSTATED
+    given, origin = bounds, _origin_of(bounds)
     if isinstance(given, str | os.PathLike):
         given, origin = read_file(Path(given))
     if not isinstance(given, Mapping):
@@ -141,6 +160,10 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
             f"{did_you_mean(unknown, given)}"
         )
     return tuple(_declared_each(given, names)), origin
+
+
+def _origin_of(bounds: object) -> str:
+    return bounds.origin if isinstance(bounds, BoundedColumns) else UNSTATED
 
 
 def _quoted(names: Iterable[object]) -> str:
