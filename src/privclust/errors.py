@@ -261,6 +261,20 @@ class CostError(ParameterError):
     """
 
 
+class PolicyError(ValueError):
+    """A node's policy cannot be read, or says something that it may not.
+
+    Examples
+    --------
+    >>> from privclust.node.policy import read_policy
+    >>> try:
+    ...     read_policy("missing.toml")
+    ... except PolicyError:
+    ...     print("docs/node.md shows one")
+    docs/node.md shows one
+    """
+
+
 class UnreadableFileError(ValueError):
     """A file is not what the ending of its name says, or has none that is known.
 
