@@ -1,0 +1,31 @@
+"""Refusals are problem+json, of a few kinds, and say nothing that they should not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from privclust.node.problems import KINDS, NOT_FOUND, Kind, problem, refused
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_status_and_a_title(kind: Kind) -> None:
+    found = json.loads(problem(kind, "Why.", requested=2.0).to_json())
+    assert found["type"] == f"urn:privclust:{kind}"
+    assert 400 <= found["status"] < 600
+    assert found["title"]
+    assert (found["detail"], found["requested"]) == ("Why.", 2.0)
+
+
+def test_numbers_beside_it_replace_nothing() -> None:
+    assert problem("conflict", "Why.", title="x").to_dict()["title"] != "x"
+
+
+def test_error_carries_its_problem() -> None:
+    error = refused("invalid-request", "Too long.", status=413)
+    assert (error.problem.status, str(error)) == (413, "Too long.")
+
+
+def test_not_found_has_one_text() -> None:
+    assert b"or it is not yours" in NOT_FOUND.to_json()
