@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from privclust.planning.simulate import simulate
     from privclust.privacy.ledger.journal import LedgerError
     from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+    from privclust.remote.table import RemoteTable
     from privclust.sources.dialects import Files
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "PEMeans",
     "PrivateClusterer",
     "PrivateKMeans",
+    "RemoteTable",
     "__version__",
     "compare",
     "compose",
@@ -79,6 +81,7 @@ _PACKAGES = {
     "PEMeans": "estimators",
     "PrivateClusterer": "estimators.base",
     "PrivateKMeans": "estimators",
+    "RemoteTable": "remote.table",
     "compare": "models.compare",
     "compose": "models.compose",
     "forecast": "planning.forecast",

@@ -1,0 +1,95 @@
+"""Addresses of tables at nodes, such as https://host/tables/credit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urlsplit
+
+from privclust.errors import ParameterError, safe_repr
+
+LOCAL = ("127.0.0.1", "localhost")
+"""Hosts to which a token may go without TLS: it does not leave the machine."""
+NAME_MAX = 200
+_PATH = re.compile(r"(?P<prefix>(?:/[\w.~-]+)*?)(?:/v1)?/tables/(?P<table>[^/]+)/?")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a node is, and what it calls a table.
+
+    Examples
+    --------
+    >>> address = Address.of("https://node.example/tables/credit")
+    >>> address.host, address.table, address.path("tables", "credit cards")
+    ('node.example', 'credit', '/v1/tables/credit%20cards')
+    """
+
+    secure: bool
+    host: str
+    port: int
+    prefix: str
+    table: str
+
+    @classmethod
+    def of(cls, url: object) -> Address:
+        """Read an address as a user types it."""
+        if not isinstance(url, str) or not is_address(url):
+            raise ParameterError(
+                "a remote table needs an address such as https://host/tables/credit; got "
+                f"{safe_repr(url)}."
+            )
+        parts = urlsplit(url)
+        if parts.username is not None or parts.password is not None:
+            # Nothing of it is repeated here: it may be a password.
+            raise ParameterError(
+                "the address of a remote table holds a user or a password. Leave them out, and "
+                "put a token into the environment variable PRIVCLUST_TOKEN."
+            )
+        found = _PATH.fullmatch(parts.path)
+        table = unquote(found["table"]) if found else ""
+        if found is None or parts.query or parts.fragment or not _is_name(table):
+            raise ParameterError(
+                f"{safe_repr(url)} does not name a table. Type its address, such as "
+                "https://host/tables/credit, without anything behind the name."
+            )
+        secure, host = parts.scheme == "https", parts.hostname or ""
+        if not secure and host not in LOCAL:
+            raise ParameterError(
+                "a token must not travel in the clear: http:// is for 127.0.0.1 and localhost "
+                f"alone. Type https:// in place of it; got {safe_repr(url)}."
+            )
+        return cls(secure, host, _port(parts.port, secure), found["prefix"], table)
+
+    @property
+    def place(self) -> str:
+        """Host and port, for messages."""
+        usual = self.port == (443 if self.secure else 80)
+        return self.host if usual else f"{self.host}:{self.port}"
+
+    def path(self, *parts: str) -> str:
+        """Return the path of something at the node."""
+        return f"{self.prefix}/v1/{'/'.join(quote(part, safe='') for part in parts)}"
+
+
+def is_address(text: str) -> bool:
+    """Tell whether a text is an address and not a path.
+
+    Examples
+    --------
+    >>> is_address("https://host/tables/credit"), is_address("credit.parquet")
+    (True, False)
+    """
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= NAME_MAX and text.isprintable()
+
+
+def _port(typed: int | None, secure: bool) -> int:
+    return typed if typed is not None else 443 if secure else 80

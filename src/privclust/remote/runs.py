@@ -1,0 +1,179 @@
+"""Fits and profiles at a node: sent once, waited for, and fetched."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import sleep, time
+from typing import Literal
+
+from privclust.errors import Message, Parameter, ParameterError, RemoteError, safe_repr
+from privclust.remote._connection import LARGE, PATIENT, Connection, Response
+from privclust.remote._fields import Fields
+from privclust.remote._problems import check, problem_of
+
+Kind = Literal["fit", "profile"]
+Report = Callable[["RunStatus", float], None]
+"""Gets how a run stands, and how many seconds are left of its public time."""
+PAUSE_MIN, PAUSE_MAX = 0.2, 10.0
+"""Seconds between two looks at a run."""
+_PLACES: dict[Kind, tuple[str, str]] = {
+    "fit": ("fits", "model"),
+    "profile": ("profiles", "profile"),
+}
+_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_ENDED = {
+    "failed": (
+        "it failed. Why is withheld, because it may depend on rows; all that it reserved is spent. "
+        "Ask the owner of the node, who finds out on their own machine"
+    ),
+    "cancelled": "it was cancelled, and all that it reserved is spent. Fit again",
+    "refused": "the budget does not cover it. Nothing was read. describe() says what is left",
+}
+"""How a run may end without a result."""
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """How a fit or a profile at a node stands; its times are public and say nothing of rows.
+
+    Attributes
+    ----------
+    id : str
+        What to resume or cancel it by.
+    kind : {"fit", "profile"}
+        What it is.
+    table : str
+        Which table it reads.
+    state : {"queued", "running", "finished", "failed", "cancelled", "refused"}
+        Where it stands.
+    progress : float
+        Which part of its time has passed, in tenths.
+    submitted, starts_at, release_at : int
+        When it came, starts, and is released, in seconds since 1970.
+    price : float
+        What it counts of the work that the node does for you.
+    """
+
+    id: str
+    kind: str
+    table: str
+    state: str
+    progress: float
+    submitted: int
+    starts_at: int
+    release_at: int
+    price: float
+
+    @classmethod
+    def of(cls, found: Fields) -> RunStatus:
+        """Read what a node sent."""
+        return cls(
+            check_id(found.text("id")),
+            found.text("kind", "fit"),
+            found.text("table"),
+            found.text("state"),
+            min(max(found.number("progress", 0), 0.0), 1.0),
+            found.integer("submitted", 0),
+            found.integer("starts_at", 0),
+            found.integer("release_at", 0),
+            found.number("price", 0),
+        )
+
+
+def check_id(name: object) -> str:
+    """Return the id of a run, or say that it is none."""
+    if isinstance(name, str) and _ID.fullmatch(name):
+        return name
+    raise ParameterError(
+        Message(
+            Parameter("resume"),
+            f" must be the id of a fit at the node, such as fits() lists; got {safe_repr(name)}.",
+        )
+    )
+
+
+def run_at_node(
+    connection: Connection,
+    kind: Kind,
+    content: Mapping[str, object],
+    resume: str | None,
+    report: Report,
+) -> tuple[str, bytes]:
+    """Return the id of a run and what it released: one that is sent now, or the one to resume."""
+    name = check_id(resume) if resume is not None else _submit(connection, kind, content).id
+    with _noting_how_to_resume(kind, name):
+        return name, _result(connection, kind, name, report)
+
+
+def _submit(connection: Connection, kind: Kind, content: Mapping[str, object]) -> RunStatus:
+    place, _ = _PLACES[kind]
+    body = json.dumps(content, allow_nan=False).encode()
+    try:
+        response = connection.send(
+            "POST", connection.address.path(place), body, key=secrets.token_hex(16)
+        )
+    except RemoteError as error:
+        if error.kind == "unreachable":
+            error.add_note(
+                f"privclust: the node may have taken the {kind} all the same: fits() of the table "
+                "lists those that it has. Resume that one, so that nothing is paid twice."
+            )
+        raise
+    return RunStatus.of(Fields.of(check(response, 200, 201, 202).body, "a status"))
+
+
+def _result(connection: Connection, kind: Kind, name: str, report: Report) -> bytes:
+    """Wait until a run ends and return what it released."""
+    place, result = _PLACES[kind]
+    path = connection.address.path
+    while True:
+        response = check(connection.send("GET", path(place, name), pauses=PATIENT), 200)
+        status = RunStatus.of(Fields.of(response.body, "a status"))
+        if status.id != name:
+            raise RemoteError(f"the node sent the status of another {kind}. Tell its owner.")
+        left = max(status.release_at - _now(response), 0.0)
+        if status.state in _ENDED:
+            raise RemoteError(f"of the {kind} {name}: {_ENDED[status.state]}.", status.state)
+        if status.state == "finished":
+            found = connection.send("GET", path(place, name, result), most=LARGE, pauses=PATIENT)
+            if found.status == 200:
+                return found.body
+            problem = problem_of(found)
+            if problem.kind != "not-ready":
+                raise problem
+        report(status, left)
+        sleep(min(max(left / 10, PAUSE_MIN), PAUSE_MAX))
+
+
+def _now(response: Response) -> float:
+    """Return the node's time, by which a run is released; ours, if it does not say."""
+    try:
+        return parsedate_to_datetime(response.headers["date"]).timestamp()
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return time()
+
+
+@contextmanager
+def _noting_how_to_resume(kind: Kind, name: str) -> Iterator[None]:
+    """Whatever ends the waiting too early, add how to wait again."""
+    try:
+        yield
+    except BaseException as error:
+        if not (isinstance(error, RemoteError) and error.kind in (*_ENDED, "not-found")):
+            call = f"fit(table, resume={name!r})"
+            if kind == "profile":
+                call = f"profile(table, ..., resume={name!r})"
+            error.add_note(
+                Message(
+                    f"privclust: the {kind} {name} is at the node; ",
+                    Parameter("resume", name, call),
+                    " waits for it, and nothing is paid twice.",
+                )
+            )
+        raise
