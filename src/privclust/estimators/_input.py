@@ -23,6 +23,7 @@ from privclust.estimators._common_parameters import Parameters, number, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.participation import QueryParticipation
 from privclust.queries.unit import Unit
+from privclust.remote.table import RemoteTable
 from privclust.sources.schema import Schema
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _opened(table: Table, schema: Schema, domain: Domain, origin: str, unit: Uni
 
 def check_can_be_labelled(X: Any) -> None:
     """Refuse rows that are elsewhere, before a fit of them is paid for."""
-    table = remote_table(X)
+    table = X if isinstance(X, RemoteTable) else remote_table(X)
     if table is not None:
         raise TypeError(table.labelled_by)
 

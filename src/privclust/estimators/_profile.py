@@ -11,7 +11,7 @@ from privclust.algorithms._cost import cost_of
 from privclust.domains.base import Domain
 from privclust.domains.bounds import Declarations, declared_columns
 from privclust.domains.profiled import ProfileDomain
-from privclust.errors import ColumnError, Message, Parameter, ParameterError, safe_repr
+from privclust.errors import BoundsError, ColumnError, Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, budget_of
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._input import OpenTable, open_profiled
@@ -52,7 +52,7 @@ def open_profile(
     model: ClusterModel,
     X: Any,
     columns: Sequence[str],
-    bounds: Declarations,
+    bounds: Declarations | None,
 ) -> OpenTable:
     """Put a table behind an engine that reads a model's columns and those to profile."""
     names = model.feature_names_in
@@ -61,8 +61,12 @@ def open_profile(
             "a profile reads columns by name, and this model was fitted on a table without names. "
             "Fit it on a DataFrame, an Arrow table or files."
         )
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
-        raise TypeError("columns must be a list of names, such as ['income', 'ward'].")
+    check_column_names(columns)
+    if bounds is None:
+        raise BoundsError(
+            "bounds are missing. Give bounds of the columns to profile, such as {'income': (0, "
+            "1e6)}, from knowledge of the field, not from the rows."
+        )
     declared, origin = declared_columns(bounds, columns)
     domain = ProfileDomain(model.domain, tuple(map(str, names)), declared)
     size = len(model.cluster_centers) * sum(domain.n_places)
@@ -72,6 +76,12 @@ def open_profile(
             "columns at a time, or declare fewer levels."
         )
     return open_profiled(estimator, X, domain, origin)
+
+
+def check_column_names(columns: Sequence[str]) -> None:
+    """Refuse what is not a list of names; one text would be read letter by letter."""
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise TypeError("columns must be a list of names, such as ['income', 'ward'].")
 
 
 @dataclass(frozen=True, eq=False)

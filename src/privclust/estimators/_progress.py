@@ -10,14 +10,26 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from privclust.models._html import bar, block
-from privclust.privacy.progress import Step, is_watched, watching
+from privclust.privacy.progress import Step, Wait, is_watched, watching
 
 VARIABLE = "PRIVCLUST_PROGRESS"
 FULL_PASSES = 5
 """PrivateKMeans reads a large table so often (docs/scale.md)."""
+
+
+@dataclass(frozen=True)
+class _View:
+    """What a bar shows: what is done, how much of it, and about how long is left."""
+
+    text: str
+    count: str
+    done: float
+    total: float
+    left: str
 
 
 class Clock:
@@ -85,20 +97,21 @@ def terminal_bar() -> Iterator[None]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("query {task.completed} of about {task.total}"),
+        TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
     with Progress(*columns, console=console, transient=True) as display:
-        task = display.add_task("starting", total=None, left="")
+        task = display.add_task("starting", total=None, count="", left="")
 
-        def update(step: Step, left: str) -> None:
+        def update(view: _View) -> None:
             display.update(
                 task,
-                description=f"measuring {step.slot}",
-                completed=step.measured + step.finished,
-                total=step.measured + 1 + step.left,
-                left=left,
+                description=view.text,
+                completed=view.done,
+                total=view.total,
+                count=view.count,
+                left=view.left,
             )
 
         with watching(_timed(update)):
@@ -110,10 +123,9 @@ def notebook_bar() -> Iterator[None]:
     """Show a bar of queries and about how long is left, below a cell, until the fit ends."""
     handle = _display(block("starting", bar(0.0, 240)))
 
-    def update(step: Step, left: str) -> None:
-        done, total = step.measured + step.finished, step.measured + 1 + step.left
-        text = f"measuring {step.slot}, query {done} of about {total}"
-        _display(block(f"{text}, {left}" if left else text, bar(done / total, 240)), handle)
+    def update(view: _View) -> None:
+        text = ", ".join(part for part in (view.text, view.count, view.left) if part)
+        _display(block(text, bar(view.done / view.total, 240)), handle)
 
     try:
         with watching(_timed(update)):
@@ -129,15 +141,28 @@ def in_notebook() -> bool:
     return running is not None and hasattr(running, "kernel")
 
 
-def _timed(update: Callable[[Step, str], None]) -> Callable[[Step], None]:
+def _timed(update: Callable[[_View], None]) -> Callable[[Step | Wait], None]:
     clock = Clock()
 
-    def watch(step: Step) -> None:
-        left = clock.left(step)
+    def watch(step: Step | Wait) -> None:
+        view = _waited(step) if isinstance(step, Wait) else _measured(step, clock.left(step))
         with suppress(Exception):  # a bar that fails must not end a fit that was paid for
-            update(step, "" if left is None else f"about {_spoken(left)} left")
+            update(view)
 
     return watch
+
+
+def _measured(step: Step, left: float | None) -> _View:
+    done, total = step.measured + step.finished, step.measured + 1 + step.left
+    count = f"query {done} of about {total}"
+    spoken = "" if left is None else f"about {_spoken(left)} left"
+    return _View(f"measuring {step.slot}", count, done, total, spoken)
+
+
+def _waited(wait: Wait) -> _View:
+    return _View(
+        f"{wait.state} at the node", "", wait.part, 1.0, f"{_spoken(wait.seconds_left)} left"
+    )
 
 
 def _display(html: str, handle: Any = None) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.bounds import Declarations
 from privclust.errors import FitWarning, clears_frames, warn_user
-from privclust.estimators import _fit, _labels, _profile
+from privclust.estimators import _fit, _labels, _profile, _remote
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._input import OpenTable, check_can_be_labelled, open_table
@@ -25,6 +25,7 @@ from privclust.models.clustering import Clustering
 from privclust.models.profile import Profile
 from privclust.models.quality import Quality
 from privclust.privacy.curator import Curator
+from privclust.remote.table import RemoteTable
 from privclust.sources.dialects import Files
 
 if TYPE_CHECKING:
@@ -128,17 +129,23 @@ class PrivateClusterer(
 
         `X` is an array, a list of rows, a pandas, Polars or Arrow table, or something larger than
         memory: paths of Parquet or CSV files, a Polars LazyFrame, a DuckDB relation, a DataFrame of
-        Spark (docs/scale.md), or a `Federation` whose rows stay with its clients
-        (docs/federated.md). If bounds name columns, these are clustered, wherever they stand in the
-        table; otherwise all are.
+        Spark (docs/scale.md), a `Federation` whose rows stay with its clients (docs/federated.md),
+        or a `RemoteTable` that its owner's node fits (docs/node.md). If bounds name columns, these
+        are clustered, wherever they stand in the table; otherwise all are.
 
         Missing values count as the middle of their column, values out of bounds as the bound.
-        `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md).
+        `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md),
+        or a fit at a node, to wait for it.
         Terminals and notebooks show a bar of queries meanwhile; ``PRIVCLUST_PROGRESS=off`` in the
         environment turns it off.
         """
-        fit = _fit.prepare(self, self._open(X), self.plan, self.run, resume)
-        model, advice = fit.carry_out()
+        advice: str | None
+        if isinstance(X, RemoteTable):
+            model = _remote.fit_remotely(self, X, resume)
+            advice = model.fit_warning
+        else:
+            fit = _fit.prepare(self, self._open(X), self.plan, self.run, resume)
+            model, advice = fit.carry_out()
         self.model_ = replace(model, decimal=X.decimal) if isinstance(X, Files) else model
         # What was paid for is kept, also if warnings are errors.
         _fit.warn_of_large_delta(self.model_)
@@ -179,8 +186,8 @@ class PrivateClusterer(
         X: Any,
         columns: Sequence[str],
         *,
-        bounds: Declarations,
         epsilon: float,
+        bounds: Declarations | None = None,
         delta: float | None = None,
         ledger: str | None = None,
         dataset: str | None = None,
@@ -201,7 +208,7 @@ class PrivateClusterer(
         bounds : mapping or path
             What these columns may hold: a bounds file, or a mapping from a name to (lower, upper)
             or to what a bounds file says of a column. From knowledge of the field, not from the
-            rows.
+            rows. Of a `RemoteTable` its owner declared them, and none are given.
         epsilon : float
             Strength of the profile's own guarantee; the statement has that of profile and fit
             together.
@@ -228,8 +235,10 @@ class PrivateClusterer(
         True
         """
         check_is_fitted(self)
-        table = _profile.open_profile(self, self.model_, X, columns, bounds)
         request = _profile.ProfileRequest(epsilon, delta, ledger, dataset, period, resume)
+        if isinstance(X, RemoteTable):
+            return _remote.profile_remotely(self.model_, X, columns, bounds, request)
+        table = _profile.open_profile(self, self.model_, X, columns, bounds)
         return _profile.prepare_profile(self, self.model_, table, request).carry_out()
 
     def plot(self, ax: Axes | None = None) -> Axes:

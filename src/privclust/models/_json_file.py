@@ -87,11 +87,7 @@ def read_json(file: Path, kind: Kind, make: Callable[[Mapping[str, Any]], Made])
                 f"{str(file)!r} cannot be read as {_NAMES[kind]}: it is not a regular file. Name "
                 f"{_NAMES[kind]} file."
             )
-        content = json.loads(read_regular(file, BYTES_MAX).decode(), parse_constant=_refuse)
-        _check_format(content, kind, file.name)
-        wrong = fault(content, schema_of(kind))
-        if wrong is None:
-            return make(content)
+        content = read_regular(file, BYTES_MAX)
     except ModelFileError:
         raise
     except OSError as error:
@@ -100,13 +96,36 @@ def read_json(file: Path, kind: Kind, make: Callable[[Mapping[str, Any]], Made])
             f"the {kind} file {file.name!r} cannot be read: {cause}. Check its path and your "
             "rights to it."
         ) from None
+    except ValueError as error:
+        wrong = str(error)
+    else:
+        return made_from(content, file.name, kind, make)
+    raise ModelFileError(_refusal(file.name, kind, wrong))
+
+
+def made_from(
+    content: bytes, name: str, kind: Kind, make: Callable[[Mapping[str, Any]], Made]
+) -> Made:
+    """Return what `make` makes of the bytes of a file that is called `name`, or refuse them."""
+    try:
+        found = json.loads(content.decode(), parse_constant=_refuse)
+        _check_format(found, kind, name)
+        wrong = fault(found, schema_of(kind))
+        if wrong is None:
+            return make(found)
+    except ModelFileError:
+        raise
     except (json.JSONDecodeError, UnicodeDecodeError):
         wrong = "it is not JSON"  # nothing of the text, which may be somebody's table
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         wrong = str(error)
-    raise ModelFileError(
-        f"the file {file.name!r} is not {_NAMES[kind]} of privclust: {wrong[:SHOWN_FAULT]}. Write "
-        f"one with {_WRITERS[kind]}."
+    raise ModelFileError(_refusal(name, kind, wrong))
+
+
+def _refusal(name: str, kind: Kind, wrong: str) -> str:
+    return (
+        f"the file {name!r} is not {_NAMES[kind]} of privclust: {wrong[:SHOWN_FAULT]}. Write one "
+        f"with {_WRITERS[kind]}."
     )
 
 

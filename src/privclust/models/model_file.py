@@ -16,7 +16,7 @@ from privclust.domains.base import Domain, domain_from_dict
 from privclust.errors import ParameterError, clears_frames
 from privclust.kernels.grid import FloatArray
 from privclust.models import _json_file
-from privclust.models._json_file import array_of, format_name, read_json, schema_of
+from privclust.models._json_file import array_of, format_name, made_from, read_json, schema_of
 from privclust.models._json_schema import fault
 from privclust.models._release_file import release_content, release_from, statement_from
 from privclust.models.cluster_model import (
@@ -91,6 +91,11 @@ def read_model(path: str | Path) -> ClusterModel:
     'PrivateKMeans'
     """
     return read_json(Path(path), "model", _model_from)
+
+
+def model_from_bytes(content: bytes, name: str) -> ClusterModel:
+    """Return the model of a file that came over a network, and is called `name` in messages."""
+    return made_from(content, name, "model", _model_from)
 
 
 def to_json(model: ClusterModel | FittedEstimator) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from privclust._files import write_text
 from privclust.domains.bounds_file import column_from_dict
 from privclust.errors import clears_frames
-from privclust.models._json_file import POINTS_MAX, format_name, read_json
+from privclust.models._json_file import POINTS_MAX, format_name, made_from, read_json
 from privclust.models._release_file import release_content, release_from, statement_from
 from privclust.models.intervals import Intervals
 from privclust.models.profile import Profile
@@ -47,6 +47,11 @@ def load_profile(path: str | Path) -> Profile:
         A file that `save_profile` or ``privclust profile`` wrote.
     """
     return read_json(Path(path), "profile", _profile_from)
+
+
+def profile_from_bytes(content: bytes, name: str) -> Profile:
+    """Return the profile of a file that came over a network, and is called `name` in messages."""
+    return made_from(content, name, "profile", _profile_from)
 
 
 def profile_to_json(profile: Profile) -> str:

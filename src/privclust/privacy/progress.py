@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,27 @@ class Step:
     whole: bool
 
 
-Watcher = Callable[[Step], None]
+@dataclass(frozen=True)
+class Wait:
+    """A fit at a node that is waited for: its public time, of which no row knows.
+
+    Attributes
+    ----------
+    state : str
+        Such as "queued" or "running".
+    part : float
+        Which part of its time has passed.
+    seconds_left : float
+        How long it will still take.
+    """
+
+    state: str
+    part: float
+    seconds_left: float
+
+
+Watcher = Callable[[Any], None]
+"""Gets a `Step` of a fit here, or a `Wait` for one elsewhere."""
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
@@ -63,7 +84,7 @@ def is_watched() -> bool:
     return _watcher.get() is not None
 
 
-def report(step: Step) -> None:
+def report(step: Step | Wait) -> None:
     """Report a step to whoever watches."""
     watcher = _watcher.get()
     if watcher is not None:
