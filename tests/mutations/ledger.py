@@ -40,7 +40,7 @@ LEDGER = (
     ),
     Mutation(
         "a ledger's file checked at opening only",
-        "privacy/ledger/sql.py",
+        "privacy/ledger/_database.py",
         'if file_identity(self.place) != session.info["file"]:',
         'if session.info["file"] is None:',
         f"{_FILES}::test_ledger_that_was_moved_or_replaced_while_open_is_not_written",

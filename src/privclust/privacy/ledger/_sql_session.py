@@ -12,7 +12,6 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
-from privclust.privacy.ledger import _sql_schema
 from privclust.privacy.ledger.journal import LedgerError
 
 
@@ -43,20 +42,13 @@ class Session:
         if self._connection.is_valid:
             self.execute("ROLLBACK")
 
-    def has_table(self) -> bool:
-        """Tell whether there is a ledger's table."""
+    def has_table(self, name: str) -> bool:
+        """Tell whether there is a table of this name."""
         if self.server:
-            ((found,),) = self.execute("SELECT to_regclass('privclust_entries') IS NOT NULL")
+            ((found,),) = self.execute("SELECT to_regclass(:name) IS NOT NULL", {"name": name})
             return bool(found)
-        name = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'privclust_entries'"
-        return bool(self.execute(name))
-
-    def schema(self) -> tuple[str, ...]:
-        """Return the statements that make one."""
-        if not self.server:
-            return _sql_schema.SQLITE
-        ((name,),) = self.execute("SELECT quote_ident(current_schema())")
-        return (_sql_schema.postgresql(name),)
+        tables = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name"
+        return bool(self.execute(tables, {"name": name}))
 
 
 class _Forks:

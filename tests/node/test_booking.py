@@ -1,0 +1,165 @@
+"""Requests are priced without rows, reserved once, and carried out where the rows are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.node_policy import write_node
+
+from privclust import Ledger, load
+from privclust.errors import ParameterError
+from privclust.node.booking import Booking
+from privclust.node.fit_request import FitRequest, ProfileRequest
+from privclust.node.job import Job, Kind, NewJob
+from privclust.node.jobs import JobStore, Quota
+from privclust.node.policy import read_policy
+from privclust.privacy.ledger.head_file import HeadFile
+from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import BudgetExceededError
+from privclust.sources.dialects import Files
+
+QUOTA = Quota(max_queued=100, work_per_day=1e9)
+RUN = "00000000000000a1"
+
+
+def write_table(folder: Path, n_rows: int = 3000) -> None:
+    """Write the table of the test's policy, with a column that no policy lists."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, n_rows)
+    days = np.datetime64("2021-01-01") + rng.integers(0, 900, n_rows)
+    table = pa.table(
+        {
+            "age": 30.0 + 40 * kind,
+            "amount": 1e5 + 6e5 * kind,
+            "day": pa.array(days.astype("datetime64[D]")),
+            "region": np.where(kind == 0, "north", "south"),
+            "secret": rng.random(n_rows),
+        }
+    )
+    (folder / "credit").mkdir(exist_ok=True)
+    pq.write_table(table, folder / "credit" / "part.parquet")
+
+
+@pytest.fixture
+def booking(tmp_path: Path) -> Booking:
+    write_table(tmp_path)
+    policy = read_policy(write_node(tmp_path))
+    ledger = Ledger.create(policy.node.ledger, "credit", epsilon=4.0, delta=1e-6)
+    HeadFile(policy.node.head).create(ledger)
+    return Booking(policy, JobStore(policy.node.ledger))
+
+
+def fit_request(**parameters: Any) -> FitRequest:
+    return FitRequest("credit", "PrivateKMeans", {"n_clusters": 2, **parameters}, ("age", "amount"))
+
+
+def submitted(booking: Booking, request: FitRequest | ProfileRequest, run: str, who: str) -> Job:
+    kind: Kind = "fit" if isinstance(request, FitRequest) else "profile"
+    price = booking.price(request).units
+    new = NewJob(run, kind, who, request.table, request.canonical().decode(), price, 1)
+    return booking.jobs.submit(new, QUOTA, now=1000.0)
+
+
+def ledger_of(booking: Booking) -> Ledger:
+    return Ledger.open(booking.policy.node.ledger)
+
+
+def test_price_opens_no_table_and_charges_nothing(
+    booking: Booking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = ledger_of(booking).head()
+    monkeypatch.setattr(Files, "__init__", None)
+    price = booking.price(fit_request(epsilon=0.5))
+    assert (price.budget.epsilon, price.budget.delta) == (0.5, 1e-6)
+    assert price.units > 0
+    expected = booking.forecast(fit_request(epsilon=0.5))
+    assert expected is not None
+    assert json.loads(json.dumps(expected, allow_nan=False))["n_columns"] == 2
+    assert ledger_of(booking).head() == head
+
+
+def test_job_is_reserved_once_and_its_model_is_released_after_the_wait(booking: Booking) -> None:
+    job = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
+    for _ in range(3):
+        booking.reserve(job)
+    states: list[str] = []
+    text = booking.carry_out(job, lambda: states.append(ledger_of(booking).run(RUN).state))
+    assert states == ["open"]
+    (run,) = ledger_of(booking).runs("credit")
+    assert (run.name, run.state, run.facts["analyst"]) == (RUN, "finished", "a1")
+    kept = json.loads(booking.policy.node.head.read_text())
+    assert kept["hash"] == ledger_of(booking).head()
+    model = json.loads(text)
+    assert model["statement"]["run"]["name"] == RUN
+    assert "secret" not in text
+
+
+def test_model_of_a_node_follows_from_its_ledger(booking: Booking, tmp_path: Path) -> None:
+    from privclust.estimators._recompute import differences_from_results
+
+    file = tmp_path / "model.json"
+    job = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
+    file.write_text(booking.carry_out(job, lambda: None))
+    assert differences_from_results(load(file), booking.policy.node.ledger) == []
+
+
+def test_profile_follows_from_a_fit_of_the_same_node(booking: Booking) -> None:
+    fit = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
+    text = booking.carry_out(fit, lambda: None)
+    leased = booking.jobs.lease(now=1000.0, duration=60.0)
+    assert leased is not None
+    assert booking.jobs.finish(RUN, leased.lease, text, now=1000.0)
+    request = ProfileRequest(RUN, ("region",), 0.5, 1e-6, "credit", 2)
+    profile = submitted(booking, request, "00000000000000b2", "a1")
+    booking.reserve(profile)
+    found = json.loads(booking.carry_out(profile, lambda: None))
+    assert found["statement"]["run"]["name"] == "00000000000000b2"
+    assert {run.name for run in ledger_of(booking).runs("credit")} == {RUN, "00000000000000b2"}
+
+
+def test_colluding_analysts_stop_at_the_total(booking: Booking) -> None:
+    """Each has a cap of its own; together they have what the data set has."""
+    request = fit_request(epsilon=1.9)
+    booking.reserve(submitted(booking, request, "00000000000000a1", "a1"))
+    with pytest.raises(BudgetExceededError, match="analyst a1's budget"):
+        booking.reserve(submitted(booking, request, "00000000000000a2", "a1"))
+    request = fit_request(epsilon=0.95)
+    booking.reserve(submitted(booking, request, "00000000000000b1", "b2"))
+    table = booking.policy.tables["credit"]
+    left = [booking.epsilon_left(one, table) for one in booking.policy.analysts.values()]
+    assert max(left) < 0.8
+    assert len(ledger_of(booking).runs("credit")) == 2
+
+
+def test_invalid_parameters_are_found_before_a_reservation(booking: Booking) -> None:
+    for wrong in ({"epsilon": 1e9}, {"delta": 1.5}, {"n_clusters": 5, "n_rows": 2}):
+        with pytest.raises((ParameterError, ValueError)):
+            booking.price(fit_request(**wrong))
+    assert ledger_of(booking).runs("credit") == ()
+
+
+@pytest.mark.attack
+def test_older_ledger_that_was_put_back_is_not_spent_again(
+    booking: Booking, tmp_path: Path
+) -> None:
+    place = booking.policy.node.ledger
+    code = f"import sqlite3; sqlite3.connect({place!r}).execute('VACUUM INTO ?', ['copy.db'])"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    job = submitted(booking, fit_request(epsilon=1.9), RUN, "a1")
+    booking.reserve(job)
+    booking.jobs._engine.dispose()
+    for companion in ("", "-wal", "-shm"):
+        Path(f"{place}{companion}").unlink(missing_ok=True)
+    shutil.copy(tmp_path / "copy.db", place)
+    restored = Booking(booking.policy, JobStore(place))
+    with pytest.raises(LedgerError, match="older copy was put back"):
+        restored.reserve(submitted(restored, fit_request(epsilon=1.9), RUN, "a1"))
