@@ -45,9 +45,9 @@ def store(place: str) -> JobStore:
     return JobStore(place)
 
 
-def new(number: int = 0, **others: object) -> NewJob:
+def new(number: int = 0, **others: Any) -> NewJob:
     job = NewJob(f"{number:016x}", "fit", "a1", "credit", "{}", price=10.0, seconds=SECONDS)
-    return replace(job, **others)  # type: ignore[arg-type]
+    return replace(job, **others)
 
 
 def leased(store: JobStore, now: float = NOW, duration: float = 30) -> Job:

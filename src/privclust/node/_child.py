@@ -1,0 +1,107 @@
+"""A job's process, as its worker sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from privclust.node.job import Job
+from privclust.node.job_process import READY
+from privclust.node.schedule import visible_at
+
+_CLASS = re.compile(rb"[A-Za-z_]\w{0,79}")
+
+
+class Child:
+    """One started process and the lease it works under.
+
+    Parameters
+    ----------
+    job : Job
+        With the secret of its lease, which goes through a pipe: all may read arguments.
+    command : sequence of str
+        What is started, with the policy's path and the run's name appended.
+    policy_path : Path
+        The policy file.
+    """
+
+    def __init__(self, job: Job, command: Sequence[str], policy_path: Path) -> None:
+        self.job = job
+        self.lease_until = job.lease_until
+        self.out_of_time = False
+        self._begun = time.monotonic()
+        self._due: float | None = None
+        self._reports = b""
+        self._process = subprocess.Popen(
+            [*command, str(policy_path), job.run],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # a group of its own, which is killed as a whole
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._output = self._process.stdout.fileno()
+        os.set_blocking(self._output, False)
+        with suppress(BrokenPipeError):  # it ended already, and `exit_code` says how
+            os.write(self._process.stdin.fileno(), f"{job.lease}\n".encode())
+
+    @property
+    def computing(self) -> bool:
+        """Whether the result is not ready yet."""
+        self._read()
+        return self._due is None
+
+    def error(self) -> str:
+        """Return the name of the class of the error that ended the process, or nothing."""
+        self._read()
+        lines = [line for line in self._reports.split(b"\n") if line + b"\n" != READY]
+        name = next((line for line in lines if _CLASS.fullmatch(line)), b"")
+        return name.decode()
+
+    def is_overdue(self, grace: float, closing: float) -> bool:
+        """Tell whether it computed for longer than its table allows, or does not end after it.
+
+        `grace` and `closing` are the seconds that are added for either.
+        """
+        if self.computing:
+            return time.monotonic() > self._begun + self.job.seconds + grace
+        assert self._due is not None
+        return time.time() > self._due + closing
+
+    def exit_code(self) -> int | None:
+        """Return how the process ended, or None. Nothing that it started is left then."""
+        if self._process.returncode is None:
+            ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            # Not reaped yet, so that the group's number is still its own.
+            if os.waitid(os.P_PID, self._process.pid, ended) is None:
+                return None
+            self.kill()
+        return self._process.returncode
+
+    def kill(self) -> None:
+        """Kill the process and all that it started."""
+        if self._process.returncode is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._read()
+            for pipe in (self._process.stdin, self._process.stdout):
+                assert pipe is not None
+                pipe.close()
+
+    def _read(self) -> None:
+        """Take what the process reported since."""
+        if self._process.stdout is None or self._process.stdout.closed:
+            return
+        try:
+            self._reports += os.read(self._output, 1000)
+        except BlockingIOError:
+            return
+        if self._due is None and READY in self._reports:
+            self._due = visible_at(time.time(), self.job.times, self.job.seconds)

@@ -1,0 +1,133 @@
+"""One job in a process of its own, which its worker can kill: ``POLICY RUN`` are its arguments.
+
+Standard input brings the secret of the lease and stays open as long as the worker lives. Standard
+output tells the worker that the model is ready, and of an error the name of its class. Nothing else
+is written: an error's text may depend on rows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privclust.node.job import Job
+from privclust.node.jobs import JobStore
+from privclust.node.schedule import visible_at
+from privclust.privacy.ledger.journal import LedgerError
+
+if TYPE_CHECKING:
+    from privclust.node.policy import Policy
+
+STORED, FAILED, AGAIN, LOST = 0, 3, 4, 5
+"""Exit codes: the result is stored; the job failed; it may be tried again; another has the job."""
+READY = b"ready\n"
+_PR_SET_DUMPABLE = 4
+_GIB = 2**30
+
+RunJob = Callable[["Policy", Job, Callable[[], None]], str]
+
+
+class Release:
+    """Waits for a job's release time, once.
+
+    Parameters
+    ----------
+    job : Job
+        Whose times are waited for.
+    on_ready : callable
+        Called when the waiting begins.
+    """
+
+    def __init__(self, job: Job, on_ready: Callable[[], object]) -> None:
+        self._job = job
+        self._on_ready = on_ready
+        self.ready: float | None = None
+
+    def __call__(self) -> None:
+        """Return at the first release time from now on; at once if it was waited for before."""
+        if self.ready is None:
+            self.ready = time.time()
+            self._on_ready()
+        until = visible_at(self.ready, self._job.times, self._job.seconds)
+        while (left := until - time.time()) > 0:
+            time.sleep(min(left, 1.0))  # in pieces, because a clock may be set
+
+
+def main(arguments: Sequence[str], read_policy: Callable[[Path], Policy], run_job: RunJob) -> int:
+    """Run the job that `arguments` name and return an exit code.
+
+    `read_policy` reads the policy file. `run_job` gets the policy, the job and a function that
+    waits for the release time, and returns the result.
+    """
+    reports = _silence()
+    token = _read_line(0).decode()
+    threading.Thread(target=_die_with_worker, daemon=True).start()
+    failed = AGAIN  # as long as nothing of the job was begun
+    try:
+        policy_path, run = arguments
+        policy = read_policy(Path(policy_path))
+        _limit(policy.node.max_memory_gib)
+        store = JobStore(policy.node.ledger)
+        job = store.get(run)
+        if job is None or job.lease != token:
+            return LOST
+        release = Release(job, lambda: os.write(reports, READY))
+        failed = FAILED
+        result = run_job(policy, job, release)
+        return STORED if store.finish(run, token, result, time.time(), release.ready) else LOST
+    except Exception as error:
+        os.write(reports, f"{type(error).__name__}\n".encode())
+        # A ledger that cannot be reached says nothing of the job, which can be resumed.
+        return AGAIN if isinstance(error, LedgerError) else failed
+
+
+def _silence() -> int:
+    """Send all that is printed nowhere, and return where reports to the worker go."""
+    reports = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+    return reports
+
+
+def _read_line(descriptor: int) -> bytes:
+    line = b""
+    while (byte := os.read(descriptor, 1)) not in (b"", b"\n"):
+        line += byte
+    return line
+
+
+def _die_with_worker() -> None:
+    """Kill this process and all it started when the worker, however it ended, is gone."""
+    while os.read(0, 1):
+        pass
+    with suppress(ProcessLookupError):  # started by hand, it leads no group
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(LOST)
+
+
+def _limit(memory_gib: float) -> None:
+    """Bound the memory, and let neither a core dump nor another process show what is in it."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    bound, hard = int(memory_gib * _GIB), resource.getrlimit(resource.RLIMIT_AS)[1]
+    bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    from privclust.node.booking import run_job
+    from privclust.node.policy import read_policy
+
+    sys.exit(main(sys.argv[1:], read_policy, run_job))
