@@ -178,6 +178,11 @@ class Booking:
         return Ledger.open(self.policy.node.ledger)
 
 
+def carry_out(policy: Policy, job: Job, wait: Callable[[], None]) -> str:
+    """Measure what a job requests, in a process of its own."""
+    return Booking(policy, JobStore(policy.node.ledger)).carry_out(job, wait)
+
+
 def _cap(analyst: AnalystPolicy) -> Cap:
     return Cap(ANALYST, analyst.id, analyst.epsilon)
 

@@ -127,7 +127,7 @@ def _limit(memory_gib: float) -> None:
 
 
 if __name__ == "__main__":
-    from privclust.node.booking import run_job
+    from privclust.node.booking import carry_out
     from privclust.node.policy import read_policy
 
-    sys.exit(main(sys.argv[1:], read_policy, run_job))
+    sys.exit(main(sys.argv[1:], read_policy, carry_out))
