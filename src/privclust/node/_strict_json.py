@@ -28,7 +28,7 @@ def read_object(body: bytes) -> dict[str, Any]:
     privclust.node.problems.RequestError: The body is not an object of JSON (RFC 8259): a number ...
     """
     if len(body) > BYTES_MAX:
-        raise refused("invalid-request", f"The body has more than {BYTES_MAX:,} bytes.", status=413)
+        raise too_long()
     try:
         content = json.loads(
             body.decode(),
@@ -47,6 +47,11 @@ def read_object(body: bytes) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise _wrong("it is something else")
     return content
+
+
+def too_long() -> RequestError:
+    """Return the error of a body that has too many bytes."""
+    return refused("invalid-request", f"The body has more than {BYTES_MAX:,} bytes.", status=413)
 
 
 def _wrong(cause: str) -> RequestError:

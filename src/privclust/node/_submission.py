@@ -1,0 +1,132 @@
+"""From a request to a job: priced, stored and reserved, once for each Idempotency-Key."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from privclust.errors import CostError, ParameterError
+from privclust.node.names import run_name
+from privclust.node.parts import JobKind, Node, Price, Request, StoredJob
+from privclust.node.policy import AnalystPolicy
+from privclust.node.problems import RequestError, refused
+from privclust.privacy.accounting import epsilon_of_spend
+from privclust.privacy.ledger.ledger import BudgetExceededError
+
+ROUNDING = 1.001
+"""What rounding may add: whether a fit of all that is left is affordable, the ledger decides."""
+
+
+def submit(
+    node: Node, analyst: AnalystPolicy, kind: JobKind, request: Request, idempotency_key: str
+) -> StoredJob:
+    """Return the job of a request, which exists once however often the request is sent."""
+    policy, now = node.policy, node.clock()
+    table = policy.tables[request.table]
+    url = policy.issuers[analyst.issuer].url
+    run = run_name(node.name_key, url, analyst.subject, table.name, idempotency_key)
+    is_new = node.jobs.get(run) is None
+    outcome, units = "failed", None
+    try:
+        price = priced(node, request)
+        units, balance = price.units, Balance.of(node, analyst, request, price)
+        if is_new:
+            _check_affordable(analyst, price, balance)
+        text = request.canonical().decode()
+        job = node.jobs.submit(run, kind, analyst, table, text, units, now)
+        _reserve(node, job, balance)
+        outcome = "queued"
+    except RequestError as error:
+        outcome = error.problem.kind
+        raise
+    finally:
+        if is_new:
+            node.audit_log.write(now, analyst.id, table.name, outcome, fit=run, price=units)
+            node.metrics.count_job(outcome)
+    return job
+
+
+def priced(node: Node, request: Request) -> Price:
+    """Return what a request costs, or refuse what no fit can be like."""
+    _check_period(node, request)
+    try:
+        return node.booking.price(request)
+    except CostError:
+        raise refused(
+            "too-costly",
+            "It would take more computing or memory than this node allows. Choose fewer clusters "
+            "or columns.",
+        ) from None
+    except ParameterError as error:
+        raise refused("invalid-request", str(error)) from None
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What a request would spend and what is left, both at the ledger's delta."""
+
+    requested: float
+    remaining: float
+    delta: float
+
+    @classmethod
+    def of(cls, node: Node, analyst: AnalystPolicy, request: Request, price: Price) -> Balance:
+        """Compare a price with what the analyst has left."""
+        table = node.policy.tables[request.table]
+        delta = node.ledger.dataset(table.dataset).budget.delta
+        requested = epsilon_of_spend(price.budget.capacity, delta)
+        return cls(requested, node.booking.epsilon_left(analyst, table), delta)
+
+    def refusal(self) -> RequestError:
+        """Return the error of a request that spends too much."""
+        known = {} if self.requested == math.inf else {"requested": self.requested}
+        return refused(
+            "budget-exceeded",
+            "It would spend more than you have left on this data set. Nothing was read. Ask for "
+            "at most the remaining epsilon, with a new Idempotency-Key; a budget never grows.",
+            **known,
+            remaining=self.remaining,
+            delta=self.delta,
+        )
+
+
+def _check_affordable(analyst: AnalystPolicy, price: Price, balance: Balance) -> None:
+    """Refuse what is clearly too much before it is stored: the ledger has the last word."""
+    if price.units > analyst.work_per_day:
+        raise refused(
+            "too-costly",
+            "Its price is more than the work that you have in a day. Choose fewer clusters or "
+            "columns.",
+            price=price.units,
+            work_per_day=analyst.work_per_day,
+        )
+    if balance.requested > ROUNDING * balance.remaining:
+        raise balance.refusal()
+
+
+def _reserve(node: Node, job: StoredJob, balance: Balance) -> None:
+    # What an analyst may see decides, not what is known inside: else the time that sending a
+    # request again takes would tell when the fit was ready.
+    state = node.jobs.status_at(job, node.clock()).state
+    if state in ("queued", "running"):
+        try:
+            node.booking.reserve(job)
+        except BudgetExceededError:
+            node.jobs.refuse(job.run)
+            state = "refused"
+    if state == "refused":
+        raise balance.refusal()
+
+
+def _check_period(node: Node, request: Request) -> None:
+    """Refuse a period where a data set has none, and the other way round."""
+    periods = node.ledger.dataset(node.policy.tables[request.table].dataset).periods
+    if (request.period is None) == (periods == 1):
+        return
+    raise refused(
+        "invalid-request",
+        f"The data set of this table has {periods} periods that share its budget. Name one, such "
+        "as '2026-W07', with the parameter period."
+        if periods > 1
+        else "The data set of this table has no periods. Leave period out.",
+    )

@@ -1,0 +1,234 @@
+"""The endpoints of a node, under /v1: public parameters come in, released models go out.
+
+Every refusal is a problem of a fixed text. What goes wrong unforeseen is one fixed word, and the
+log has the class of the error alone: its text might hold a cell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+from urllib.parse import unquote_to_bytes
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from privclust.node import _endpoints
+from privclust.node._endpoints import Call
+from privclust.node._events import Streams
+from privclust.node._strict_json import BYTES_MAX, too_long
+from privclust.node.identity import IdentityError
+from privclust.node.metrics import Metrics
+from privclust.node.parts import JobKind, Node
+from privclust.node.problems import (
+    FAILED,
+    MEDIA_TYPE,
+    NOT_FOUND,
+    NOT_IDENTIFIED,
+    Problem,
+    RequestError,
+    problem,
+    refused,
+)
+
+THREADS, THREADS_PER_ANALYST = 4, 2
+"""Requests that are worked on at the same time: of all analysts, and of one."""
+BODY_SECONDS = 10.0
+CERTIFICATE_HEADER = "x-client-certificate"
+"""nginx puts the connection's certificate there, and overwrites what a client sent."""
+_TEMPLATE = "privclust.template"
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_log = logging.getLogger(__name__)
+
+Work: TypeAlias = Callable[[Call], Response]
+
+
+def make_app(node: Node) -> Starlette:
+    """Return the web application of a node.
+
+    Parameters
+    ----------
+    node : Node
+        All that it works with.
+    """
+    service = _Service(node)
+    routes = [
+        service.route("/v1/tables", _endpoints.tables),
+        service.route("/v1/tables/{table}", _endpoints.table),
+        service.route("/v1/tables/{table}/forecast", _endpoints.forecast, "POST"),
+        service.route("/v1/fits", _endpoints.submit_fit, "POST"),
+        service.route("/v1/profiles", _endpoints.submit_profile, "POST"),
+    ]
+    kinds: tuple[tuple[JobKind, str], ...] = (("fit", "model"), ("profile", "profile"))
+    for kind, file in kinds:
+        one = f"/v1/{kind}s/{{id}}"
+        routes += [
+            service.route(f"/v1/{kind}s", partial(_endpoints.jobs, kind=kind)),
+            service.route(one, partial(_endpoints.job, kind=kind)),
+            service.route(f"{one}/{file}", partial(_endpoints.result, kind=kind)),
+            service.route(f"{one}/cancel", partial(_endpoints.cancel, kind=kind), "POST"),
+            service.events_route(f"{one}/events", kind),
+        ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(_Outermost, metrics=node.metrics)],
+        exception_handlers={HTTPException: _no_route},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+class _Service:
+    """Turns functions into endpoints: identifies, reads the body, and works in a thread."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._streams = Streams()
+        self._threads = asyncio.Semaphore(THREADS)
+        self._own = {name: asyncio.Semaphore(THREADS_PER_ANALYST) for name in node.policy.analysts}
+
+    def route(self, path: str, work: Work, method: str = "GET") -> Route:
+        """Return the route of a function."""
+
+        async def endpoint(request: Request) -> Response:
+            call = await self._call(request, path)
+            return await self._run(call, work)
+
+        return Route(path, _refusing(endpoint), methods=[method])
+
+    def events_route(self, path: str, kind: JobKind) -> Route:
+        """Return the route of a job's events."""
+
+        async def endpoint(request: Request) -> Response:
+            call = await self._call(request, path)
+
+            async def read() -> dict[str, Any]:
+                return await self._run(call, lambda call: _status_of(call, kind))
+
+            await read()  # none or another's is refused before a stream begins
+            return self._streams.response(call.analyst.id, read, self._node.policy.node.tick)
+
+        return Route(path, _refusing(endpoint), methods=["GET"])
+
+    async def _call(self, request: Request, path: str) -> Call:
+        request.scope[_TEMPLATE] = path
+        analyst = self._node.identities.identify(
+            _single(request, "authorization"),
+            _certificate(_single(request, CERTIFICATE_HEADER)),
+            self._node.clock(),
+        )
+        body = await _body(request) if request.method == "POST" else b""
+        return Call(self._node, analyst, request.path_params, request.headers, body)
+
+    async def _run(self, call: Call, work: Callable[[Call], Any]) -> Any:
+        async with self._own[call.analyst.id], self._threads:
+            return await run_in_threadpool(work, call)
+
+
+def _status_of(call: Call, kind: JobKind) -> dict[str, Any]:
+    found = _endpoints.own_job(call, kind, call.path["id"])
+    if found is None:
+        raise RequestError(NOT_FOUND)
+    return _endpoints.status(call.node, found)
+
+
+def _refusing(endpoint: Callable[[Request], Any]) -> Callable[[Request], Any]:
+    async def refusing(request: Request) -> Response:
+        try:
+            response: Response = await endpoint(request)
+        except RequestError as error:
+            return _problem_response(error.problem)
+        except IdentityError:
+            return _problem_response(NOT_IDENTIFIED, {"WWW-Authenticate": "Bearer"})
+        return response
+
+    return refusing
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        wrong = problem("invalid-request", "This address has no such method.", status=405)
+        return _problem_response(wrong, error.headers)
+    return _problem_response(NOT_FOUND)
+
+
+def _problem_response(found: Problem, headers: Any = None) -> Response:
+    return Response(found.to_json(), found.status, headers, MEDIA_TYPE)
+
+
+def _single(request: Request, name: str) -> str | None:
+    """Return a header that must not come twice: two parsers might each take another one."""
+    values = request.headers.getlist(name)
+    if len(values) > 1:
+        raise IdentityError
+    return values[0] if values else None
+
+
+def _certificate(header: str | None) -> bytes | None:
+    """Return the DER of a certificate in PEM with its special characters escaped, as nginx does."""
+    if not header:
+        return None
+    try:
+        return ssl.PEM_cert_to_DER_cert(unquote_to_bytes(header).decode("ascii").strip())
+    except ValueError:
+        return None
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > BYTES_MAX:
+                    raise too_long()
+    except TimeoutError:
+        raise refused(
+            "invalid-request", "The body did not arrive in time. Send it again.", status=408
+        ) from None
+    except ClientDisconnect:
+        raise refused("invalid-request", "The body did not arrive.") from None
+    return bytes(body)
+
+
+class _Outermost:
+    """Adds headers, counts, and lets no error out but as a fixed word."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:
+            _log.error("a request failed: %s", type(error).__name__)
+            if not status:
+                await _problem_response(FAILED)(scope, receive, sending)
+        finally:
+            self._metrics.count_request(scope.get(_TEMPLATE, "none"), status)
