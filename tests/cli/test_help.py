@@ -11,12 +11,17 @@ from typing import Any
 import openpyxl
 import pytest
 from helpers.command_line import lay_out, privclust, visits
+from helpers.remote_stand_in import TOKEN, running
 from typer.main import get_command
 
 from privclust import Ledger
 from privclust.cli import app
 from privclust.cli.help import EXAMPLES
 
+NODE = "https://node.example"
+"""In place of it, examples are run on a node of this machine."""
+NEED_A_POLICY = ("node check", "node serve", "node worker", "node status")
+"""Of which tests/cli/test_node.py takes care."""
 NAMES = """\
 bounds_origin = "domain knowledge"
 
@@ -41,7 +46,7 @@ def test_every_command_has_examples() -> None:
     assert {" ".join(command) for command in ALL} == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("command", [(), ("bounds",), ("ledger",), *ALL], ids=" ".join)
+@pytest.mark.parametrize("command", [(), ("bounds",), ("ledger",), ("node",), *ALL], ids=" ".join)
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_help_has_examples_and_no_type_of_python(command: tuple[str, ...], columns: str) -> None:
     shown = privclust(*command, "--help", env={"COLUMNS": columns}).stdout
@@ -70,11 +75,15 @@ def test_examples_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.Mo
     for row in visits().to_pylist():
         sheet.append([*row.values()])
     book.save("visits.xlsx")
-    for command, examples in EXAMPLES.items():
-        for example in examples:
-            program, *words = shlex.split(example)
-            assert (program, " ".join(words).startswith(command)) == ("privclust", True)
-            if "RUN" in words:
-                words[words.index("RUN")] = Ledger.open("budget.db").runs("visits")[0].name
-            done = privclust(*words)
-            assert done.exit_code == 0, (example, done.output)
+    monkeypatch.setenv("PRIVCLUST_TOKEN", TOKEN)
+    with running() as node:
+        for command, examples in EXAMPLES.items():
+            for example in examples:
+                program, *words = shlex.split(example)
+                assert (program, " ".join(words).startswith(command)) == ("privclust", True)
+                if command in NEED_A_POLICY:
+                    continue
+                if "RUN" in words:
+                    words[words.index("RUN")] = Ledger.open("budget.db").runs("visits")[0].name
+                done = privclust(*(word.replace(NODE, node.address) for word in words))
+                assert done.exit_code == 0, (example, done.output)

@@ -201,7 +201,7 @@ def reply(content: object) -> tuple[int, dict[str, str], bytes]:
 
 def problem(status: int, kind: str, **extra: object) -> tuple[int, dict[str, str], bytes]:
     """Return a response that says what is wrong, by RFC 9457."""
-    content = {"type": f"urn:privclust:problem:{kind}", "title": kind, "status": status, **extra}
+    content = {"type": f"urn:privclust:{kind}", "kind": kind, "status": status, **extra}
     return status, {"Content-Type": "application/problem+json"}, json.dumps(content).encode()
 
 

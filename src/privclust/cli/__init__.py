@@ -11,12 +11,14 @@ from privclust.cli.approve import approve
 from privclust.cli.audit import audit
 from privclust.cli.bounds import bounds_app
 from privclust.cli.compare import compare
+from privclust.cli.describe import describe
 from privclust.cli.export import export
 from privclust.cli.fit import fit
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.k_path import k_path
 from privclust.cli.keygen import keygen
 from privclust.cli.ledger import ledger_app
+from privclust.cli.node import node_app
 from privclust.cli.plan import plan
 from privclust.cli.predict import predict
 from privclust.cli.profile import profile
@@ -57,6 +59,7 @@ def _privclust(
 for command in (
     plan,
     simulate,
+    describe,
     fit,
     show,
     k_path,
@@ -78,3 +81,4 @@ for command in (
     app.command(name, cls=Command, epilog=epilog(name))(command)
 app.add_typer(bounds_app, name="bounds")
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(node_app, name="node")

@@ -63,6 +63,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but erro
 Tables = Annotated[
     list[str], typer.Argument(help="Parquet, CSV, Excel or Arrow files, folders or patterns.")
 ]
+FittedTables = Annotated[
+    list[str],
+    typer.Argument(
+        help="Parquet, CSV, Excel or Arrow files, folders or patterns, or https://host/tables/NAME."
+    ),
+]
 OutTable = Annotated[
     Path, typer.Option("--out", "-o", help="File to write: .parquet, .csv or .xlsx.")
 ]

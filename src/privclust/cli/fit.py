@@ -1,9 +1,9 @@
-"""``privclust fit``: cluster a table in files."""
+"""``privclust fit``: cluster a table in files, or at a node."""
 
 from __future__ import annotations
 
 import shlex
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -13,15 +13,16 @@ from privclust.cli._clusters import cluster_table, clusters_json, protected_unit
 from privclust.cli._options import (
     Decimal,
     Delimiter,
+    FittedTables,
     Force,
     Quiet,
     RowsPerUnit,
     Sheet,
-    Tables,
     Unit,
     as_typed,
     table_files,
 )
+from privclust.cli._remote import CaFile, Certificate, ColumnNames, remote_table
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
     INDENT,
@@ -34,11 +35,12 @@ from privclust.cli.messages import (
 )
 from privclust.cli.progress import progress
 from privclust.cli.tables import print_in_parts
-from privclust.errors import BoundsError, ParameterError
+from privclust.errors import BoundsError, ParameterError, RemoteError
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.statement import Statement
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.remote.table import RemoteTable
 from privclust.sources.files import paths_of
 
 PARTS = 3
@@ -46,7 +48,7 @@ PARTS = 3
 
 
 def fit(
-    table: Tables,
+    table: FittedTables,
     bounds: Annotated[
         Path | None, typer.Option(help="Bounds file; 'privclust bounds init' writes one to fill.")
     ] = None,
@@ -82,6 +84,9 @@ def fit(
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     sheet: Sheet = None,
+    columns: ColumnNames = None,
+    ca_file: CaFile = None,
+    certificate: Certificate = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Model file to write (JSON).")
     ] = None,
@@ -100,7 +105,11 @@ def fit(
                 "epsilon = inf adds no noise, and the command line writes no model that protects "
                 "nobody. Type a finite one such as 1."
             )
-        if bounds is None:
+        commas = None if decimal == "." else decimal
+        remote = remote_table(
+            table, columns, ca_file, certificate, delimiter=delimiter, decimal=commas, sheet=sheet
+        )
+        if bounds is None and remote is None:
             typed = as_typed(unit, delimiter, decimal, sheet)
             raise BoundsError(
                 "--bounds is missing. This writes a file to fill in from knowledge of the field:\n"
@@ -120,7 +129,7 @@ def fit(
             n_clusters,
             epsilon=epsilon,
             delta=delta,
-            bounds=str(bounds),
+            bounds=None if bounds is None else str(bounds),
             scale=scale,
             n_rows=n_rows,
             unit=unit,
@@ -132,13 +141,14 @@ def fit(
             init=None if init is None else load(init),
             random_state=seed,
         )
-        reads = [bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
-        files = table_files(table, delimiter, decimal, sheet)
+        paths = table if remote is None else []
+        files = table_files(paths, delimiter, decimal, sheet)
+        reads = [*paths_of(paths), *(Path(one) for one in (bounds, ledger) if one is not None)]
         with _kept(out, reads, force) as file:
-            if not (quiet or as_json):
+            if not (quiet or as_json or remote):
                 state_dialects(files)
             with progress(silent=quiet or as_json), reporting_warnings():
-                model.fit(files, resume=resume)
+                model.fit(remote or files, resume=resume)
             text = to_json(model)
             warn_if_weak(model.privacy_statement_.composed)
             if file is not None:
@@ -149,8 +159,15 @@ def fit(
         elif not quiet and out is not None:
             _show(model.model_, out)
             say(protected_unit(model.privacy_statement_))
-            left = 0.0 if ledger is None else Ledger.open(ledger).epsilon_left(str(dataset))
-            say(_next_step(model.privacy_statement_, left, out))
+            say(_next_step(model.privacy_statement_, _left(remote, ledger, dataset), out))
+
+
+def _left(remote: RemoteTable | None, ledger: str | None, dataset: str | None) -> float | None:
+    """Return the epsilon that is left for one more run, if somebody keeps an account."""
+    if remote is not None:
+        with suppress(RemoteError):  # the model is there, whatever becomes of the node
+            return remote.describe().epsilon_left
+    return None if ledger is None else Ledger.open(ledger).epsilon_left(str(dataset))
 
 
 def _kept(out: Path | None, reads: list[Path], force: bool) -> AbstractContextManager[Path | None]:
@@ -171,13 +188,14 @@ def _show(model: ClusterModel, out: Path) -> None:
         say(sentence)
 
 
-def _next_step(statement: Statement, epsilon_left: float, out: Path) -> str:
-    kept = (
-        "No ledger recorded this fit; further fits of the same rows add to epsilon."
-        if statement.record is None
-        else f"Run {statement.run.name} of data set {statement.record.dataset!r}, which has "
-        f"epsilon {rounded_down(epsilon_left, 3)} left for one more run."
-    )
+def _next_step(statement: Statement, epsilon_left: float | None, out: Path) -> str:
+    if statement.record is None:
+        kept = "No ledger recorded this fit; further fits of the same rows add to epsilon."
+    else:
+        kept = f"Run {statement.run.name} of data set {statement.record.dataset!r}"
+        if epsilon_left is not None:
+            kept += f", which has epsilon {rounded_down(epsilon_left, 3)} left for one more run"
+        kept += "."
     if statement.dependencies:
         kept += (
             f" With the model that it started from: epsilon {rounded_up(statement.epsilon)}, delta "

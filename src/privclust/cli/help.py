@@ -11,8 +11,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "plan": (
         "privclust plan --rows 20000 --columns 10 -k 6 --delta 1e-6",
         "privclust plan --rows 1e10 --columns 16 --delta 1e-12 --engine spark",
+        "privclust plan https://node.example/tables/credit -k 2 --epsilon 1",
     ),
     "simulate": ("privclust simulate --rows 5000 --columns 2 -k 3 --delta 1e-6 --repeats 1",),
+    "describe": ("privclust describe https://node.example/tables/credit --fits",),
     "bounds init": (
         "privclust bounds init visits.csv -o new.toml",
         "privclust bounds init visits.xlsx --sheet 2026 -o sheet.toml",
@@ -30,6 +32,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "privclust fit visits.csv --bounds visits.toml -k 3 --delta 1e-6 --ledger budget.db "
         "--dataset visits -o recorded.json",
         "privclust fit german.csv --decimal , --bounds visits.toml --delta 1e-6 -o german.json",
+        "privclust fit https://node.example/tables/credit -k 2 --epsilon 1 -o credit.json",
     ),
     "show": ("privclust show model.json", "privclust show model.json --json"),
     "k-path": ("privclust k-path model.json",),
@@ -38,6 +41,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "profile": (
         "privclust profile recorded.json visits.csv --columns name --bounds names.toml "
         "--epsilon 0.5 --ledger budget.db -o profile.json",
+        "privclust profile credit.json https://node.example/tables/credit --columns ward "
+        "--epsilon 0.5 -o wards.json",
     ),
     "statement": (
         "privclust statement model.json",
@@ -74,6 +79,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ledger verify": ("privclust ledger verify budget.db --model recorded.json",),
     "ledger export": ("privclust ledger export budget.db --output budget.jsonl",),
     "ledger draw": ("privclust ledger draw budget.db visits budget.png",),
+    "node keygen": ("privclust node keygen name.key",),
+    "node check": ("privclust node check policy.toml",),
+    "node serve": ("privclust node serve policy.toml --socket /run/privclust/node.sock",),
+    "node worker": ("privclust node worker policy.toml",),
+    "node status": ("privclust node status policy.toml",),
 }
 """Of each command, in an order in which they can be typed one after the other."""
 _WORDS = {"bool": "", "str": "TEXT", "int": "INTEGER", "float": "NUMBER", "path": "FILE"}

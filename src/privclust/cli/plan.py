@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -10,19 +11,12 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._options import (
-    AsJson,
-    Clusters,
-    Columns,
-    Delta,
-    Epsilon,
-    Force,
-    Rows,
-    RowsPerUnit,
-)
+from privclust.cli._options import AsJson, Clusters, Epsilon, Force, RowsPerUnit, whole
+from privclust.cli._remote import CaFile, Certificate, address_of
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, writing
 from privclust.cli.tables import print_table
+from privclust.remote.table import RemoteTable
 
 
 class Engine(StrEnum):
@@ -32,18 +26,37 @@ class Engine(StrEnum):
 
 
 def plan(
-    rows: Rows,
-    columns: Columns,
-    delta: Delta,
+    table: Annotated[
+        str | None, typer.Argument(help="A table at a node, https://host/tables/NAME, or none.")
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(help="About how many rows there are.", parser=whole, metavar="INTEGER"),
+    ] = None,
+    columns: Annotated[int | None, typer.Option(help="How many columns.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Well below one over the rows, such as 1e-6.")
+    ] = None,
     clusters: Clusters = 8,
     epsilon: Epsilon = 1.0,
     max_rows_per_unit: RowsPerUnit = 1,
     picture: Annotated[Path | None, typer.Option(help="PNG to draw: loss against epsilon.")] = None,
     engine: Annotated[Engine | None, typer.Option(help="Say what it costs there, too.")] = None,
     force: Force = False,
+    ca_file: CaFile = None,
+    certificate: Certificate = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a fit will give, from numbers you type; no table is looked at."""
+    """Say what a fit will give, from numbers you type or of a table at a node; no row is read."""
+    if table is not None:
+        with reporting_errors():
+            found = address_of(table, None, ca_file, certificate)
+            _plan_at_node(found, clusters, epsilon, delta, as_json)
+        return
+    if rows is None or columns is None or delta is None:
+        raise typer.BadParameter(
+            "Type --rows, --columns and --delta, or the address of a table at a node."
+        )
     from privclust.planning.forecast import forecast, forecast_grid
     from privclust.planning.spark_cost import READ_SECONDS, spark_cost
 
@@ -86,3 +99,21 @@ def plan(
                 f"{INDENT}privclust simulate {sizes} {strength} "
                 f"--max-rows-per-unit {max_rows_per_unit} --public FILE"
             )
+
+
+def _plan_at_node(
+    table: RemoteTable, clusters: int, epsilon: float, delta: float | None, as_json: bool
+) -> None:
+    """Say what a node forecasts of a fit of all columns; it spends nothing."""
+    from privclust import PrivateKMeans
+
+    expected = table.forecast(PrivateKMeans(clusters, epsilon=epsilon, delta=delta))
+    if as_json:
+        typer.echo(json.dumps(asdict(expected)))
+        return
+    say(f"{expected}.")
+    for name, value in (expected.forecast or {}).items():
+        if isinstance(value, int | float | str):
+            say(f"  {name}: {value}")
+    typed = ["privclust", "fit", table.url, "-k", str(clusters), "--epsilon", f"{epsilon:g}"]
+    say(f"Nothing was spent. This fits it:\n{INDENT}{shlex.join(typed)} --out model.json")

@@ -18,6 +18,7 @@ from privclust.cli._options import (
     Sheet,
     table_files,
 )
+from privclust.cli._remote import CaFile, Certificate, remote_table
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
     INDENT,
@@ -30,7 +31,7 @@ from privclust.cli.messages import (
 )
 from privclust.cli.progress import progress
 from privclust.cli.tables import print_in_parts
-from privclust.errors import ParameterError
+from privclust.errors import BoundsError, ParameterError
 from privclust.models.formatting import rounded_up
 from privclust.sources.files import paths_of
 
@@ -38,15 +39,18 @@ from privclust.sources.files import paths_of
 def profile(
     model: Model,
     table: Annotated[
-        list[str], typer.Argument(help="The table that was fitted: files, folders or patterns.")
+        list[str],
+        typer.Argument(help="The table that was fitted: files, folders, patterns, or its address."),
     ],
     columns: Annotated[
         list[str], typer.Option(help="A column to profile; once more for each other one.")
     ],
-    bounds: Annotated[Path, typer.Option(help="Bounds file that declares these columns.")],
     epsilon: Annotated[
         float, typer.Option(help="Of the profile alone; what it costs adds to the fit.")
     ],
+    bounds: Annotated[
+        Path | None, typer.Option(help="Bounds file that declares these columns.")
+    ] = None,
     delta: Annotated[float | None, typer.Option(help="By default that of the fit.")] = None,
     ledger: Annotated[str | None, typer.Option(help="Ledger that pays for it.")] = None,
     dataset: Annotated[
@@ -59,6 +63,8 @@ def profile(
     delimiter: Delimiter = None,
     decimal: DecimalAsFitted = None,
     sheet: Sheet = None,
+    ca_file: CaFile = None,
+    certificate: Certificate = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
         "profile.json"
     ),
@@ -77,16 +83,25 @@ def profile(
                 "--ledger and --dataset belong together: a budget is that of a data set. Type both "
                 "or neither."
             )
-        reads = [model, bounds, *paths_of(table), *([] if ledger is None else [Path(ledger)])]
-        files = table_files(table, delimiter, decimal or fitted.model_.decimal, sheet)
+        remote = remote_table(
+            table, None, ca_file, certificate, delimiter=delimiter, decimal=decimal, sheet=sheet
+        )
+        if bounds is None and remote is None:
+            raise BoundsError(
+                "--bounds is missing. Name a bounds file that declares the columns to profile."
+            )
+        paths = table if remote is None else []
+        files = table_files(paths, delimiter, decimal or fitted.model_.decimal, sheet)
+        others = (Path(one) for one in (bounds, ledger) if one is not None)
+        reads = [model, *paths_of(paths), *others]
         with replacing(out, ".json", reads, may_replace=force, may_stream=False) as file:
-            if not quiet:
+            if not (quiet or remote):
                 state_dialects(files)
             with progress(silent=quiet), reporting_warnings():
                 found: Profile = fitted.profile(
-                    files,
+                    remote or files,
                     columns,
-                    bounds=str(bounds),
+                    bounds=None if bounds is None else str(bounds),
                     epsilon=epsilon,
                     delta=delta,
                     ledger=ledger,

@@ -1,0 +1,70 @@
+"""Tables at a node, as they are typed at a prompt; tokens are taken from the environment alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privclust.errors import ParameterError
+from privclust.remote._address import is_address
+from privclust.remote.table import RemoteTable
+
+Address = Annotated[str, typer.Argument(help="Such as https://host/tables/credit.")]
+ColumnNames = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", help="Of a table at a node: columns to cluster, such as age,income; else all."
+    ),
+]
+CaFile = Annotated[
+    Path | None, typer.Option(help="Of a table at a node: your authority's certificates (PEM).")
+]
+Certificate = Annotated[
+    Path | None, typer.Option(help="Of a table at a node: your certificate and key (PEM).")
+]
+
+
+def remote_table(
+    typed: list[str],
+    columns: str | None,
+    ca_file: Path | None,
+    certificate: Path | None,
+    **for_files: object,
+) -> RemoteTable | None:
+    """Return the table at a node that was typed; None if files were.
+
+    `for_files` are options by which files are read, each None unless it was typed.
+    """
+    addresses = [word for word in typed if is_address(word)]
+    if not addresses:
+        given = {"columns": columns, "ca-file": ca_file, "certificate": certificate}
+        _refuse(given, "is for a table at a node, such as https://host/tables/credit")
+        return None
+    if len(typed) > 1:
+        raise ParameterError(
+            "a table at a node is fitted alone. Type one address, and no files beside it."
+        )
+    _refuse(for_files, "is for files, and this table is at a node")
+    return address_of(addresses[0], columns, ca_file, certificate)
+
+
+def address_of(
+    url: str, columns: str | None = None, ca_file: Path | None = None, own: Path | None = None
+) -> RemoteTable:
+    """Return a table at a node."""
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    return RemoteTable(
+        url,
+        names,
+        ca_file=None if ca_file is None else str(ca_file),
+        certificate=None if own is None else str(own),
+    )
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    typed = [name for name, value in options.items() if value is not None]
+    if typed:
+        raise ParameterError(f"--{typed[0].replace('_', '-')} {why}. Leave it out.")

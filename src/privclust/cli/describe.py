@@ -1,0 +1,36 @@
+"""``privclust describe``: what a node says of a table, and of your fits on it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from privclust.cli._options import AsJson
+from privclust.cli._remote import Address, CaFile, Certificate, address_of
+from privclust.cli.messages import reporting_errors, say
+from privclust.cli.tables import print_table
+
+
+def describe(
+    table: Address,
+    fits: Annotated[bool, typer.Option("--fits", help="List your fits, too.")] = False,
+    ca_file: CaFile = None,
+    certificate: Certificate = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is public about a table at a node, and what its budget has left for you."""
+    with reporting_errors():
+        found = address_of(table, None, ca_file, certificate)
+        described = found.describe()
+        runs = found.fits() if fits else ()
+        if as_json:
+            content = asdict(described) | ({"fits": [asdict(run) for run in runs]} if fits else {})
+            typer.echo(json.dumps(content))
+            return
+        say(str(described))
+        if fits:
+            lines = [(run.id, run.kind, run.state, f"{run.progress:.0%}") for run in runs]
+            print_table(("id", "kind", "state", "of its time"), lines, whole="id")

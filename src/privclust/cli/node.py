@@ -1,0 +1,108 @@
+"""``privclust node …``: a service that lets analysts fit tables which they never see."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privclust.cli._node_check import faults_of
+from privclust.cli.help import Command, Group, epilog
+from privclust.cli.messages import needing, reporting_errors, say, say_aside, writing
+from privclust.cli.tables import print_table
+from privclust.errors import ParameterError
+from privclust.models.formatting import rounded_down
+from privclust.privacy.ledger.ledger import Ledger
+
+node_app = typer.Typer(cls=Group, help="A service that fits tables for analysts who see no row.")
+
+PolicyFile = Annotated[Path, typer.Argument(help="Policy file (TOML); docs/node.md shows one.")]
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+
+@node_app.command("keygen", cls=Command, epilog=epilog("node keygen"))
+def keygen(
+    file: Annotated[Path, typer.Argument(help="File to write, such as name.key.")],
+) -> None:
+    """Make the key by which runs get their names; keep it with the ledger's backups."""
+    with reporting_errors():
+        with writing(file):
+            if file.exists():
+                raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
+            with open(os.open(file, _NEW, 0o600), "w") as opened:
+                opened.write(f"{secrets.token_hex(32)}\n")
+        say(
+            f"wrote {file.name}. Web and worker read it; nobody else may. It never changes: with "
+            "another key, a request that is sent again would be paid again."
+        )
+
+
+@node_app.command("check", cls=Command, epilog=epilog("node check"))
+def check(policy: PolicyFile) -> None:
+    """Compare a policy with tables, ledger and files; run it as the worker's user."""
+    with reporting_errors():
+        with needing("node"):
+            from privclust.node.policy import read_policy
+        found = read_policy(policy)
+        faults = faults_of(found)
+        for fault in faults:
+            say_aside(fault)
+        if faults:
+            raise typer.Exit(1)
+        say(
+            f"{policy.name} allows {len(found.analysts)} analysts to fit {len(found.tables)} "
+            f"tables, and fits them. Its digest: {found.digest}"
+        )
+
+
+@node_app.command("serve", cls=Command, epilog=epilog("node serve"))
+def serve(
+    policy: PolicyFile,
+    socket: Annotated[
+        Path | None, typer.Option(help="Unix socket to listen on, behind a proxy with TLS.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Instead: a port of 127.0.0.1.")] = None,
+) -> None:
+    """Take requests of analysts; it reads no row."""
+    with reporting_errors():
+        if (socket is None) == (port is None):
+            raise ParameterError(
+                "a node listens on one place of this machine. Type --socket FILE, or --port NUMBER."
+            )
+        with needing("node"):
+            from privclust.node.serve import serve as serve_node
+        serve_node(policy, socket=socket, port=port)
+
+
+@node_app.command("worker", cls=Command, epilog=epilog("node worker"))
+def worker(policy: PolicyFile) -> None:
+    """Fit what analysts requested, one process each; needs the rows and no network."""
+    with reporting_errors():
+        with needing("node"):
+            from privclust.node.policy import read_policy
+            from privclust.node.worker import run_worker, stop_on_signal
+        run_worker(read_policy(policy), policy, stop_on_signal())
+
+
+@node_app.command("status", cls=Command, epilog=epilog("node status"))
+def status(policy: PolicyFile) -> None:
+    """Say how many fits wait, run and ended, and what budgets have left."""
+    with reporting_errors():
+        with needing("node"):
+            from privclust.node.jobs import JobStore
+            from privclust.node.policy import read_policy
+        found = read_policy(policy)
+        jobs = JobStore(found.node.ledger, found.node.lanes, found.node.tick)
+        counts = jobs.counts(time.time())
+        print_table(("state", "jobs"), [(state, str(count)) for state, count in counts.items()])
+        ledger = Ledger.open(found.node.ledger)
+        lines = [
+            (table.name, table.dataset, rounded_down(ledger.epsilon_left(table.dataset), 3))
+            for table in found.tables.values()
+        ]
+        print_table(("table", "data set", "epsilon left for one more fit"), lines)
