@@ -24,6 +24,7 @@ def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(lay_out(tmp_path))
     Path("outside").mkdir()
     Path("keys.json").write_text("{}")
+    Path("keys.json").chmod(0o600)
     Path("name.key").write_text("ab" * 32)
     Path("name.key").chmod(0o600)
     Ledger.create("budget.db", "visits", epsilon=4.0, delta=1e-6, unit="who")
@@ -136,7 +137,7 @@ HEAD, AGE, WEIGHT = BOUNDS.split("\n\n")
         (_set("table", unit="", max_rows_per_unit=1), "protects one 'who', and the policy one"),
         (_set("table", files=("nowhere/*.csv",)), "files: "),
         (_set("node", ledger="nowhere.db"), "[node] ledger: "),
-        (_set("node", name_key=Path("nowhere.key")), "privclust node keygen nowhere.key"),
+        (_set("node", name_key=Path("nowhere.key")), "there is no 'nowhere.key'"),
         (_set("node", name_key=Path("keys.json")), "32 bytes in hex"),
         (_set("node", audit_log=Path("nowhere/log")), "audit_log: 'log' cannot be written"),
         (lambda policy: policy.issuers["idp"].keys.unlink(), "[issuers.idp] keys"),

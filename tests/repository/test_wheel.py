@@ -59,7 +59,7 @@ def test_an_sdist_holds_what_builds_explains_and_tests_the_package(tmp_path: Pat
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {name.split("/")[0] for name in names if "/" in name} == {
-        *("constraints", "docs", "examples", "src", "tests")
+        *("constraints", "deploy", "docs", "examples", "src", "tests")
     }
     assert {"CITATION.cff", "LICENSE", "SECURITY.md", "PKG-INFO", "constraints/core.txt"} < names
     assert sdist.stat().st_size < MOST_BYTES

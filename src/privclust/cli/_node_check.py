@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privclust._files import read_regular
 from privclust.domains.bounds import read_bounds
 from privclust.domains.bounds_file import declared_column, read_file
 from privclust.errors import did_you_mean, safe_repr
@@ -21,8 +23,8 @@ from privclust.sources.schema import Schema
 if TYPE_CHECKING:
     from privclust.node.policy import NodeSettings, Policy, TablePolicy
 
-KEY_LETTERS = 64
-"""Of 32 random bytes in hex."""
+KEY_BYTES = 32
+"""What the key that names runs has, written in hex."""
 
 
 def faults_of(policy: Policy) -> list[str]:
@@ -48,22 +50,13 @@ def faults_of(policy: Policy) -> list[str]:
 
 
 def _faults_of_files(node: NodeSettings) -> Iterator[str]:
-    key = node.name_key
-    try:
-        mode, text = key.stat().st_mode, key.read_text().strip()
-    except (OSError, ValueError):
-        yield (
-            f"[node] name_key: {key.name!r} cannot be read. Make it with 'privclust node keygen "
-            f"{key.name}', and keep it with your backups."
-        )
-    else:
-        if stat.S_IMODE(mode) & 0o077:
-            yield f"[node] name_key: others may read {key.name!r}. Type chmod 600 {key.name}."
-        if len(text) < KEY_LETTERS or not set(text.lower()) <= set("0123456789abcdef"):
-            yield (
-                f"[node] name_key: {key.name!r} does not hold 32 bytes in hex. Make one with "
-                "'privclust node keygen'."
-            )
+    key, remedy = node.name_key, "Make one with 'privclust node keygen'."
+    if not key.exists():
+        yield f"[node] name_key: there is no {key.name!r}. {remedy}"
+    elif stat.S_IMODE(key.stat().st_mode) & 0o077:
+        yield f"[node] name_key: others may read {key.name!r}. Type chmod 600 {key.name}."
+    elif os.access(key, os.R_OK) and not _is_key(key):  # the worker need not read it
+        yield f"[node] name_key: {key.name!r} does not hold 32 bytes in hex. {remedy}"
     for name, file in (("head", node.head), ("audit_log", node.audit_log)):
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             yield f"[node] {name}: {file.name!r} cannot be written. Make its folder, or get rights."
@@ -72,6 +65,13 @@ def _faults_of_files(node: NodeSettings) -> Iterator[str]:
             "[node] head: it lies beside the ledger, so that a backup put back would take both "
             "back. Name a place that is not restored with it."
         )
+
+
+def _is_key(file: Path) -> bool:
+    with suppress(OSError, ValueError):
+        text = read_regular(file, 2**16).decode("ascii").strip()
+        return len(bytes.fromhex(text)) >= KEY_BYTES
+    return False
 
 
 def _faults_of_table(table: TablePolicy) -> Iterator[str]:

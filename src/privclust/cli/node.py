@@ -29,7 +29,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 def keygen(
     file: Annotated[Path, typer.Argument(help="File to write, such as name.key.")],
 ) -> None:
-    """Make the key by which runs get their names; keep it with the ledger's backups."""
+    """Make the key by which runs get their names; back it up apart from the ledger."""
     with reporting_errors():
         with writing(file):
             if file.exists():
@@ -37,8 +37,8 @@ def keygen(
             with open(os.open(file, _NEW, 0o600), "w") as opened:
                 opened.write(f"{secrets.token_hex(32)}\n")
         say(
-            f"wrote {file.name}. Web and worker read it; nobody else may. It never changes: with "
-            "another key, a request that is sent again would be paid again."
+            f"wrote {file.name}. Give it to the user of the web process, and to nobody else. It "
+            "never changes: with another key, a request that is sent again would be paid again."
         )
 
 
