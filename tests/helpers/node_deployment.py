@@ -96,12 +96,13 @@ class Deployment:
     def start_web(self) -> None:
         """Start the web process and wait until it listens."""
         place = self.folder / "node.sock"
-        self._start("web", ["-m", "privclust", "node", "serve", self._policy, "--socket", place])
+        self._start("web", ["-m", "privclust", "node", "serve", self.policy_path, "--socket", place])
         until(lambda: place.is_socket() and _accepts(place), self.describe)
 
-    def start_worker(self, name: str = "worker") -> None:
-        """Start a worker whose noise is that of tests."""
-        self._start(name, [ROOT / "tests" / "helpers" / "node_worker.py", self._policy])
+    def start_worker(self, name: str = "worker", noise: str = "") -> None:
+        """Start a worker, with real noise unless it is to be "repeatable"."""
+        script = ROOT / "tests" / "helpers" / "node_worker.py"
+        self._start(name, [script, self.policy_path, *([noise] if noise else [])])
 
     def kill(self, name: str) -> None:
         """End a process without warning."""
@@ -171,10 +172,6 @@ class Deployment:
 
         until(lambda: state()["state"] not in ("queued", "running"), self.describe)
         return state()
-
-    @property
-    def _policy(self) -> Path:
-        return self.policy_path
 
     def _start(self, name: str, arguments: Sequence[str | Path]) -> None:
         path = os.pathsep.join(map(str, [ROOT / "src", ROOT, ROOT / "tests"]))

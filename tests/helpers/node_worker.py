@@ -1,4 +1,7 @@
-"""A worker as an owner runs it, but for noise that tests can repeat. Run as a script: POLICY."""
+"""A worker as an owner runs it, but more patient. Run as a script: POLICY [repeatable].
+
+With the second word, its noise is one that tests can repeat.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ import sys
 from pathlib import Path
 
 from privclust.node.policy import read_policy
-from privclust.node.worker import Pace, run_worker, stop_on_signal
+from privclust.node.worker import COMMAND, Pace, run_worker, stop_on_signal
 
-JOB = str(Path(__file__).with_name("node_job.py"))
+REPEATABLE = (sys.executable, str(Path(__file__).with_name("node_job.py")))
 PACE = Pace(poll=0.05, lease=5.0, grace=90.0, closing=60.0)
 """With much grace, because on a busy machine a process takes seconds to start."""
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
     path = Path(sys.argv[1])
-    run_worker(read_policy(path), path, stop_on_signal(), PACE, (sys.executable, JOB))
+    command = REPEATABLE if "repeatable" in sys.argv else COMMAND
+    run_worker(read_policy(path), path, stop_on_signal(), PACE, command)

@@ -28,7 +28,7 @@ from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.sources.dialects import Files
 
 QUOTA = Quota(max_queued=100, work_per_day=1e9)
-RUN = "00000000000000a1"
+RUN = "ffffffffffffffff"
 
 
 def write_table(folder: Path, n_rows: int = 3000) -> None:

@@ -76,7 +76,7 @@ def serve(
             )
         with needing("node"):
             from privclust.node.serve import serve as serve_node
-        serve_node(policy, socket=socket, port=port)
+        serve_node(policy, unix_socket=socket, port=port)
 
 
 @node_app.command("worker", cls=Command, epilog=epilog("node worker"))

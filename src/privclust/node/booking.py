@@ -139,8 +139,8 @@ class Booking:
         if isinstance(request, ProfileRequest):
             return self._profile(request, rows, resume, facts)
         table = self.policy.tables[request.table]
-        # The same in all processes that work on a job.
-        seed = 0 if job is None else int(job.run, 16)
+        # The same in all processes that work on a job, and of a size that model files hold.
+        seed = 0 if job is None else int(job.run[:8], 16)
         estimator = estimator_of(request, self.policy, seed)
         if estimator.delta is None:
             estimator.set_params(delta=self._ledger().dataset(table.dataset).budget.delta)
