@@ -271,6 +271,8 @@ def test_million_clusters_are_refused_at_once(node: Running) -> None:
     ("failure", "kind"),
     [
         (CostError(CANARY), "too-costly"),
+        (ValueError(CANARY), "invalid-request"),
+        (TypeError(CANARY), "invalid-request"),
         (ParameterError("epsilon must be more"), "invalid-request"),
     ],
 )

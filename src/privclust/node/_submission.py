@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from privclust.errors import CostError, ParameterError
+from privclust.errors import CostError, Message, NamesParameter
 from privclust.node.names import run_name
 from privclust.node.parts import JobKind, Node, Price, Request, StoredJob
 from privclust.node.policy import AnalystPolicy
@@ -15,6 +15,11 @@ from privclust.privacy.ledger.ledger import BudgetExceededError
 
 ROUNDING = 1.001
 """What rounding may add: whether a fit of all that is left is affordable, the ledger decides."""
+
+NO_SUCH_FIT = (
+    "No fit of this table can have these parameters together. Some estimators need a delta above "
+    "0, and scale='none' columns of plain numbers."
+)
 
 
 def submit(
@@ -57,8 +62,11 @@ def priced(node: Node, request: Request) -> Price:
             "It would take more computing or memory than this node allows. Choose fewer clusters "
             "or columns.",
         ) from None
-    except ParameterError as error:
-        raise refused("invalid-request", str(error)) from None
+    except (ValueError, TypeError) as error:
+        # Prices follow from the request and the policy, so that texts of the library's own may go
+        # out; those of other libraries help nobody.
+        known = isinstance(error, NamesParameter) or isinstance(next(iter(error.args), 0), Message)
+        raise refused("invalid-request", str(error) if known else NO_SUCH_FIT) from None
 
 
 @dataclass(frozen=True)

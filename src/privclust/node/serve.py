@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import os
 import resource
+import signal
 import socket
 import stat
+import sys
 import time
 from pathlib import Path
 
@@ -76,6 +78,8 @@ def serve(
         )
     listening = listen(Path(unix_socket)) if unix_socket else socket.create_server((LOOPBACK, port))
     metrics = None if metrics_port is None else node.metrics.serve(metrics_port)
+    # The server ends by this signal once more when it is done, and what follows would be lost.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         server_of(node).run(sockets=[listening])
     finally:
