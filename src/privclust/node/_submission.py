@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from privclust.errors import CostError, Message, NamesParameter
 from privclust.node.names import run_name
@@ -87,7 +88,9 @@ class Balance:
 
     def refusal(self) -> RequestError:
         """Return the error of a request that spends too much."""
-        known = {} if self.requested == math.inf else {"requested": self.requested}
+        known: dict[str, Any] = {}
+        if self.requested < math.inf:
+            known["requested"] = self.requested
         return refused(
             "budget-exceeded",
             "It would spend more than you have left on this data set. Nothing was read. Ask for "

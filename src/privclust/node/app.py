@@ -11,7 +11,7 @@ import logging
 import ssl
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from starlette.applications import Starlette
@@ -52,6 +52,7 @@ _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _log = logging.getLogger(__name__)
 
 Work: TypeAlias = Callable[[Call], Response]
+Result = TypeVar("Result")
 
 
 def make_app(node: Node) -> Starlette:
@@ -131,7 +132,7 @@ class _Service:
         body = await _body(request) if request.method == "POST" else b""
         return Call(self._node, analyst, request.path_params, request.headers, body)
 
-    async def _run(self, call: Call, work: Callable[[Call], Any]) -> Any:
+    async def _run(self, call: Call, work: Callable[[Call], Result]) -> Result:
         async with self._own[call.analyst.id], self._threads:
             return await run_in_threadpool(work, call)
 
