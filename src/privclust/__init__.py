@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from privclust.planning.simulate import simulate
     from privclust.privacy.ledger.journal import LedgerError
     from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+    from privclust.remote.error import RemoteError
     from privclust.remote.table import RemoteTable
     from privclust.sources.dialects import Files
 
@@ -51,6 +52,7 @@ __all__ = [
     "PEMeans",
     "PrivateClusterer",
     "PrivateKMeans",
+    "RemoteError",
     "RemoteTable",
     "__version__",
     "compare",
@@ -81,6 +83,7 @@ _PACKAGES = {
     "PEMeans": "estimators",
     "PrivateClusterer": "estimators.base",
     "PrivateKMeans": "estimators",
+    "RemoteError": "remote.error",
     "RemoteTable": "remote.table",
     "compare": "models.compare",
     "compose": "models.compose",

@@ -163,7 +163,8 @@ def test_profile_bounds_are_compared_too(policy: Any, tmp_path: Path) -> None:
 
 def test_web_and_worker_are_started(modules: dict[str, Any], policy: Any) -> None:
     assert privclust("node", "serve", "policy.toml", "--socket", "node.sock").exit_code == 0
-    assert modules["serve"] == (Path("policy.toml"), {"socket": Path("node.sock"), "port": None})
+    place = {"unix_socket": Path("node.sock"), "port": None, "metrics_port": None}
+    assert modules["serve"] == (Path("policy.toml"), place)
     error_message(privclust("node", "serve", "policy.toml"), 3, "--socket FILE, or --port NUMBER")
     assert privclust("node", "worker", "policy.toml").exit_code == 0
     assert modules["worker"] == (policy, Path("policy.toml"), "stop")

@@ -11,10 +11,11 @@ from helpers.remote_stand_in import TOKEN, Node, running
 
 import privclust
 from privclust import BudgetExceededError, PEMeans, PrivateKMeans, RemoteTable
-from privclust.errors import ModelFileError, ParameterError, RemoteError
+from privclust.errors import ModelFileError, ParameterError
 from privclust.estimators import _progress
 from privclust.privacy.progress import Wait, watching
 from privclust.remote import _connection
+from privclust.remote.error import RemoteError
 from privclust.remote.request import ESTIMATORS
 
 MODEL = PEMeans(2, epsilon=0.5)
@@ -60,7 +61,7 @@ def test_every_estimator_is_fitted(node: Node, name: str) -> None:
     assert list(model.feature_names_in_) == ["age"]
 
 
-def test_lost_response_is_asked_for_again_and_paid_once(node: Node) -> None:
+def test_lost_response_is_requested_again_and_paid_once(node: Node) -> None:
     node.drop_after = 2
     MODEL.fit(table(node))
     assert len(node.keys) == 3

@@ -82,8 +82,9 @@ class Node:
                 return reply(self.forecast(content))
             case "POST", ["fits" | "profiles" as place]:
                 return self.submit(place, content, headers["Idempotency-Key"])
-            case "GET", ["fits"]:
-                return reply({"fits": [self.status(name) for name in self.runs]})
+            case "GET", ["fits" | "profiles" as place]:
+                mine = [name for name, run in self.runs.items() if f"{run['kind']}s" == place]
+                return reply({place: [self.status(name) for name in mine]})
             case "GET", ["fits" | "profiles", name] if name in self.runs:
                 return reply(self.status(name))
             case "GET", ["fits" | "profiles", name, "model" | "profile"] if name in self.results:
@@ -103,6 +104,7 @@ class Node:
                 {"name": name, "type": "number", "lower": lower, "upper": upper}
                 for name, (lower, upper) in BOUNDS.items()
             ],
+            "profile_columns": ["ward"],
             "unit": "",
             "max_rows_per_unit": 1,
             "about_rows": 600,

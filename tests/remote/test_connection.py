@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from helpers.remote_stand_in import TOKEN, Node, problem, running
 
 from privclust import RemoteTable
-from privclust.errors import ParameterError, RemoteError
+from privclust.errors import ParameterError
 from privclust.remote import _connection
 from privclust.remote._token import read_token
+from privclust.remote.error import RemoteError
 
 
 @pytest.fixture

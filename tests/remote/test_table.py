@@ -13,8 +13,9 @@ import pytest
 from helpers.remote_stand_in import TOKEN, Node, problem, running
 
 from privclust import PrivateKMeans, RemoteTable
-from privclust.errors import ColumnError, ParameterError, RemoteError
+from privclust.errors import ColumnError, ParameterError
 from privclust.remote import _connection
+from privclust.remote.error import RemoteError
 
 
 @pytest.fixture(scope="module")

@@ -35,11 +35,12 @@ from privclust.cli.messages import (
 )
 from privclust.cli.progress import progress
 from privclust.cli.tables import print_in_parts
-from privclust.errors import BoundsError, ParameterError, RemoteError
+from privclust.errors import BoundsError, ParameterError
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.statement import Statement
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.remote.error import RemoteError
 from privclust.remote.table import RemoteTable
 from privclust.sources.files import paths_of
 

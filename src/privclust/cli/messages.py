@@ -24,7 +24,6 @@ from privclust.errors import (
     ModelFileError,
     Parameter,
     ParameterError,
-    RemoteError,
     TooManyClustersError,
     UnreadableFileError,
     needs_extra,
@@ -32,6 +31,7 @@ from privclust.errors import (
 from privclust.models.composition import Composition
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError
+from privclust.remote.error import RemoteError
 from privclust.sources.dialects import Files
 from privclust.sources.files import describe_dialects, list_files
 

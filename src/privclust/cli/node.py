@@ -67,6 +67,9 @@ def serve(
         Path | None, typer.Option(help="Unix socket to listen on, behind a proxy with TLS.")
     ] = None,
     port: Annotated[int | None, typer.Option(help="Instead: a port of 127.0.0.1.")] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Where to serve metrics, on 127.0.0.1.")
+    ] = None,
 ) -> None:
     """Take requests of analysts; it reads no row."""
     with reporting_errors():
@@ -76,7 +79,7 @@ def serve(
             )
         with needing("node"):
             from privclust.node.serve import serve as serve_node
-        serve_node(policy, unix_socket=socket, port=port)
+        serve_node(policy, unix_socket=socket, port=port, metrics_port=metrics_port)
 
 
 @node_app.command("worker", cls=Command, epilog=epilog("node worker"))

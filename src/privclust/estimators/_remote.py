@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from privclust.errors import Message, Parameter, ParameterError, RemoteError
+from privclust.errors import Message, Parameter, ParameterError
 from privclust.estimators._common_parameters import Parameters, budget_of, seed_of, sizes_of
 from privclust.estimators._profile import ProfileRequest, check_column_names
 from privclust.estimators._progress import showing_progress
@@ -18,6 +18,7 @@ from privclust.models.profile_file import profile_from_bytes
 from privclust.models.statement import Statement
 from privclust.privacy import progress
 from privclust.privacy.ledger.ledger import BudgetExceededError
+from privclust.remote.error import RemoteError
 from privclust.remote.request import request_of
 from privclust.remote.runs import RunStatus
 from privclust.remote.table import RemoteTable

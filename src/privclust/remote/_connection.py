@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from time import monotonic, sleep
 
 from privclust._version import __version__
-from privclust.errors import ParameterError, RemoteError
+from privclust.errors import ParameterError
 from privclust.remote._address import Address
 from privclust.remote._token import read_token
+from privclust.remote.error import RemoteError
 
 Certificate = str | tuple[str, str]
 """A PEM file with a certificate and its key, or one file each."""

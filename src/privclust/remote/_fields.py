@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from privclust.errors import RemoteError
+from privclust.remote.error import RemoteError
 
 TEXT_MAX = 2000
 _REQUIRED = object()
@@ -68,9 +68,9 @@ class Fields:
             self.refuse(f"{name}, true or false")
         return found
 
-    def texts(self, name: str) -> tuple[str, ...]:
+    def texts(self, name: str, default: Any = _REQUIRED) -> tuple[str, ...]:
         """Return a list of texts."""
-        found = self._value(name, _REQUIRED)
+        found = self._value(name, default)
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             self.refuse(f"{name}, a list of texts")
         return tuple(map(printable, found))

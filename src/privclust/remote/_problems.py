@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-from privclust.errors import RemoteError
 from privclust.remote._connection import Response
 from privclust.remote._fields import printable
+from privclust.remote.error import RemoteError
 
 _CAUSES = {
     "not-identified": (

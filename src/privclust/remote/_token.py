@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from privclust._files import read_regular
-from privclust.errors import RemoteError
+from privclust.remote.error import RemoteError
 
 VARIABLE, FILE_VARIABLE = "PRIVCLUST_TOKEN", "PRIVCLUST_TOKEN_FILE"
 BYTES_MAX = 8192

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from privclust.errors import RemoteError
 from privclust.remote._fields import Fields, printable
+from privclust.remote.error import RemoteError
 
 _LISTED = 12
 """Levels of a category that are named."""
@@ -41,6 +41,8 @@ class TableDescription:
         What the owner calls it, and says of it.
     columns : tuple of ColumnDescription
         Those that may be clustered.
+    profile_columns : tuple of str
+        Those that may be profiled.
     unit : str
         Column of ids whose rows are protected together; "" if every row is alone.
     max_rows_per_unit : int
@@ -62,34 +64,35 @@ class TableDescription:
 
     Examples
     --------
-    >>> print(TableDescription(
-    ...     "credit", "card holders of 2025", (ColumnDescription("age", "number", "18 to 100"),),
-    ...     delta=1e-6, epsilon_left=0.7103, seconds=600, max_clusters=64,
-    ... ))
+    >>> age = ColumnDescription("age", "number", "18 to 100")
+    >>> print(TableDescription("credit", "card holders of 2025", (age,), (), "", 1, None, 600,
+    ...                        1e-6, 1, 0.7103, 64, ("PrivateKMeans",)))
     credit: card holders of 2025
       columns:        age (number, 18 to 100)
       protected unit: one row
       budget left:    epsilon 0.71 for one more fit, at delta 1e-06
       a fit takes:    10 min, whatever the rows
       clusters:       64 at most
+      estimators:     PrivateKMeans
     """
 
     name: str
-    description: str = ""
-    columns: tuple[ColumnDescription, ...] = ()
-    unit: str = ""
-    max_rows_per_unit: int = 1
-    about_rows: int | None = None
-    seconds: int = 0
-    delta: float = 0.0
-    periods: int = 1
-    epsilon_left: float = 0.0
-    max_clusters: int = 0
-    estimators: tuple[str, ...] = ()
+    description: str
+    columns: tuple[ColumnDescription, ...]
+    profile_columns: tuple[str, ...]
+    unit: str
+    max_rows_per_unit: int
+    about_rows: int | None
+    seconds: int
+    delta: float
+    periods: int
+    epsilon_left: float
+    max_clusters: int
+    estimators: tuple[str, ...]
 
     @classmethod
     def of(cls, body: bytes) -> TableDescription:
-        """Read what a node sent."""
+        """Read the `body` that a node sent."""
         found = Fields.of(body, "a table")
         rows, delta = found.integer("about_rows", -1), found.number("delta")
         if not 0 <= delta < 1:
@@ -101,6 +104,7 @@ class TableDescription:
             name=found.text("name"),
             description=found.text("description", ""),
             columns=tuple(map(_column, found.parts("columns"))),
+            profile_columns=found.texts("profile_columns", []),
             unit=found.text("unit", ""),
             max_rows_per_unit=found.integer("max_rows_per_unit", 1),
             about_rows=rows if rows >= 0 else None,
@@ -120,6 +124,7 @@ class TableDescription:
         listed = [f"{one.name} ({one.type}, {one.values})" for one in self.columns]
         found = {
             "columns": ", ".join(listed),
+            "to profile": ", ".join(self.profile_columns),
             "protected unit": unit,
             "rows": "" if self.about_rows is None else f"about {self.about_rows:,}",
             "budget left": f"epsilon {_down(self.epsilon_left)} for one more fit, at delta "
@@ -177,7 +182,7 @@ class RemoteForecast:
 
     @classmethod
     def of(cls, body: bytes) -> RemoteForecast:
-        """Read what a node sent."""
+        """Read the `body` that a node sent."""
         found = Fields.of(body, "a forecast")
         expected = found.content.get("forecast")
         return cls(

@@ -12,10 +12,11 @@ from email.utils import parsedate_to_datetime
 from time import sleep, time
 from typing import Literal
 
-from privclust.errors import Message, Parameter, ParameterError, RemoteError, safe_repr
+from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.remote._connection import LARGE, PATIENT, Connection, Response
 from privclust.remote._fields import Fields
 from privclust.remote._problems import check, problem_of
+from privclust.remote.error import RemoteError
 
 Kind = Literal["fit", "profile"]
 Report = Callable[["RunStatus", float], None]

@@ -95,9 +95,11 @@ class RemoteTable:
     @clears_frames
     def fits(self) -> tuple[RunStatus, ...]:
         """Return your fits and profiles of this table, to resume or cancel one by its id."""
-        address = self._connection.address
-        response = check(self._connection.send("GET", address.path("fits")), 200)
-        found = map(RunStatus.of, Fields.of(response.body, "a list of fits").parts("fits"))
+        address, found = self._connection.address, []
+        for place in ("fits", "profiles"):
+            response = check(self._connection.send("GET", address.path(place)), 200)
+            listed = Fields.of(response.body, f"a list of {place}").parts(place)
+            found += [RunStatus.of(one) for one in listed]
         return tuple(one for one in found if one.table == address.table)
 
     @clears_frames
