@@ -72,6 +72,7 @@ class Deployment:
 
     folder: Path
     port: int
+    metrics_port: int
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -95,8 +96,9 @@ class Deployment:
 
     def start_web(self) -> None:
         """Start the web process and wait until it listens."""
-        place = self.folder / "node.sock"
-        self._start("web", ["-m", "privclust", "node", "serve", self.policy_path, "--socket", place])
+        place, options = self.folder / "node.sock", ["--metrics-port", str(self.metrics_port)]
+        serve: list[str | Path] = ["-m", "privclust", "node", "serve", self.policy_path]
+        self._start("web", [*serve, "--socket", place, *options])
         until(lambda: place.is_socket() and _accepts(place), self.describe)
 
     def start_worker(self, name: str = "worker", noise: str = "") -> None:
@@ -189,7 +191,7 @@ class Deployment:
 def token_of(subject: str, **claims: Any) -> str:
     """Return a token of the test's own issuer that is valid for an hour."""
     expiry = int(time.time()) + 3600
-    valid = {"iss": ISSUER, "aud": "node", "sub": subject, "exp": expiry}
+    valid: dict[str, Any] = {"iss": ISSUER, "aud": "node", "sub": subject, "exp": expiry}
     return HOSPITAL.token(**(valid | claims))
 
 
@@ -233,7 +235,7 @@ def deployed(
             for name, lines in analysts.items()
         ),
     ]
-    deployment = Deployment(folder, _free_port())
+    deployment = Deployment(folder, _free_port(), _free_port())
     deployment.policy_path.write_text("\n".join(parts))
     for label in datasets:
         made = Ledger.create(deployment.policy.node.ledger, label, epsilon=epsilon, delta=1e-6)

@@ -51,7 +51,7 @@ def node(postgres: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[De
 @pytest.fixture
 def remote(node: Deployment, monkeypatch: pytest.MonkeyPatch) -> RemoteTable:
     monkeypatch.setenv("PRIVCLUST_TOKEN", token_of("ada"))
-    return RemoteTable(node.url("credit"), ca_file=node.folder / "ca.pem")
+    return RemoteTable(node.url("credit"), ca_file=str(node.folder / "ca.pem"))
 
 
 def test_estimator_fits_and_profiles_a_table_it_never_sees(remote: RemoteTable) -> None:
@@ -107,7 +107,7 @@ def test_budget_that_is_spent_is_refused_with_what_is_left(
     node: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRIVCLUST_TOKEN", token_of("eve"))
-    remote = RemoteTable(node.url("credit"), ca_file=node.folder / "ca.pem")
+    remote = RemoteTable(node.url("credit"), ca_file=str(node.folder / "ca.pem"))
     with pytest.raises(BudgetExceededError, match="epsilon"):
         PrivateKMeans(2, epsilon=0.5).fit(remote)
     reply = node.post_fit(token_of("eve"), "too much", epsilon=0.5)
