@@ -20,7 +20,7 @@ from privclust.cli.help import EXAMPLES
 
 NODE = "https://node.example"
 """In place of it, examples are run on a node of this machine."""
-NEED_A_POLICY = ("node check", "node serve", "node worker", "node status")
+NEED_A_POLICY = ("node init", "node check", "node serve", "node worker", "node status")
 """Of which tests/cli/test_node.py takes care."""
 NAMES = """\
 bounds_origin = "domain knowledge"

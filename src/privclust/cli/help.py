@@ -79,7 +79,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ledger verify": ("privclust ledger verify budget.db --model recorded.json",),
     "ledger export": ("privclust ledger export budget.db --output budget.jsonl",),
     "ledger draw": ("privclust ledger draw budget.db visits budget.png",),
-    "node keygen": ("privclust node keygen name.key",),
+    "node init": ("privclust node init policy.toml",),
     "node check": ("privclust node check policy.toml",),
     "node serve": ("privclust node serve policy.toml --socket /run/privclust/node.sock",),
     "node worker": ("privclust node worker policy.toml",),

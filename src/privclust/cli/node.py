@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import secrets
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privclust.cli._node_check import faults_of
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, reporting_errors, say, say_aside, writing
 from privclust.cli.tables import print_table
@@ -22,23 +18,23 @@ from privclust.privacy.ledger.ledger import Ledger
 node_app = typer.Typer(cls=Group, help="A service that fits tables for analysts who see no row.")
 
 PolicyFile = Annotated[Path, typer.Argument(help="Policy file (TOML); docs/node.md shows one.")]
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
-@node_app.command("keygen", cls=Command, epilog=epilog("node keygen"))
-def keygen(
-    file: Annotated[Path, typer.Argument(help="File to write, such as name.key.")],
-) -> None:
-    """Make the key by which runs get their names; back it up apart from the ledger."""
+@node_app.command("init", cls=Command, epilog=epilog("node init"))
+def init(policy: PolicyFile) -> None:
+    """Make what a new node needs: its key, its table of jobs, the file with the ledger's head."""
     with reporting_errors():
-        with writing(file):
-            if file.exists():
-                raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
-            with open(os.open(file, _NEW, 0o600), "w") as opened:
-                opened.write(f"{secrets.token_hex(32)}\n")
+        with needing("node"):
+            from privclust.node.policy import read_policy
+            from privclust.node.set_up import set_up
+        found = read_policy(policy)
+        with writing(policy):
+            made = set_up(found)
+        for one in made:
+            say(f"made {one}")
         say(
-            f"wrote {file.name}. Give it to the user of the web process, and to nobody else. It "
-            "never changes: with another key, a request that is sent again would be paid again."
+            "Back the key up apart from the ledger. It never changes: with another key, a request "
+            "that is sent again would be paid again."
         )
 
 
@@ -47,6 +43,7 @@ def check(policy: PolicyFile) -> None:
     """Compare a policy with tables, ledger and files; run it as the worker's user."""
     with reporting_errors():
         with needing("node"):
+            from privclust.node.check import faults_of
             from privclust.node.policy import read_policy
         found = read_policy(policy)
         faults = faults_of(found)
@@ -97,12 +94,13 @@ def status(policy: PolicyFile) -> None:
     """Say how many fits wait, run and ended, and what budgets have left."""
     with reporting_errors():
         with needing("node"):
+            from privclust.node.job import STATES
             from privclust.node.jobs import JobStore
             from privclust.node.policy import read_policy
         found = read_policy(policy)
         jobs = JobStore(found.node.ledger, found.node.lanes, found.node.tick)
         counts = jobs.counts(time.time())
-        print_table(("state", "jobs"), [(state, str(count)) for state, count in counts.items()])
+        print_table(("state", "jobs"), [(one, str(counts.get(one, 0))) for one in STATES])
         ledger = Ledger.open(found.node.ledger)
         lines = [
             (table.name, table.dataset, rounded_down(ledger.epsilon_left(table.dataset), 3))

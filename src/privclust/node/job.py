@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Literal, get_args
 
 from privclust.node import schedule
 from privclust.node.schedule import Times
@@ -11,6 +11,7 @@ from privclust.node.schedule import Times
 Kind = Literal["fit", "profile"]
 State = Literal["queued", "refused", "finished", "failed", "cancelled"]
 PublicState = Literal["queued", "running", "refused", "finished", "failed", "cancelled"]
+STATES: tuple[PublicState, ...] = get_args(PublicState)
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,8 @@ def read_name_key(file: Path) -> bytes:
         mode = stat.S_IMODE(os.stat(file).st_mode)
     except (OSError, ValueError):
         raise PolicyError(
-            f"the key for names {str(file)!r} cannot be read. Make one with 'privclust node "
-            "init-key', once: runs keep the names that it gave them."
+            f"the key for names {str(file)!r} cannot be read. 'privclust node init' makes "
+            "one, once: runs keep the names that it gave them."
         ) from None
     if mode & 0o077:
         raise PolicyError(
@@ -65,6 +65,6 @@ def read_name_key(file: Path) -> bytes:
     if len(key) < KEY_BYTES_MIN:
         raise PolicyError(
             f"the key for names {str(file)!r} must hold at least {KEY_BYTES_MIN} random bytes in "
-            "hexadecimal digits, and nothing else. 'privclust node init-key' writes one."
+            "hexadecimal digits, and nothing else. 'privclust node init' writes one."
         )
     return key

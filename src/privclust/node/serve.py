@@ -11,7 +11,6 @@ import os
 import resource
 import signal
 import socket
-import stat
 import sys
 import time
 from pathlib import Path
@@ -22,16 +21,16 @@ from privclust.errors import PolicyError
 from privclust.node.app import make_app
 from privclust.node.audit_log import AuditLog
 from privclust.node.booking import Booking
+from privclust.node.check import check_not_writable, faults_of_account
 from privclust.node.identity import Identities
 from privclust.node.jobs import JobStore
 from privclust.node.metrics import LOOPBACK, Metrics
 from privclust.node.names import read_name_key
 from privclust.node.parts import Node
-from privclust.node.policy import Policy, read_policy
+from privclust.node.policy import read_policy
 from privclust.node.stored_jobs import StoredJobs
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.queries.unit import ROW
 
 SOCKET_MODE = 0o660
 CONNECTIONS, KEEP_ALIVE_SECONDS, SHUTDOWN_SECONDS = 128, 15, 5
@@ -98,12 +97,14 @@ def forbid_core_dumps() -> None:
 def checked_node(policy_file: str | os.PathLike[str]) -> Node:
     """Return a node of which everything was checked that can be checked beforehand."""
     policy = read_policy(policy_file)
-    _check_mode(Path(policy_file))
+    check_not_writable(Path(policy_file))
     for issuer in policy.issuers.values():
-        _check_mode(issuer.keys)
+        check_not_writable(issuer.keys)
     key = read_name_key(policy.node.name_key)
     ledger = Ledger.open(policy.node.ledger)
-    check_datasets(policy, ledger)
+    for table in policy.tables.values():
+        for fault in faults_of_account(table, ledger):
+            raise PolicyError(f"in [tables.{table.name}] of the policy: {fault}")
     HeadFile(policy.node.head).check(ledger)
     store = JobStore(policy.node.ledger, policy.node.lanes, policy.node.tick)
     return Node(
@@ -117,24 +118,6 @@ def checked_node(policy_file: str | os.PathLike[str]) -> Node:
         audit_log=AuditLog(policy.node.audit_log, policy.digest),
         metrics=Metrics(),
     )
-
-
-def check_datasets(policy: Policy, ledger: Ledger) -> None:
-    """Refuse a policy whose tables have no data set in the ledger, or one of another unit."""
-    units = {one.label: one.unit for one in ledger.datasets()}
-    for table in policy.tables.values():
-        if table.dataset not in units:
-            raise PolicyError(
-                f"in [tables.{table.name}] of the policy: the ledger has no data set "
-                f"{table.dataset!r}. Give it a budget with 'privclust ledger create'."
-            )
-        unit = table.unit or ROW.name
-        if units[table.dataset] != unit:
-            raise PolicyError(
-                f"in [tables.{table.name}] of the policy: the protected unit is {unit!r}, and in "
-                f"the ledger that of {table.dataset!r} is {units[table.dataset]!r}. Its budget "
-                "counts for that one: correct unit, or name another data set."
-            )
 
 
 def listen(path: Path) -> socket.socket:
@@ -182,16 +165,3 @@ def server_of(node: Node) -> uvicorn.Server:
         h11_max_incomplete_event_size=HEADER_BYTES,
     )
     return uvicorn.Server(config)
-
-
-def _check_mode(file: Path) -> None:
-    """Refuse a file with which others could let themselves in."""
-    try:
-        mode = stat.S_IMODE(os.stat(file).st_mode)
-    except OSError:
-        raise PolicyError(f"{str(file)!r}, which the policy names, cannot be read.") from None
-    if mode & 0o022:
-        raise PolicyError(
-            f"others may write to {str(file)!r}, and could give themselves access. Type: "
-            f"chmod go-w {file.name}."
-        )

@@ -1,0 +1,32 @@
+"""What a new node needs beside its policy, made once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from privclust.node.jobs import JobStore
+from privclust.node.names import KEY_BYTES_MIN
+from privclust.node.policy import Policy
+from privclust.privacy.ledger.head_file import HeadFile
+from privclust.privacy.ledger.ledger import Ledger
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+
+def set_up(policy: Policy) -> list[str]:
+    """Make the key that names runs, the file with the ledger's newest head, and the jobs' table.
+
+    What is there stays as it is. Returns what was made.
+    """
+    made, node = [], policy.node
+    ledger = Ledger.open(node.ledger)
+    if not node.name_key.exists():
+        with open(os.open(node.name_key, _NEW, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(KEY_BYTES_MIN))
+        made.append(f"{node.name_key.name}, the key that names runs")
+    JobStore(node.ledger)  # makes its table
+    if not node.head.exists():
+        HeadFile(node.head).create(ledger)
+        made.append(f"{node.head.name}, which keeps the ledger's newest head")
+    return made
