@@ -60,6 +60,22 @@ def test_a_release_is_approved_signed_and_any_changed_file_found() -> None:
     assert privclust(*check).exit_code == 0
 
 
+def test_a_reference_is_on_the_page_and_in_what_verify_says() -> None:
+    approved = ("approve", "model.json", *PEOPLE, *LEDGER)
+    assert privclust(*approved).exit_code == 0
+    assert "<dt>Reference</dt>" not in Path("approval.html").read_text()
+    assert privclust(*approved, "--reference", "DPO 2026/17", "--force").exit_code == 0
+    page = Path("approval.html").read_text()
+    assert "<dt>Reference</dt><dd>DPO 2026/17</dd>" in page
+    assert "The names on this page are typed; no key is tied to them." in page
+    assert "with what B. Sow says in person" in page
+    assert privclust("sign", *PAPERS[:3], *KEY, *LEDGER).exit_code == 0
+    done = privclust("verify", "signature.json", "--public-key", "officer.pub")
+    assert "Reference: DPO 2026/17" in done.output.splitlines()
+    done = privclust(*approved, "--reference", "two\nlines", "--force")
+    error_message(done, 3, "reference must be 1 to")
+
+
 @pytest.mark.attack
 @pytest.mark.parametrize("options", [(), ("--min-size", 700)])
 def test_a_page_that_says_something_else_is_not_signed(options: tuple[Any, ...]) -> None:

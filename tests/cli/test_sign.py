@@ -13,6 +13,9 @@ import pytest
 from helpers.command_line import error_message, privclust
 from helpers.signing import PASSPHRASE, write_approved, write_keys
 
+from privclust.models.approval.keys import key_fingerprint, read_private_key, read_public_key
+from privclust.models.approval.signature import sign_files
+
 KEY = ("--key", "officer.key", "--passphrase-file", "passphrase")
 
 
@@ -34,10 +37,29 @@ def test_a_release_is_signed_and_verified_and_a_changed_byte_found() -> None:
     done = privclust("verify", "signature.json", "--public-key", "officer.pub")
     assert done.exit_code == 0, done.output
     assert "model.json (model), approval.json (approval), page.html (page)" in done.output
+    for line in ("Data set: visits", "Purpose: staffing", "Requested by: A. Ito"):
+        assert line in done.output.splitlines()
+    assert "Approved by: B. Sow" in done.output.splitlines()
+    assert "Date: 2026-11-17, as it was typed" in done.output
+    key = key_fingerprint(read_public_key(Path("officer.pub")))
+    assert f"Key: fingerprint {key}" in done.output.splitlines()
+    assert "A fingerprint is a number that is computed from a public key" in done.output
+    assert "does not prove whose key it is. Ask B. Sow for the fingerprint" in done.output
+    assert "Not checked here: the ledger" in done.output
     with Path("page.html").open("a") as page:
         page.write(" ")
     done = privclust("verify", "signature.json", "--public-key", "officer.pub")
     error_message(done, 1, "the page 'page.html' was changed after it was signed.")
+
+
+def test_files_without_an_approval_name_no_approver() -> None:
+    key = read_private_key(Path("officer.key"), PASSPHRASE.encode())
+    signature = sign_files([Path("model.json"), Path("page.html")], key)
+    Path("signature.json").write_text(signature.to_json())
+    done = privclust("verify", "signature.json", "--public-key", "officer.pub")
+    assert done.exit_code == 0, done.output
+    assert "No approval was signed with these files" in done.output
+    assert "Purpose" not in done.output
 
 
 def test_a_new_key_is_for_its_owner_alone_and_never_overwritten() -> None:

@@ -26,9 +26,10 @@ from privclust.cli.refit import refit
 from privclust.cli.report import report
 from privclust.cli.sample import sample
 from privclust.cli.show import show
-from privclust.cli.sign import sign, verify
+from privclust.cli.sign import sign
 from privclust.cli.simulate import simulate
 from privclust.cli.statement import statement
+from privclust.cli.verify import verify
 
 app = typer.Typer(
     cls=Group,

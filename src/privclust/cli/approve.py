@@ -30,6 +30,9 @@ def approve(
     dataset: Annotated[
         str | None, typer.Option(help="What the table is called; by default as in the ledger.")
     ] = None,
+    reference: Annotated[
+        str, typer.Option(help="Number of the approval in your register; on the page if typed.")
+    ] = "",
     profile: Profiles = None,
     day: Annotated[
         str | None, typer.Option("--date", help="Such as 2026-11-17; by default today.")
@@ -66,6 +69,7 @@ def approve(
             profiles=tuple(map(file_hash, profiles)),
             **({} if recorded is None else vars(recorded)),
             min_size=min_size,
+            reference=reference,
         )
         page = out.with_suffix(".html")
         _check_names([model, *profiles, out, page, *([] if pdf is None else [pdf])])

@@ -41,8 +41,8 @@ def keygen(
                 opened.write(text)
         say(
             f"wrote {key.name}, which stays with you, and {public.name}, which you give to those "
-            f"who check your signatures. Its fingerprint, to be compared by another way: "
-            f"{key_fingerprint(read_public_key(public))}"
+            f"who check your signatures. Its fingerprint, which you read to "
+            f"them in person or by telephone: {key_fingerprint(read_public_key(public))}"
         )
 
 

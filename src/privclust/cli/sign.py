@@ -1,4 +1,4 @@
-"""``privclust sign`` and ``privclust verify``: a model and its page cannot be exchanged."""
+"""``privclust sign``: a model and its page cannot be exchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import (
     INDENT,
     needing,
-    print_error,
     reporting_errors,
     say,
     say_aside,
@@ -144,27 +143,3 @@ def _check_recorded(approval: Approval, place: str, model: Path, profiles: list[
             "the page says something else of where the table comes from, or of whether numbers "
             "were worked out anew, than is so. Write it anew with 'privclust approve --ledger'."
         )
-
-
-def verify(
-    signature: Annotated[
-        Path, typer.Argument(help="Signature file; the signed files lie beside it.")
-    ],
-    public_key: Annotated[
-        Path, typer.Option(help="Public key that you had from the signer, and not with the files.")
-    ],
-) -> None:
-    """Check that a model, its page and its approval are as they were signed, and by whom."""
-    with reporting_errors():
-        with needing("sign"):
-            from privclust.models.approval.keys import read_public_key
-            from privclust.models.approval.signature import read_signature
-        trusted = read_public_key(public_key)
-        found = read_signature(signature)
-        problems = found.problems(signature.parent, trusted)
-        for problem in problems:
-            print_error(problem)
-        if problems:
-            raise typer.Exit(1)
-        names = ", ".join(f"{file.name} ({file.role})" for file in found.files)
-        say(f"as they were signed with this key: {names}.")

@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 from privclust.errors import ModelFileError, ParameterError
 from privclust.models._json_file import schema_of
 from privclust.models.approval.approval_file import Approval
-from privclust.models.approval.signature import read_signature, sign_files
+from privclust.models.approval.keys import key_fingerprint
+from privclust.models.approval.signature import (
+    Signature,
+    SignedFile,
+    _signed_bytes,
+    read_signature,
+    sign_files,
+)
 
 KEY = Ed25519PrivateKey.generate()
 
@@ -168,3 +175,16 @@ def test_a_file_that_is_no_signature_is_refused(folder: Path, change: dict[str, 
     file.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
     with pytest.raises(ModelFileError):
         read_signature(file)
+
+
+def test_an_approval_of_another_model_is_found_though_it_was_signed(folder: Path) -> None:
+    """`sign_files` signs no such set; other programs that hold the key might."""
+    approval = Approval("visits", "staffing", "A. Ito", "B. Sow", date="2026-11-17", model="0" * 64)
+    (folder / "approval.json").write_text(approval.to_json())
+    content = (folder / "approval.json").read_bytes()
+    signed = read_signature(folder / "signature.json").files
+    files = (*signed, SignedFile("approval", "approval.json", sha256(content).hexdigest()))
+    key = key_fingerprint(KEY.public_key())
+    made = Signature(files, key, KEY.sign(_signed_bytes(files, key)).hex())
+    (folder / "signature.json").write_text(made.to_json())
+    assert "is about another model" in problems(folder)[0]

@@ -49,6 +49,8 @@ class Approval:
         Below how many rows the page leaves a cluster out; None for three standard errors.
     version : str
         Of privclust, which wrote the page.
+    reference : str
+        What the approval is called in the register of who approves; empty if nobody said.
 
     Examples
     --------
@@ -70,9 +72,10 @@ class Approval:
     recomputed: bool = False
     min_size: float | None = None
     version: str = field(default_factory=lambda: __version__)
+    reference: str = ""
 
     def __post_init__(self) -> None:
-        for name in _TEXTS:
+        for name in (*_TEXTS, *(["reference"] if self.reference else [])):
             value = getattr(self, name)
             if not value.strip() or not value.isprintable() or len(value) > TEXT_MAX:
                 raise ParameterError(

@@ -82,7 +82,18 @@ class Signature:
             key.verify(bytes.fromhex(self.signature), _signed_bytes(self.files, self.key))
         except InvalidSignature:
             return ["the signature file was changed after it was signed, so it proves nothing."]
-        return [problem for file in self.files for problem in _file_problems(file, folder)]
+        found = [problem for file in self.files for problem in _file_problems(file, folder)]
+        return found or [
+            f"the approval {name!r} is about another model or other profiles than those that were "
+            "signed with it, so it approves none of them."
+            for name, approval in self.approvals(folder).items()
+            if not _is_about(approval, self.files)
+        ]
+
+    def approvals(self, folder: Path) -> dict[str, Approval]:
+        """Return the approvals among the signed files, by their names."""
+        names = [file.name for file in self.files if file.role == "approval"]
+        return {name: read_approval(folder / name) for name in names}
 
 
 def sign_files(files: Sequence[Path], key: Ed25519PrivateKey) -> Signature:
@@ -104,8 +115,11 @@ def sign_files(files: Sequence[Path], key: Ed25519PrivateKey) -> Signature:
     _check_set(files, signed)
     _check_together(signed, list(contents.values()))
     for file, one in zip(files, signed, strict=True):
-        if one.role == "approval":
-            _check_approval(read_approval(file), signed)
+        if one.role == "approval" and not _is_about(read_approval(file), signed):
+            raise ParameterError(
+                "the approval is about another model or other profiles than those to be signed. "
+                "Name the files that 'privclust approve' read."
+            )
     fingerprint = key_fingerprint(key.public_key())
     return Signature(signed, fingerprint, key.sign(_signed_bytes(signed, fingerprint)).hex())
 
@@ -191,16 +205,13 @@ def _check_together(signed: Sequence[SignedFile], contents: Sequence[bytes]) -> 
                 )
 
 
-def _check_approval(approval: Approval, signed: Sequence[SignedFile]) -> None:
+def _is_about(approval: Approval, signed: Sequence[SignedFile]) -> bool:
+    """Tell whether an approval names the model and profiles among these files, and no others."""
     hashes = {
         role: sorted(file.sha256 for file in signed if file.role == role)
         for role in ("model", "profile")
     }
-    if [approval.model] != hashes["model"] or sorted(approval.profiles) != hashes["profile"]:
-        raise ParameterError(
-            "the approval is about another model or other profiles than those to be signed. Name "
-            "the files that 'privclust approve' read."
-        )
+    return [approval.model] == hashes["model"] and sorted(approval.profiles) == hashes["profile"]
 
 
 def _file_problems(file: SignedFile, folder: Path) -> list[str]:
