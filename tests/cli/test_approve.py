@@ -283,6 +283,42 @@ def test_a_page_says_whether_numbers_were_worked_out_anew() -> None:
     assert "worked out anew" not in page
 
 
+@pytest.mark.attack
+def test_a_model_of_another_version_than_was_recorded_is_not_approved() -> None:
+    content = json.loads(Path("model.json").read_text())
+    content["statement"]["version"] = "0.0.1"
+    Path("model.json").write_text(json.dumps(content))
+    done = privclust("approve", "model.json", *PEOPLE, *LEDGER)
+    error_message(done, 9, "the version of privclust that made it is not what is recorded")
+    done = privclust("ledger", "verify", "budget.db", "--model", "model.json")
+    assert "the version of privclust that made it" in done.output
+    assert done.exit_code == 1
+
+
+def test_only_what_was_paid_for_may_have_cost_budget() -> None:
+    approved = ("approve", "model.json", *PEOPLE, *LEDGER)
+    assert privclust(*approved).exit_code == 0
+    message = error_message(privclust(*approved), 10, "approval.json exists already. Name another")
+    assert "budget" not in message
+    assert privclust("sign", *PAPERS[:3], *KEY, *LEDGER).exit_code == 0
+    done = privclust("sign", *PAPERS[:3], *KEY, *LEDGER)
+    assert "budget" not in error_message(done, 10, "signature.json exists already. Name")
+    done = privclust(*approved, "-o", "model.json")
+    error_message(done, 3, "have the same name")
+    error_message(privclust(*FIT, "-o", "model.json"), 10, "may have cost budget")
+
+
+def test_what_cannot_be_worked_out_anew_is_said_once() -> None:
+    second = ("--init", "model.json", *LEDGER, "--dataset", "visits", "--out", "second.json")
+    assert privclust(*FIT, *second).exit_code == 0
+    approved = privclust("approve", "second.json", *PEOPLE, *LEDGER)
+    assert approved.exit_code == 0, approved.output
+    done = privclust("sign", "second.json", *PAPERS[1:3], *KEY, *LEDGER)
+    assert done.exit_code == 0, done.output
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert "it starts from another model" in done.stderr
+
+
 def test_a_model_that_the_ledger_contradicts_is_not_approved() -> None:
     content = json.loads(Path("model.json").read_text())
     content["statement"]["bounds_origin"] = "public data"

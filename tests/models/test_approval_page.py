@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,17 @@ import pytest
 from helpers import chromium
 from helpers.kinds import EVERY_KIND
 
-from privclust import Ledger, PEMeans, PrivateKMeans
+from privclust import Ledger, PEMeans, PrivateKMeans, compose
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.trust import trusted_parties
-from privclust.models.formatting import rounded_down
+from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.report import PageHeading, to_html
 from privclust.models.report._data_dictionary import data_dictionary
 from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
 from privclust.models.report.approval_page import approval_page
 from privclust.models.report.pdf import to_pdf
+from privclust.privacy.accounting import Budget
 from privclust.testing import SeededNoise, noise_from
 
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
@@ -60,6 +62,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
+def private_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    ledger = str(tmp_path_factory.mktemp("ledger") / "budget.db")
+    Ledger.create(ledger, "visits", epsilon=4.0, delta=1e-6)
+    rows = pd.DataFrame(np.zeros((1000, 2)), columns=["age", "weight"])
+    bounds = {"age": (0, 120), "weight": (0, 300)}
+    return PrivateKMeans(2, delta=1e-6, bounds=bounds, ledger=ledger, dataset="visits").fit(rows)
+
+
+@pytest.fixture(scope="module")
 def page(model: Any) -> str:
     total = Ledger.open(model.ledger).total("visits")
     return approval_page(model.model_, Approval(**GIVEN, ledger=total))
@@ -90,6 +101,35 @@ def test_everything_that_an_officer_signs_is_on_the_page(model: Any, page: str) 
         assert f"{name} clustered number -1 to 1" in text
     assert "<script" not in page
     assert "<of>" not in page
+
+
+def test_totals_are_at_one_delta_and_say_so(private_model: Any) -> None:
+    """The release is at its own delta above, and beside the ledger's total at the ledger's."""
+    total = Ledger.open(private_model.ledger).total("visits")
+    other = replace(total, budget=Budget(6.0, 1e-4))
+    text = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=other)))
+    at_its_own = compose(private_model).epsilon
+    at_the_ledgers = compose(private_model).epsilon_at(1e-4)
+    assert at_the_ledgers < at_its_own
+    assert "all three are at the ledger's delta, 0.0001; the guarantee above is at" in text
+    assert f"This release {rounded_up(at_the_ledgers)} Everything recorded so far" in text
+    assert f"this release among it {rounded_up(other.epsilon)} The most" in text
+    assert "The most that the ledger admits, ever 6 " in text
+    assert "It counts data set &#39;visits&#39; alone." in text
+    same = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
+    assert "the guarantee above is at" not in same
+    assert compose(private_model).epsilon_at(1e-6) == at_its_own
+
+
+def test_before_approval_nothing_is_left_to_fill_in(private_model: Any) -> None:
+    total = Ledger.open(private_model.ledger).total("visits")
+    page = approval_page(private_model.model_, Approval(**GIVEN, ledger=total))
+    text = words(page).partition("Before you approve")[2]
+    assert "Are epsilon = 1 and delta = 1e-06 within your policy, and epsilon = 4" in text
+    assert "When this page was written it was intact" in text
+    for written in (page, to_html(private_model)):
+        assert "LEDGER" not in written
+    assert "finds out" in words(to_html(private_model))
 
 
 def test_without_a_ledger_nobody_counted(model: Any) -> None:

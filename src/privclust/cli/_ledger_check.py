@@ -76,6 +76,8 @@ def _differences(ledger: Ledger, statement: Statement) -> list[str]:
     """Return what a statement says of its runs, and of what they follow from, that is not so."""
     found = []
     facts = ledger.run(statement.run.name).facts
+    if facts.get("privclust") != statement.version:
+        found.append("the version of privclust that made it")
     if facts.get("bounds_origin") != statement.bounds_origin:
         found.append("the origin of its bounds")
     if "init" in facts and "follows_from" not in facts and not statement.public_points:

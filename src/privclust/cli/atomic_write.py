@@ -16,10 +16,13 @@ import typer
 from privclust._files import holds_something
 from privclust.cli.messages import CANNOT_WRITE, print_error, writing
 from privclust.errors import ParameterError
+from privclust.models._json_file import kind_of_file
 
 MARGIN = 2**20
 """Bytes to try to write before anything is spent."""
 FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
+_PAID = ("model", "profile")
+"""Files for which rows were asked; a damaged one is taken for a model."""
 
 
 @contextmanager
@@ -45,7 +48,8 @@ def replacing(
         if not may_stream and streams:
             raise OSError(errno.EINVAL, "it is not a regular file")
         if not may_replace and holds_something(target):
-            paid = " and may have cost budget" if target.suffix == ".json" else ""
+            may_be_paid = target.suffix == ".json" and kind_of_file(target) in _PAID
+            paid = " and may have cost budget" if may_be_paid else ""
             print_error(
                 f"{target.name} exists already{paid}. Name another file, or overwrite it with "
                 "--force."

@@ -70,8 +70,8 @@ def kind_of_file(file: Path) -> Kind:
     with suppress(OSError, ValueError, RecursionError):
         content = json.loads(read_regular(file, BYTES_MAX))
         found = _FORMAT.fullmatch(str(content.get("format"))) if isinstance(content, dict) else None
-        if found is not None and found[1] == "profile":
-            return "profile"
+        if found is not None:
+            return next(kind for kind in FORMATS if kind == found[1])
     return "model"
 
 

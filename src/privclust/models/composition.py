@@ -95,9 +95,16 @@ class Composition:
         """The epsilon of all runs together, rounded up."""
         if not self.private:
             return math.inf
-        if len(self.runs) == 1:
+        return self.epsilon_at(self.delta)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the epsilon of all runs together at another delta, rounded up.
+
+        The same noise has a smaller epsilon at a larger delta.
+        """
+        if len(self.runs) == 1 and delta == self.delta:
             return self.runs[0].epsilon
-        return self._epsilon_of([run.reserved for run in self.runs])
+        return self._epsilon_of([run.reserved for run in self.runs], delta)
 
     @property
     def mu(self) -> float:
@@ -116,7 +123,7 @@ class Composition:
         """With a typed number of rows that is exact: the epsilon for replacing one unit."""
         if not self.private or not self.typed_rows:
             return None
-        return self._epsilon_of([cost_of_replacing(run.reserved) for run in self.runs])
+        return self._epsilon_of([cost_of_replacing(run.reserved) for run in self.runs], self.delta)
 
     @cached_property
     def power(self) -> float:
@@ -158,14 +165,14 @@ class Composition:
         chosen = (CHOSEN_LATER,) if len(self.runs) > 1 else ()
         return tuple(dict.fromkeys((*self.not_covered_by_each, *chosen)))
 
-    def _epsilon_of(self, costs: list[Spend]) -> float:
+    def _epsilon_of(self, costs: list[Spend], delta: float) -> float:
         """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
         pure = [cost for cost in costs if cost.pure is not None]
         others = [cost for cost in costs if cost.pure is None]
-        together = epsilon_of_spend(sum(costs, Spend()), self.delta)
+        together = epsilon_of_spend(sum(costs, Spend()), delta)
         if not pure or not others:
             return together
-        apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), self.delta)
+        apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
         return min(together, apart)
 
     def __str__(self) -> str:

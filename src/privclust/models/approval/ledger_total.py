@@ -100,6 +100,8 @@ class LedgerTotal:
             f"The ledger admits no run beyond epsilon = {rounded_up(self.budget.epsilon)}, delta = "
             f"{rounded_up(self.budget.delta)} for all together.",
             f"The total so far does not cover {CHOSEN_LATER}.",
+            f"It counts data set {safe_repr(self.dataset)} alone. Where this ledger or another has "
+            "further data sets of the same people, what was released of those adds to epsilon.",
         ]
 
     @property

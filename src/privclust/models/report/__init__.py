@@ -67,6 +67,7 @@ def to_html(
         "report.html.j2",
         **context,
         kind="report",
+        ledger_checked=False,
         title=_title(model, heading),
         heading=heading,
         profiles=shown_profiles(model, profiles, table.hidden),

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from privclust.models._canvas import plain_texts
 from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.approval.approval_file import Approval
+from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.cluster_model import ClusterModel
+from privclust.models.compose import compose
+from privclust.models.composition import Composition
 from privclust.models.profile import Profile
 from privclust.models.report._data_dictionary import data_dictionary
 from privclust.models.report._profiles import shown_profiles
@@ -42,9 +45,22 @@ def approval_page(
         title=f"Release for approval: {approval.dataset}",
         heading=PageHeading(approval.dataset, approval.date, approval.model, approval.profiles),
         approval=approval,
+        ledger_checked=approval.ledger is not None,
         n_columns=model.n_features_in,
         has_coreset=model.coreset is not None,
         profiles=shown_profiles(model, profiles, table.hidden),
+        totals=_totals(compose(model, *profiles), approval.ledger),
         trusted=trusted_parties(model.privacy_statement),
         dictionary=data_dictionary(model, profiles),
     )
+
+
+def _totals(released: Composition, total: LedgerTotal | None) -> list[tuple[str, float]]:
+    """Return the release, all that was recorded and all that is admitted, at one delta."""
+    if total is None or not released.private:
+        return []
+    return [
+        ("This release", released.epsilon_at(total.budget.delta)),
+        ("Everything recorded so far, this release among it", total.epsilon),
+        ("The most that the ledger admits, ever", total.budget.epsilon),
+    ]
