@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.command_line import assert_silent_about_cells, error_message, lay_out, privclust
 
-from privclust import PEMeans, PrivateKMeans, compare, compose, load, load_profile, save
+from privclust import Ledger, PEMeans, PrivateKMeans, compare, compose, load, load_profile, save
 from privclust.cli.k_path import WIDTH
 from privclust.cli.sample import DIGITS
 from privclust.models.composition import CHOSEN_LATER
+from privclust.models.formatting import rounded_up
 from privclust.models.profile_file import save_profile
 
 NARROW = {"COLUMNS": "80"}
@@ -111,6 +112,26 @@ def test_several_files_are_composed() -> None:
     assert set(shown["not_covered"]) == {*each, CHOSEN_LATER}
     for item in shown["not_covered"]:
         assert said("statement", "model.json", "profile.json").count(item) == 1
+
+
+def test_runs_beyond_the_total_of_their_data_set_are_named(tmp_path: Path) -> None:
+    place = tmp_path / "budget.db"
+    Ledger.create(place, "visits", epsilon=1.5, delta=1e-5)
+    given: dict[str, Any] = {"delta": 1e-6, "radius": 1.0, "random_state": 0}
+    paid = PrivateKMeans(2, ledger=place, dataset="visits", **given).fit(np.zeros((500, 2)))
+    other = PrivateKMeans(2, epsilon=1.3, **given).fit(np.zeros((500, 2)))
+    for name, model in (("paid", paid), ("other", other)):
+        save(model, tmp_path / f"{name}.json")
+    files = tmp_path / "paid.json", tmp_path / "other.json"
+    done = privclust("statement", *files)
+    assert done.exit_code == 0, done.output
+    together = compose(paid, other)
+    assert together.epsilon_at(1e-5) > 1.5 
+    assert "more than the ledger of data set 'visits' admits for all runs: epsilon = 1.5" in (
+        done.stderr
+    )
+    assert f"come to epsilon = {rounded_up(together.epsilon_at(1e-5))}." in done.stderr
+    assert privclust("statement", files[0]).stderr == ""
 
 
 # Numbers of clusters -----------------------------------------------------------------------------

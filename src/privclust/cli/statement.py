@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privclust.cli._options import AsJson
-from privclust.cli.messages import reporting_errors, say
+from privclust.cli.messages import print_error, reporting_errors, say
+from privclust.errors import safe_repr
+from privclust.models.formatting import rounded_up
+from privclust.privacy.accounting import Budget
 
 if TYPE_CHECKING:
     from privclust.models.composition import Composition
@@ -38,6 +41,8 @@ def statement(
             say(str(statements[0]))
         else:
             say(str(together))
+        for sentence in _beyond_totals(together):
+            print_error(sentence)
 
 
 def _statement_in(file: Path) -> Statement:
@@ -49,6 +54,22 @@ def _statement_in(file: Path) -> Statement:
     if kind_of_file(file) == "profile":
         return load_profile(file).privacy_statement
     return read_model(file).privacy_statement
+
+
+def _beyond_totals(together: Composition) -> list[str]:
+    """Return for which data sets the runs come to more than their ledger admits, in words."""
+    records = dict.fromkeys(run.record for run in together.runs if run.record is not None)
+    totals = dict.fromkeys((one.dataset, one.epsilon, one.delta) for one in records)
+    if not together.private:
+        return []
+    return [
+        f"that is more than the ledger of data set {safe_repr(name)} admits for all runs: epsilon "
+        f"= {rounded_up(epsilon)}, delta = {rounded_up(delta)}. At that delta, these runs come to "
+        f"epsilon = {rounded_up(together.epsilon_at(delta))}. 'privclust ledger runs' lists those "
+        "that it paid for; ask who paid for the others."
+        for name, epsilon, delta in totals
+        if together.epsilon_at(delta) > epsilon and not Budget(epsilon, delta).admits(together.cost)
+    ]
 
 
 def _as_json(statements: list[Statement], together: Composition) -> str:
