@@ -126,7 +126,7 @@ def test_runs_beyond_the_total_of_their_data_set_are_named(tmp_path: Path) -> No
     done = privclust("statement", *files)
     assert done.exit_code == 0, done.output
     together = compose(paid, other)
-    assert together.epsilon_at(1e-5) > 1.5 
+    assert together.epsilon_at(1e-5) > 1.5
     assert "more than the ledger of data set 'visits' admits for all runs: epsilon = 1.5" in (
         done.stderr
     )

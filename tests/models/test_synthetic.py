@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from helpers.fitted_models import fit_of, four_clusters, mixed_model, table
 
 from privclust import PrivateKMeans, load, save
 from privclust.errors import ParameterError
+from privclust.models import synthetic
+from privclust.models._coreset_cells import Cells, cells_of
 
 
 def test_rows_have_the_moments_of_the_table() -> None:
@@ -73,3 +76,24 @@ def test_declared_columns_come_back_as_they_were_declared(
     assert frame["visit"].min().year == frame["visit"].max().year == 2024
     again = PrivateKMeans(2, delta=1e-6, bounds=model.bounds, random_state=0).fit(drawn)
     assert again.cluster_centers_.shape == model.cluster_centers_.shape
+
+
+@pytest.mark.parametrize("is_measured", [False, True])
+def test_a_cell_that_noise_put_far_out_is_not_drawn_from(
+    is_measured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the fit measured that rows lie so far from their centre."""
+    model = four_clusters().model_
+    assert model.quality is not None
+    share = 0.1 if is_measured else None
+    quality = replace(model.quality, far_share=share, far_share_stderr=share)
+    model, cells = replace(model, quality=quality), cells_of(model)
+    far = Cells(
+        np.vstack([cells.points, [[0.7, 0.7]]]),
+        np.append(cells.weights, 0.02 * cells.weights.sum()),
+        np.append(cells.variance, 0.01),
+    )
+    corner = model.domain.to_units(far.points[-1:])[0] - 10.0
+    monkeypatch.setattr("privclust.models.synthetic.cells_of", lambda _: far)
+    drawn = synthetic.sample(model, 5000, np.random.default_rng(0))
+    assert (np.asarray(drawn) > corner).all(axis=1).any() == is_measured

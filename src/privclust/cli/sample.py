@@ -47,8 +47,9 @@ def sample(
     """Draw made-up rows from a model: nothing is read or spent, and no row is anybody's.
 
     They are drawn around the points of its coreset, as wide as its cells are, and lie within the
-    bounds. A CSV file is written as that of the fit was: with its decimal mark, and days as the
-    bounds declare them.
+    bounds. Rows beyond three radii of their cluster are drawn anew, unless the fit measured that
+    there are such rows. A CSV file is written as that of the fit was: with its decimal mark, and
+    days as the bounds declare them.
     """
     with reporting_errors():
         fitted = load_with_coreset(model)

@@ -57,10 +57,10 @@ def cells_of(model: ClusterModel) -> Cells:
     apart = ((points - centers[cluster]) ** 2).sum(axis=1)
     squares = coreset.precision.radii**2
     seen = np.average(apart + squares, weights=weights)
-    return Cells(points, weights, squares + max(0.0, _mean_square(model) - float(seen)))
+    return Cells(points, weights, squares + max(0.0, mean_square(model) - float(seen)))
 
 
-def _mean_square(model: ClusterModel) -> float:
+def mean_square(model: ClusterModel) -> float:
     """Return how far rows lie from their centres: the loss if it was measured, or by radii."""
     if model.quality is not None:
         return model.quality.capped_loss
