@@ -25,7 +25,8 @@ from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count
 from privclust.queries.unit import Unit
 from privclust.sources.csv_lines import n_cells
-from privclust.sources.files import open_files
+from privclust.sources.dialects import Files
+from privclust.sources.files import list_files, open_files
 
 ONE = Box([0], [100])
 READ_BY_IDS = """
@@ -170,3 +171,19 @@ def test_temporary_files_are_closed_at_once_when_writing_them_fails(
         SpilledEngine(source(lambda: table), ["a"], ONE, Unit("who", 1)).aggregate(Count())
     assert opened
     assert all(file.closed for file in opened)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_names_in_another_encoding_are_refused_with_the_remedy(
+    encoding: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "my table.csv"
+    file.write_bytes("Größe,Zoë\n1,2\n".encode(encoding))
+    with pytest.raises(UnreadableFileError, match="not written as UTF-8") as caught:
+        list_files(Files(str(file)))
+    message = str(caught.value)
+    assert "CSV UTF-8" in message
+    assert "iconv -f WINDOWS-1252 -t UTF-8 'my table.csv' > utf8.csv" in message
+    assert "Zo" not in message
+    file.write_text("Größe,Zoë\n1,2\n", encoding="utf-8-sig")
+    assert list_files(Files(str(file)))[0].names == ("Größe", "Zoë")

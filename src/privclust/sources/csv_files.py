@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ def names_in(file: Path, dialect: Files) -> tuple[tuple[str, ...], str]:
         with _bytes_of(file) as stream:
             line = stream.readline(csv_lines.BLOCK_BYTES + 1)
         if len(line) <= csv_lines.BLOCK_BYTES:
-            text = line.decode("utf-8-sig", errors="replace")
+            text = _decoded(line, file)
             mark = dialect.delimiter_of(text, file.name)
             return tuple(next(csv.reader([text], delimiter=mark, strict=True), [])), mark
     except (csv.Error, EOFError, gzip.BadGzipFile, zlib.error):
@@ -29,6 +30,19 @@ def names_in(file: Path, dialect: Files) -> tuple[tuple[str, ...], str]:
     raise UnreadableFileError(
         f"the file {file.name!r} does not begin with a line of column names, or is not compressed "
         "as its ending says. Write it anew, or give Parquet files."
+    )
+
+
+def _decoded(line: bytes, file: Path) -> str:
+    """Return the line of names as a text, or say how to write the file as one that can be read."""
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        name = shlex.quote(file.name)
+    raise UnreadableFileError(
+        f"the names in the first line of {file.name!r} are not written as UTF-8 but in another "
+        "encoding, such as Latin-1 or that of older Windows programs. In Excel save it as 'CSV "
+        f"UTF-8', or convert it: iconv -f WINDOWS-1252 -t UTF-8 {name} > utf8.csv"
     )
 
 
