@@ -113,6 +113,25 @@ def test_columns_are_kept_beside_labels(table: str, tmp_path: Path) -> None:
         error_message(done, 5, f"no column '{name}'", "There are: ")
 
 
+def test_kept_numbers_are_numbers_in_excel(tmp_path: Path) -> None:
+    """A text that would be written otherwise as a number stays a text, such as 007."""
+    ids = ["17", "007", "1234567890123456", "north", "-2.5", "=1+1", "1E5"]
+    lines = ["id,age,weight", *(f"{one},30,70" for one in ids)]
+    (tmp_path / "few.csv").write_text("\n".join(lines))
+    out = tmp_path / "labels.xlsx"
+    done = privclust("predict", "model.json", tmp_path / "few.csv", "--keep", "id", "-o", out)
+    assert done.exit_code == 0, done.output
+    rows = [*openpyxl.load_workbook(out).worksheets[0].values]
+    expected = [17, "007", "1234567890123456", "north", -2.5, "=1+1", "1E5"]
+    assert [row[0] for row in rows[1:]] == expected
+    typed = ("visits.parquet", "--keep", "age", "--keep", "name", "--keep", "who")
+    assert privclust("predict", "model.json", *typed, "-o", out, "--force").exit_code == 0
+    rows, table = [*openpyxl.load_workbook(out).worksheets[0].values], pq.read_table(typed[0])
+    assert [row[0] for row in rows[1:]] == pytest.approx(table["age"].to_pylist(), rel=1e-14)
+    assert {type(row[2]) for row in rows[1:]} == {int}
+    assert {type(row[1]) for row in rows[1:]} == {str}
+
+
 def test_kept_columns_are_cut_where_labels_are(tmp_path: Path) -> None:
     ids = [f"{number}" for number in range(10_000)]
     for place, part in enumerate((ids[:3000], ids[3000:])):

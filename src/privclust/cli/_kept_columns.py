@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from privclust.errors import ColumnError
-from privclust.sources.cells import LEVELS, Kind, ids
+from privclust.sources.cells import LEVELS, NUMBERS, Kind, ids
 from privclust.sources.dialects import Files
 from privclust.sources.files import list_files, read_files
 
@@ -37,6 +37,8 @@ class KeptColumns:
                     f"{known}."
                 )
         self._names = names
+        self.numbers = [name for name in names if kinds[name] in NUMBERS]
+        """Those that may hold numbers, by their type alone."""
         self._batches = read_files(found, names)
         self._waiting: list[list[Any]] = [[pa.array([], pa.large_string())] for _ in names]
         self._rows = 0

@@ -60,7 +60,7 @@ def predict(
         reads = [model, *paths_of(table)]
         with replacing(out, ENDINGS, reads, FOR_THE_OWNER, may_replace=force) as file:
             state_dialects(files)
-            with writing_table(file, out, schema, files) as write:
+            with writing_table(file, out, schema, files, kept.numbers) as write:
 
                 def write_labels(labels: IntArray) -> None:
                     column = pa.array(labels.astype(np.int32))

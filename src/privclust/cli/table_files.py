@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,13 @@ Write = Callable[[pa.Table], None]
 
 ROWS_MAX = 2**20
 """What a sheet of Excel has."""
+EXCEL_DIGITS = 15
+"""Excel forgets others: longer ids stay texts."""
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:e[+-][0-9]+)?)")
 
 
 @contextmanager
-def _csv(file: Path, schema: pa.Schema, style: Files) -> Iterator[Write]:
+def _csv(file: Path, schema: pa.Schema, style: Files, numbers: Sequence[str]) -> Iterator[Write]:
     texts = _with_commas(schema.empty_table()).schema if style.decimal == "," else schema
     options = arrow_csv.WriteOptions(delimiter=style.delimiter or default_delimiter(style.decimal))
     with arrow_csv.CSVWriter(file, texts, write_options=options) as writer:
@@ -52,19 +56,22 @@ def _with_commas(table: pa.Table) -> pa.Table:
 
 
 @contextmanager
-def _parquet(file: Path, schema: pa.Schema, style: Files) -> Iterator[Write]:
+def _parquet(
+    file: Path, schema: pa.Schema, style: Files, numbers: Sequence[str]
+) -> Iterator[Write]:
     with pq.ParquetWriter(file, schema) as writer:
         yield writer.write_table
 
 
 @contextmanager
-def _excel(file: Path, schema: pa.Schema, style: Files) -> Iterator[Write]:
+def _excel(file: Path, schema: pa.Schema, style: Files, numbers: Sequence[str]) -> Iterator[Write]:
     with needing("excel"):
         from openpyxl import Workbook
     book = Workbook(write_only=True)
     sheet = book.create_sheet()
     sheet.append(schema.names)
     written = 1
+    reads_numbers = [name in numbers for name in schema.names]
 
     def write(table: pa.Table) -> None:
         nonlocal written
@@ -75,12 +82,35 @@ def _excel(file: Path, schema: pa.Schema, style: Files) -> Iterator[Write]:
                 "ends in .csv or .parquet."
             )
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            sheet.append([_plain(sheet, cell) for cell in row])
+            cells = zip(row, reads_numbers, strict=True)
+            sheet.append(
+                [
+                    _plain(sheet, _number(cell, style.decimal) if reads else cell)
+                    for cell, reads in cells
+                ]
+            )
 
     yield write
     with file.open("wb") as stream:
         book.save(stream)
     book.close()
+
+
+def _number(value: object, decimal: str) -> object:
+    """Return the number that a text is written as, if it would be written the same again.
+
+    Examples
+    --------
+    >>> [_number(text, ",") for text in ("17", "-2,5", "007", "2.5", "north")]
+    [17, -2.5, '007', '2.5', 'north']
+    """
+    if not isinstance(value, str):
+        return value
+    text = value if decimal == "." else value.translate({ord(","): ".", ord("."): ","})
+    found = _PLAIN_NUMBER.fullmatch(text)
+    if found is None or (not found[1] and len(value.lstrip("-")) > EXCEL_DIGITS):
+        return value
+    return float(found[0]) if found[1] else int(found[0])
 
 
 def _plain(sheet: Any, value: object) -> object:
@@ -100,13 +130,18 @@ ENDINGS = tuple(_WRITERS)
 
 @contextmanager
 def writing_table(
-    file: Path, named: Path, schema: pa.Schema, style: Files | None = None
+    file: Path,
+    named: Path,
+    schema: pa.Schema,
+    style: Files | None = None,
+    numbers: Sequence[str] = (),
 ) -> Iterator[Write]:
     """Write a table part by part to `file`, as what the ending of `named` says.
 
     A name with another ending is that of a pipe or a device, which gets Parquet. `style` says what
-    separates cells and marks decimals in CSV files; by default commas and points.
+    separates cells and marks decimals in CSV files; by default commas and points. In Excel, texts
+    of the columns `numbers` become numbers where they are written as such.
     """
     writer = _WRITERS.get(named.suffix, _parquet)
-    with writer(file, schema, style or Files(str(named))) as write:
+    with writer(file, schema, style or Files(str(named)), numbers) as write:
         yield write
