@@ -144,9 +144,13 @@ def test_a_model_is_shown_with_its_quality_and_unit_also_if_it_is_a_refit() -> N
     refit = done("refit", "right.json", "-k", 1, "-o", "one.json")
     shown, shown_refit = done("show", "right.json"), done("show", "one.json")
     loss = "Mean squared distance of rows to their centre"
-    of_fit = f"The fit that this follows from has 2 cluster(s). Of those: {loss}"
+    of_refit = "Quality: not measured for these clusters. The fit measured that of its own 2"
     unit = "The protected unit is all rows of one 'patient'."
     for text in (fitted, refit, shown, shown_refit):
-        assert loss in text
+        is_refit = text in (refit, shown_refit)
         assert unit in text
-        assert (of_fit in text) == (text in (refit, shown_refit))
+        assert (loss in text) != is_refit  # that of another model would mislead
+        assert (of_refit in text) == is_refit
+        assert ("Quality: good. Clusters explain at least 50 %" in text) != is_refit
+    assert "privclust k-path one.json" in refit
+    done("k-path", "one.json")

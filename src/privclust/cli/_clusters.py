@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
 
 import numpy as np
 
+from privclust.cli.messages import INDENT
 from privclust.errors import safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models._coordinates import format_coordinate
@@ -13,6 +16,7 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
 from privclust.models.model_file import to_json
 from privclust.models.statement import Statement
+from privclust.models.verdict import verdict
 
 _SUMMARY = (
     "columns",
@@ -57,15 +61,14 @@ def cluster_names(count: int) -> list[str]:
     return [f"cluster {number}" for number in range(count)]
 
 
-def quality_sentences(model: ClusterModel) -> list[str]:
-    """Return how good a fit is, in words; of a refit, how good the fit is that it follows from."""
-    fitted = model.refit_from
-    if fitted is None or fitted.quality is None:
-        return model.quality_sentences
-    measured = fitted.quality.sentences(model.domain.common_scale)
+def quality_sentences(model: ClusterModel, file: Path) -> list[str]:
+    """Return how good clusters are, a verdict first; of a refit, where to see what it is like."""
+    if model.refit_from is None:
+        return [verdict(model), *model.quality_sentences]
+    fitted = len(model.refit_from.centers)
     return [
-        f"The fit that this follows from has {len(fitted.centers)} cluster(s). Of those:",
-        *measured,
+        f"{verdict(model)} The fit measured that of its own {fitted} cluster(s). What each number "
+        f"of clusters is like:\n{INDENT}{shlex.join(['privclust', 'k-path', str(file)])}",
         *model.quality_sentences,
     ]
 

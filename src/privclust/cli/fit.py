@@ -9,7 +9,12 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._clusters import cluster_table, clusters_json, protected_unit
+from privclust.cli._clusters import (
+    cluster_table,
+    clusters_json,
+    protected_unit,
+    quality_sentences,
+)
 from privclust.cli._options import (
     Decimal,
     Delimiter,
@@ -113,7 +118,8 @@ def fit(
         if bounds is None and remote is None:
             typed = as_typed(unit, delimiter, decimal, sheet)
             raise BoundsError(
-                "--bounds is missing. This writes a file to fill in from knowledge of the field:\n"
+                "--bounds is missing. This writes a file to fill in from knowledge of the field; "
+                "then type your line again with --bounds bounds.toml:\n"
                 f"{INDENT}{shlex.join(['privclust', 'bounds', 'init', table[0], *typed])}"
             )
         if out is None and not as_json:
@@ -185,7 +191,7 @@ def _show(model: ClusterModel, out: Path) -> None:
             f"and {more} smaller. All of them:"
             f"\n{INDENT}{shlex.join(['privclust', 'show', str(out)])}"
         )
-    for sentence in model.quality_sentences:
+    for sentence in quality_sentences(model, out):
         say(sentence)
 
 

@@ -43,7 +43,7 @@ def refit(
             typer.echo(clusters_json(found))
             return
         print_in_parts(*cluster_table(found))
-        for sentence in quality_sentences(found):
+        for sentence in quality_sentences(found, out):
             say(sentence)
         say(protected_unit(found.privacy_statement))
         say(f"No row was read and nothing was spent. Wrote {out.name}.")

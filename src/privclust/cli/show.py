@@ -26,7 +26,7 @@ def show(model: Model, as_json: AsJson = False) -> None:
             return
         say(f"{found.privacy_statement.subject}.")
         print_in_parts(*cluster_table(found))
-        for sentence in quality_sentences(found):
+        for sentence in quality_sentences(found, model):
             say(sentence)
         say(protected_unit(found.privacy_statement))
         if found.fit_warning is not None:

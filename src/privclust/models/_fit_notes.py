@@ -30,6 +30,27 @@ def explained(model: ClusterModel) -> str | None:
     Explained is the variance of centres, each counted as often as its cluster has rows; the rest is
     the loss. Noise in centres and in the loss is allowed for.
     """
+    shares = _explained_shares(model)
+    if shares is None:
+        return None
+    least, most = shares
+    low, high = math.floor(100 * least), math.floor(100 * most)
+    if low <= 0:
+        return None
+    if most == 1.0:
+        return f"Clusters explain at least {low} % of the variance of rows."
+    share = f"about {round(50 * (least + most))}" if high - low <= 2 else f"{low} to {high + 1}"
+    return f"Clusters explain {share} % of the variance of rows."
+
+
+def explained_share(model: ClusterModel) -> int | None:
+    """Return the per cent of the variance that the clusters explain at least, noise allowed for."""
+    shares = _explained_shares(model)
+    return None if shares is None else math.floor(100 * shares[0])
+
+
+def _explained_shares(model: ClusterModel) -> tuple[float, float] | None:
+    """Return the least and the most that the clusters explain of the variance, or None."""
     quality = model.quality
     if quality is None or len(model.cluster_sizes) < 2 or not model.domain.centers_are_means:
         return None
@@ -39,13 +60,7 @@ def explained(model: ClusterModel) -> str | None:
         between / (between + max(loss, 0.0)) if between + max(loss, 0.0) > 0 else 0.0
         for loss in (quality.loss + error, quality.loss - error)
     )
-    low, high = math.floor(100 * least), math.floor(100 * most)
-    if low <= 0:
-        return None
-    if most == 1.0:
-        return f"Clusters explain at least {low} % of the variance of rows."
-    share = f"about {round(50 * (least + most))}" if high - low <= 2 else f"{low} to {high + 1}"
-    return f"Clusters explain {share} % of the variance of rows."
+    return least, most
 
 
 def not_read(model: ClusterModel) -> str | None:
