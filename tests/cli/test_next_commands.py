@@ -52,7 +52,11 @@ def test_from_a_table_to_a_report() -> None:
     refused = privclust("fit", TABLE, *TYPED, *FIT, "--out", "model.json")
     (init,) = suggested(refused.stderr)
     assert init == ["bounds", "init", TABLE, *TYPED]
-    check, fit = suggested(run(*init, "-o", BOUNDS).stdout)
+    assert "type your line again with --bounds bounds.toml" in refused.stderr
+    written = run(*init, "-o", BOUNDS).stdout
+    check, fit = suggested(written)
+    assert "-k" not in fit  # nobody typed one
+    assert "Add -k for another number of clusters than 8, and --ledger and --dataset" in written
     assert "patient id" not in Path(BOUNDS).read_text()
     fill_in(Path(BOUNDS))
     (same,) = suggested(run(*check).stdout)

@@ -59,6 +59,14 @@ def test_plan_counts_rows_by_unit() -> None:
     assert json.loads(privclust(*given).stdout)["found"]
 
 
+def test_plan_says_what_counts() -> None:
+    given = ("plan", "--rows", 20_000, "--columns", 4, "--delta", 1e-6)
+    assert "What is protected is one row." in privclust(*given).stdout
+    shown = privclust(*given, "--max-rows-per-unit", 30).stdout
+    assert "all rows of one id, of which up to 30 count" in shown
+    assert "If all 20,000 rows count, they are those of at least 667 ids." in shown
+
+
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     (tmp_path / "plan.png").write_text("kept")
     drawn = ("plan", *TYPED, "--picture", tmp_path / "plan.png")

@@ -115,11 +115,11 @@ def test_several_files_are_composed() -> None:
 
 
 def test_runs_beyond_the_total_of_their_data_set_are_named(tmp_path: Path) -> None:
-    place = tmp_path / "budget.db"
+    place = str(tmp_path / "budget.db")
     Ledger.create(place, "visits", epsilon=1.5, delta=1e-5)
     given: dict[str, Any] = {"delta": 1e-6, "radius": 1.0, "random_state": 0}
     paid = PrivateKMeans(2, ledger=place, dataset="visits", **given).fit(np.zeros((500, 2)))
-    other = PrivateKMeans(2, epsilon=1.3, **given).fit(np.zeros((500, 2)))
+    other = PrivateKMeans(2, epsilon=1.6, **given).fit(np.zeros((500, 2)))
     for name, model in (("paid", paid), ("other", other)):
         save(model, tmp_path / f"{name}.json")
     files = tmp_path / "paid.json", tmp_path / "other.json"
@@ -205,6 +205,18 @@ def test_comparison_is_that_of_python() -> None:
     assert as_json["moved"] == found.moved.tolist()
     unknown = json.loads(said("compare", "pe.json", "other.json", "--json"))
     assert unknown["shift_stderr"] is None
+
+
+def test_comparison_of_other_numbers_says_how_to_have_one(tmp_path: Path) -> None:
+    shown = said("compare", "model.json", "other.json")
+    assert "The first model has 6 cluster(s) and the second 2" in shown
+    (line,) = [line for line in shown.splitlines() if line.startswith("    privclust refit")]
+    assert line.split()[1:5] == ["refit", "model.json", "-k", "2"]
+    same = tmp_path / "two.json"
+    said(*line.split()[1:-1], same)
+    assert "privclust refit" not in said("compare", same, "other.json")
+    back = said("compare", "other.json", "model.json")
+    assert "privclust refit model.json -k 2" in back
 
 
 def test_comparison_of_other_columns_is_refused(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from privclust.sources.dialects import Files
 from privclust.sources.files import open_files
 from privclust.sources.schema import Schema
 
+ADDED = "Add -k for another number of clusters than 8, and --ledger and --dataset if a ledger pays."
+"""What the suggested fit leaves out, since this command was not told."""
 bounds_app = typer.Typer(cls=Group, help="Bounds files: what you declare about values.")
 
 
@@ -62,7 +64,7 @@ def init(
         say(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
             f"that should not be clustered. Then check it, and fit:\n{INDENT}{checked}\n"
-            f"{INDENT}{_fit_command([table], typed, out)}"
+            f"{INDENT}{_fit_command([table], typed, out)}\n{ADDED}"
         )
 
 
@@ -103,14 +105,15 @@ def check(
         say(
             f"{bounds.name} is complete and names columns of the table. No cell was read: whatever "
             "is not written as declared will count as missing. Next:\n"
-            f"{INDENT}{_fit_command(table, as_typed(unit, delimiter, decimal, sheet), bounds)}"
+            f"{INDENT}{_fit_command(table, as_typed(unit, delimiter, decimal, sheet), bounds)}\n"
+            f"{ADDED}"
         )
 
 
 def _fit_command(table: list[str], typed: list[str], bounds: Path) -> str:
     """Return the command that fits a table, read as the user typed."""
     words = ["privclust", "fit", *table, *typed, "--bounds", str(bounds)]
-    return f"{shlex.join(words)} -k 8 --delta 1e-6 --out model.json"
+    return f"{shlex.join(words)} --delta 1e-6 --out model.json"
 
 
 def _schema_of(table: Files) -> Schema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import numpy as np
 import typer
 
 from privclust.cli._options import AsJson
-from privclust.cli.messages import reporting_errors, say
+from privclust.cli.messages import INDENT, reporting_errors, say
 from privclust.cli.tables import print_in_parts
 from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import with_error
@@ -34,12 +35,15 @@ def compare(
     from privclust.models.model_file import read_model
 
     with reporting_errors():
-        second = read_model(after)
-        found = compared(read_model(before), second)
+        first, second = read_model(before), read_model(after)
+        found = compared(first, second)
         if as_json:
             typer.echo(_as_json(found))
             return
         _show(found, second.domain.coordinate_uses)
+        counts = len(first.cluster_sizes), len(second.cluster_sizes)
+        if counts[0] != counts[1]:
+            say(_other_numbers(before, after, *counts))
 
 
 def _show(found: Comparison, uses: Sequence[Use]) -> None:
@@ -63,6 +67,26 @@ def _show(found: Comparison, uses: Sequence[Use]) -> None:
         "thousand comparisons in which none has, about one says so. Where clusters shade "
         "into each other, two fits may draw their borders differently."
     )
+
+
+def _other_numbers(before: Path, after: Path, first: int, second: int) -> str:
+    """Say why clusters lack a counterpart where numbers differ, and how to have one number."""
+    text = (
+        f"The first model has {first} cluster(s) and the second {second}, so that some have no "
+        "counterpart though nothing may have moved."
+    )
+    larger, fewer = (before, second) if first > second else (after, first)
+    words = [
+        "privclust",
+        "refit",
+        str(larger),
+        "-k",
+        str(fewer),
+        "-o",
+        f"{larger.stem}-{fewer}.json",
+    ]
+    remedy = "If 'privclust fit' made it, this brings both to one number at no cost:"
+    return f"{text} {remedy}\n{INDENT}{shlex.join(words)}"
 
 
 def _signed(value: float, error: float) -> str:

@@ -82,6 +82,7 @@ def plan(
         else:
             for part in (expected, *costs):
                 say(str(part))
+            say(_what_counts(rows, max_rows_per_unit))
             lines = [
                 (
                     f"{other.epsilon:g}",
@@ -117,3 +118,16 @@ def _plan_at_node(
             say(f"  {name}: {value}")
     typed = ["privclust", "fit", table.url, "-k", str(clusters), "--epsilon", f"{epsilon:g}"]
     say(f"Nothing was spent. This fits it:\n{INDENT}{shlex.join(typed)} --out model.json")
+
+
+def _what_counts(rows: int, most: int) -> str:
+    """Say who is protected, and of how many people so many rows are, at least."""
+    if most == 1:
+        return (
+            "What is protected is one row. With fit --unit COLUMN it is one id, of which one row "
+            "counts unless --max-rows-per-unit says more: then type the number of ids as --rows."
+        )
+    return (
+        f"What is protected is all rows of one id, of which up to {most:,} count and others do "
+        f"not. If all {rows:,} rows count, they are those of at least {-(-rows // most):,} ids."
+    )
