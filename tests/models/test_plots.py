@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 
 import privclust.models
 from privclust import DPLloyd, Ledger, PrivateKMeans
+from privclust.errors import ParameterError
 from privclust.models._drawing import map_columns
 from privclust.testing import SeededNoise, noise_from
 
@@ -126,3 +127,31 @@ def test_missing_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "privclust.models.plots", None)
     with pytest.raises(ImportError, match=r"pip install \"\.\[report\]\""):
         fitted(PLACES).plot()
+
+
+def test_two_columns_are_drawn_by_their_names() -> None:
+    model = fitted({**PLACES, "fare": (0.0, 50.0)}).model_
+    axes = model.plot(columns=("fare", "Lat"))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("fare", "Lat")
+    assert axes.get_aspect() == "auto"  # no map of the earth
+    crosses = np.asarray(axes.collections[-1].get_offsets())
+    expected = model.cluster_centers[:, [2, 0]]
+    np.testing.assert_allclose(np.sort(crosses, axis=0), np.sort(expected, axis=0))
+    for columns in (("fare", "tip"), ("fare",), "fare", ("fare", "Lat", "Lon")):
+        with pytest.raises(ParameterError, match="two of 'Lat', 'Lon', 'fare', got"):
+            model.plot(columns=columns)
+
+
+def test_a_profile_is_drawn_by_column() -> None:
+    table = pa.table({"x": np.repeat([0.2, 0.8], 2000), "ward": ["A"] * 2000 + ["B"] * 2000})
+    levels = {"ward": {"type": "category", "levels": ["A", "B", "other"]}, "x": (0.0, 1.0)}
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds={"x": (0.0, 1.0)}, random_state=0).fit(table)
+        profile = model.profile(table, ["ward", "x"], bounds=levels, epsilon=1.0)
+    axes = profile.plot()
+    drawn = np.asarray(axes.images[0].get_array())
+    np.testing.assert_allclose(drawn, 100 * profile["ward"].shares.values)
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(profile["ward"].labels)
+    assert profile.plot("x").get_title(loc="left") == "x"
+    with pytest.raises(KeyError, match="no column 'y'"):
+        profile.plot("y")

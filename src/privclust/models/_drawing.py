@@ -57,9 +57,15 @@ def has_map(model: ClusterModel) -> bool:
     return map_columns(names) is not None or (len(names) == 2 and model.domain.is_linear)
 
 
-def draw_map(axes: Axes, model: ClusterModel, hidden: NDArray[np.bool_]) -> None:
-    """Draw centres, and the coreset behind them, as a map or along their main directions."""
-    labels, flat, flat_centers = _flat(model)
+def draw_map(
+    axes: Axes, model: ClusterModel, hidden: NDArray[np.bool_], chosen: list[int] | None = None
+) -> None:
+    """Draw centres, and the coreset behind them, as a map or along their main directions.
+
+    `chosen` are the two coordinates to draw; by default those that are a map.
+    """
+    is_map = chosen is None and map_columns(model.coordinate_names) is not None
+    labels, flat, flat_centers = _flat(model, chosen)
     if model.coreset is not None:
         weights = np.maximum(model.coreset.weights, 0.0)
         largest = max(float(weights.max(initial=0.0)), 1e-9)
@@ -71,18 +77,20 @@ def draw_map(axes: Axes, model: ClusterModel, hidden: NDArray[np.bool_]) -> None
         beside: dict[str, Any] = {"xytext": (6, 6), "textcoords": "offset points"}
         axes.annotate(str(number), flat_centers[number], fontsize=10, weight="bold", **beside)
     axes.set(xlabel=labels[0], ylabel=labels[1])
-    if map_columns(model.coordinate_names) is not None:
+    if is_map:
         middle = np.clip(flat_centers[:, 1].mean(), -NORTHERNMOST, NORTHERNMOST)
         # A degree of longitude is shorter than one of latitude, but for the equator.
         axes.set_aspect(1 / float(np.cos(np.radians(middle))), adjustable="datalim")
 
 
-def _flat(model: ClusterModel) -> tuple[list[str], FloatArray, FloatArray]:
+def _flat(
+    model: ClusterModel, chosen: list[int] | None = None
+) -> tuple[list[str], FloatArray, FloatArray]:
     """Return names of two directions, and where cells and centres lie along them."""
     names, centers = model.coordinate_names, model.cluster_centers
     coreset = model.coreset
     points = np.empty((0, len(names))) if coreset is None else coreset.points
-    chosen = map_columns(names)
+    chosen = chosen or map_columns(names)
     if chosen is None and len(names) == 2 and model.domain.is_linear:
         chosen = [0, 1]
     if chosen is not None:

@@ -137,7 +137,7 @@ class ClusterModel:
     def _repr_html_(self) -> str:
         return model_html(self)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, columns: tuple[str, str] | None = None) -> Axes:
         """Draw where clusters lie: a map of two columns, or the centres of more as a heat map.
 
         Columns called latitude and longitude are drawn as a map.
@@ -146,12 +146,14 @@ class ClusterModel:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; by default in a new picture.
+        columns : pair of str, optional
+            Two of `coordinate_names` to draw a map of, the first one across.
 
         Returns
         -------
         matplotlib Axes
         """
-        drawn: Axes = plots().plot_model(self, ax)
+        drawn: Axes = plots().plot_model(self, ax, columns)
         return drawn
 
     @property

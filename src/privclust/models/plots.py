@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
+from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models import _drawing
 from privclust.models._canvas import (
@@ -26,6 +27,7 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_up
 from privclust.models.hierarchy import Hierarchy
 from privclust.models.k_path import KPath
+from privclust.models.profile import Profile, frequent_places
 from privclust.models.statement import Statement
 from privclust.models.track import Series
 
@@ -33,21 +35,58 @@ GREY = "#9ca3af"
 COLORS = ("#c2570c", "#33638d", "#228833", "#aa3377", "#b59a00", "#0e9aa7")
 BARS = 8
 """With more clusters, only sizes of those that drifted have error bars."""
+LISTED, SHOWN_LEVELS = 20, 12
+"""Columns that a refusal names, and levels of a category that are drawn: the most frequent."""
 NAMED_CLUSTERS = 64
 """With more, the labels of a tree would overlap."""
 
 
-def plot_model(model: ClusterModel, ax: Axes | None = None) -> Axes:
+def plot_model(
+    model: ClusterModel, ax: Axes | None = None, columns: Sequence[str] | None = None
+) -> Axes:
     """Draw where clusters lie: a map of two columns, or the centres of more as a heat map."""
-    table, is_map = ClusterTable.of(model, SHOWN_COLUMNS), _drawing.has_map(model)
+    chosen = None if columns is None else _places(model, columns)
+    table = ClusterTable.of(model, SHOWN_COLUMNS)
+    is_map = chosen is not None or _drawing.has_map(model)
     axes = axes_for(ax, 6.4 if is_map else 7.5, 5.2 if is_map else 1.4 + 0.45 * len(table.names))
     with plain_texts():
         if is_map:
-            _drawing.draw_map(axes, model, table.hidden)
+            _drawing.draw_map(axes, model, table.hidden, chosen)
         else:
             _drawing.draw_heat_map(axes, table)
         found = f"{len(model.cluster_centers)} clusters by {model.estimator}"
         _title(axes, found, model.privacy_statement.dataset)
+    return axes
+
+
+def _places(model: ClusterModel, columns: Sequence[str]) -> list[int]:
+    """Return which coordinates two names are."""
+    names = model.coordinate_names
+    two = not isinstance(columns, str) and len(columns) == 2
+    if not two or not all(name in names for name in columns):
+        known = ", ".join(map(repr, names[:LISTED])) + (", …" if len(names) > LISTED else "")
+        raise ParameterError(
+            f"columns must be two of {known}, got {safe_repr(columns)}. Type a pair of names."
+        )
+    return [names.index(name) for name in columns]
+
+
+def plot_profile(profile: Profile, column: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw shares of the levels or ranges of a column in each cluster."""
+    found = profile.columns[0] if column is None else profile[column]
+    places = frequent_places(found, SHOWN_LEVELS)
+    shares = 100 * found.shares.values[:, places]
+    k = len(shares)
+    axes = axes_for(ax, 7.5, 1.4 + 0.35 * k)
+    with plain_texts():
+        image = axes.imshow(shares, aspect="auto", cmap="Blues", vmin=0, vmax=100)
+        axes.grid(visible=False)
+        names = [_drawing.short(found.labels[place]) for place in places]
+        axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
+        axes.set_yticks(range(k), [f"cluster {number}" for number in range(k)])
+        scale = axes.figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
+        scale.set_label("% of rows")
+        _title(axes, found.column.name, profile.privacy_statement.dataset)
     return axes
 
 

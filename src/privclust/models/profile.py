@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +12,16 @@ from privclust.domains._number_column import NumberColumn
 from privclust.domains.columns import Column
 from privclust.kernels.grid import UNIT, FloatArray, IntArray, to_grid
 from privclust.models._notebook import profile_html
+from privclust.models._plotting import plots
 from privclust.models._ratio_intervals import ratio_ends
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.intervals import Intervals, Z
 from privclust.models.statement import Statement
 from privclust.privacy.release import Release
 from privclust.queries.profiles import count_units, split_sums, value_units
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +124,23 @@ class Profile:
 
     def _repr_html_(self) -> str:
         return profile_html(self)
+
+    def plot(self, column: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw what share of each cluster has each level, or lies in each range, of a column.
+
+        Parameters
+        ----------
+        column : str, optional
+            Which of the profiled columns; by default the first one.
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new picture.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        drawn: Axes = plots().plot_profile(self, column, ax)
+        return drawn
 
 
 def frequent_places(column: ColumnProfile, most: int) -> IntArray:
