@@ -61,7 +61,7 @@ def test_plan_counts_rows_by_unit() -> None:
 
 def test_plan_says_what_counts() -> None:
     given = ("plan", "--rows", 20_000, "--columns", 4, "--delta", 1e-6)
-    assert "What is protected is one row." in privclust(*given).stdout
+    assert "The protected unit is one row." in privclust(*given).stdout
     shown = privclust(*given, "--max-rows-per-unit", 30).stdout
     assert "all rows of one id, of which up to 30 count" in shown
     assert "If all 20,000 rows count, they are those of at least 667 ids." in shown

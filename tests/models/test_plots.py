@@ -144,7 +144,10 @@ def test_two_columns_are_drawn_by_their_names() -> None:
 
 def test_a_profile_is_drawn_by_column() -> None:
     table = pa.table({"x": np.repeat([0.2, 0.8], 2000), "ward": ["A"] * 2000 + ["B"] * 2000})
-    levels = {"ward": {"type": "category", "levels": ["A", "B", "other"]}, "x": (0.0, 1.0)}
+    levels: dict[str, Any] = {
+        "ward": {"type": "category", "levels": ["A", "B", "other"]},
+        "x": (0.0, 1.0),
+    }
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(2, delta=1e-6, bounds={"x": (0.0, 1.0)}, random_state=0).fit(table)
         profile = model.profile(table, ["ward", "x"], bounds=levels, epsilon=1.0)

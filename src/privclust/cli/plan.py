@@ -124,10 +124,10 @@ def _what_counts(rows: int, most: int) -> str:
     """Say who is protected, and of how many people so many rows are, at least."""
     if most == 1:
         return (
-            "What is protected is one row. With fit --unit COLUMN it is one id, of which one row "
+            "The protected unit is one row. With fit --unit COLUMN it is one id, of which one row "
             "counts unless --max-rows-per-unit says more: then type the number of ids as --rows."
         )
     return (
-        f"What is protected is all rows of one id, of which up to {most:,} count and others do "
+        f"The protected unit is all rows of one id, of which up to {most:,} count and others do "
         f"not. If all {rows:,} rows count, they are those of at least {-(-rows // most):,} ids."
     )

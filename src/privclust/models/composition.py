@@ -98,7 +98,7 @@ class Composition:
         return self.epsilon_at(self.delta)
 
     def epsilon_at(self, delta: float) -> float:
-        """Return the epsilon of all runs together at another delta, rounded up.
+        """Return the epsilon of all runs together at another `delta`, rounded up.
 
         The same noise has a smaller epsilon at a larger delta.
         """

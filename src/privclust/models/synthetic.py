@@ -11,7 +11,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.models._coreset_cells import cells_of, mean_square
 from privclust.models.cluster_model import ClusterModel
 
-REACH = 3.0
+LIMIT = 3.0
 """Radii of a cluster beyond which rows are drawn anew: so far out, cells are often noise alone."""
 TRIES = 16
 BLOCK = 2**16
@@ -54,12 +54,12 @@ def _is_far(points: FloatArray, model: ClusterModel) -> NDArray[np.bool_]:
     """Tell which points of the ball lie farther from their nearest centre than rows should."""
     assert model.cluster_radii is not None  # what measures a coreset measures radii
     centers = model.domain.to_ball(model.cluster_centers)
-    reach = REACH**2 * np.maximum(model.cluster_radii**2, mean_square(model))
+    limit = LIMIT**2 * np.maximum(model.cluster_radii**2, mean_square(model))
     found = np.empty(len(points), dtype=bool)
     for begin in range(0, len(points), BLOCK):
         part = points[begin : begin + BLOCK]
         squares = (centers**2).sum(axis=1) - 2 * part @ centers.T
         place = squares.argmin(axis=1)
         apart = ((part - centers[place]) ** 2).sum(axis=1)
-        found[begin : begin + BLOCK] = apart > reach[place]
+        found[begin : begin + BLOCK] = apart > limit[place]
     return found
