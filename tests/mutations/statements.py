@@ -60,7 +60,7 @@ STATEMENTS = (
     Mutation(
         "epsilons that are read off the largest run",
         "models/composition.py",
-        "return self._epsilon_of([run.reserved for run in self.runs])",
+        "return self._epsilon_of([run.reserved for run in self.runs], delta)",
         "return max(run.epsilon for run in self.runs)",
         f"{_COMPOSITION}::test_profile_states_its_own_run_and_the_fit_it_is_grouped_by",
     ),
