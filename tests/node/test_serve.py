@@ -72,7 +72,7 @@ def test_data_sets_must_exist(policy_file: Path) -> None:
 def test_units_must_be_those_of_the_ledger(policy_file: Path) -> None:
     policy_file.write_text(POLICY.replace('dataset = "wards"', 'dataset = "credit"'))
     with pytest.raises(
-        PolicyError, match=r"\[tables.wards\].*'credit' protects one 'row'.*'patient'"
+        PolicyError, match=r"tables.wards\].*'credit' protects one 'row'.*'patient'"
     ):
         checked_node(policy_file)
 
