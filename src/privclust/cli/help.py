@@ -80,6 +80,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ledger export": ("privclust ledger export budget.db --output budget.jsonl",),
     "ledger draw": ("privclust ledger draw budget.db visits budget.png",),
     "node init": ("privclust node init policy.toml",),
+    "node grant": ("privclust node grant node",),
     "node check": ("privclust node check policy.toml",),
     "node serve": ("privclust node serve policy.toml --socket /run/privclust/node.sock",),
     "node worker": ("privclust node worker policy.toml",),

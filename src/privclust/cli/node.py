@@ -38,6 +38,17 @@ def init(policy: PolicyFile) -> None:
         )
 
 
+@node_app.command("grant", cls=Command, epilog=epilog("node grant"))
+def grant_role(
+    role: Annotated[str, typer.Argument(help="Name of a role of the PostgreSQL server.")],
+) -> None:
+    """Print the SQL that lets a role run a node, and nothing else; a ledger's owner runs it."""
+    with reporting_errors():
+        with needing("node"):
+            from privclust.node._jobs_schema import grant
+        typer.echo(grant(role))
+
+
 @node_app.command("check", cls=Command, epilog=epilog("node check"))
 def check(policy: PolicyFile) -> None:
     """Compare a policy with tables, ledger and files; run it as the worker's user."""

@@ -6,6 +6,8 @@ Both databases understand all of them.
 from __future__ import annotations
 
 from privclust.node.job import COLUMNS
+from privclust.privacy.ledger._sql_schema import grant as ledger_grant
+from privclust.privacy.ledger._sql_schema import quoted
 
 TABLE = (
     """CREATE TABLE privclust_jobs (
@@ -87,3 +89,18 @@ REFUSE = (
     "UPDATE privclust_jobs SET state = 'refused', visible_at = NULL, lease = '', lease_until = 0 "
     "WHERE run = :run AND state IN ('queued', 'failed')"
 )
+
+
+def grant(role: str) -> str:
+    """Return the statements by which a ledger's owner lets a role run a node, and nothing else.
+
+    Web process and worker are one role: a run belongs to the role that reserved it.
+
+    Examples
+    --------
+    >>> print(grant("node").splitlines()[-2])
+    GRANT SELECT, INSERT, UPDATE ON privclust_jobs TO "node";
+    """
+    *lines, last = ledger_grant(role).splitlines()
+    lines.append(f"GRANT SELECT, INSERT, UPDATE ON privclust_jobs TO {quoted(role)};")
+    return "\n".join([*lines, last])

@@ -58,9 +58,7 @@ def grant(role: str) -> str:
     >>> print(grant("analyst").splitlines()[1])
     GRANT SELECT ON privclust_entries TO "analyst";
     """
-    if not role.strip():
-        raise ValueError("role must not be empty. Type the name of a role of the server.")
-    name = '"' + role.replace('"', '""') + '"'
+    name = quoted(role)
     verbs = (
         "privclust_lock()",
         "privclust_reserve(text, text, jsonb)",
@@ -71,3 +69,10 @@ def grant(role: str) -> str:
     lines = ["BEGIN;", f"GRANT SELECT ON privclust_entries TO {name};"]
     lines += [f"GRANT EXECUTE ON FUNCTION {verb} TO {name};" for verb in verbs]
     return "\n".join([*lines, "COMMIT;"])
+
+
+def quoted(role: str) -> str:
+    """Return the name of a role as SQL takes it."""
+    if not role.strip():
+        raise ValueError("role must not be empty. Type the name of a role of the server.")
+    return '"' + role.replace('"', '""') + '"'
