@@ -12,13 +12,17 @@ import numpy as np
 import pytest
 from helpers.node_deployment import Deployment, Reply, deployed, token_of, until
 from helpers.node_job import SEED
-from helpers.postgres import cut
+from helpers.postgres import execute
 from node.deployment.test_fits import ALLOWED, TABLES, write_rows
 
 from privclust import PrivateKMeans
 from privclust.node.jobs import MAX_ATTEMPTS
 from privclust.testing import RepeatableNoise, noise_from
 
+CUT = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
 BOUNDS = {"age": (0, 120), "amount": (0, 1e6)}
 
 
@@ -37,7 +41,7 @@ class Crashes:
         part = min(self.counts, key=lambda name: self.counts[name])
         self.counts[part] += 1
         if part == "database":
-            cut(self._database)
+            execute(self._database, CUT)
         elif part == "web":
             self._node.kill("web")
             self._node.start_web()
