@@ -18,6 +18,7 @@ TARGETS = (
     "ledger_entries",
     "ledger_files",
     "model_files",
+    "node_requests",
     "query_requests",
     "table_files",
 )

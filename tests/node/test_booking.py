@@ -6,6 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,26 @@ def test_profile_follows_from_a_fit_of_the_same_node(booking: Booking) -> None:
     found = json.loads(booking.carry_out(profile, lambda: None))
     assert found["statement"]["run"]["name"] == "00000000000000b2"
     assert {run.name for run in ledger_of(booking).runs("credit")} == {RUN, "00000000000000b2"}
+
+
+@pytest.mark.attack
+def test_two_workers_on_one_job_release_one_result_for_each_slot(booking: Booking) -> None:
+    """A lease expired while its worker went on: noise is real, and both have the same model."""
+    job = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
+    both = threading.Barrier(2)
+
+    def wait() -> None:
+        both.wait()
+
+    with ThreadPoolExecutor(2) as pool:
+        work = [pool.submit(booking.carry_out, job, wait) for _ in range(2)]
+        first, second = (json.loads(one.result()) for one in work)
+    assert first["cluster_centers"] == second["cluster_centers"]
+    assert first["releases"] == second["releases"]
+    ledger = ledger_of(booking)
+    assert ledger.verify() == []
+    results = [entry for entry in ledger.export() if entry["kind"] == "result"]
+    assert len(results) == len({entry["slot"] for entry in results}) == len(first["releases"])
 
 
 def test_colluding_analysts_stop_at_the_total(booking: Booking) -> None:

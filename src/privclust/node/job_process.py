@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 STORED, FAILED, AGAIN, LOST = 0, 3, 4, 5
 """Exit codes: the result is stored; the job failed; it may be tried again; another has the job."""
 READY = b"ready\n"
+STARTING_SECONDS = 60
 _PR_SET_DUMPABLE = 4
 _GIB = 2**30
 
@@ -75,11 +76,11 @@ def main(arguments: Sequence[str], read_policy: Callable[[Path], Policy], run_jo
     try:
         policy_path, run = arguments
         policy = read_policy(Path(policy_path))
-        _limit(policy.node.max_memory_gib)
         store = JobStore(policy.node.ledger)
         job = store.get(run)
         if job is None or job.lease != token:
             return LOST
+        _limit(policy.node.max_memory_gib, job.seconds)
         release = Release(job, lambda: os.write(reports, READY))
         failed = FAILED
         result = run_job(policy, job, release)
@@ -116,12 +117,15 @@ def _die_with_worker() -> None:
     os._exit(LOST)
 
 
-def _limit(memory_gib: float) -> None:
-    """Bound the memory, and let neither a core dump nor another process show what is in it."""
+def _limit(memory_gib: float, seconds: int) -> None:
+    """Bound memory and CPU; let neither a core dump nor another process show what is in memory."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     bound, hard = int(memory_gib * _GIB), resource.getrlimit(resource.RLIMIT_AS)[1]
     bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+    # What all cores can do in the public time, and what starting takes.
+    most = (seconds + STARTING_SECONDS) * (os.cpu_count() or 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
