@@ -12,6 +12,7 @@ from mutations.engines import ENGINES
 from mutations.federation import FEDERATION
 from mutations.kernels import KERNELS
 from mutations.ledger import LEDGER
+from mutations.node import NODE
 from mutations.noise import NOISE
 from mutations.queries import QUERIES
 from mutations.refusals import REFUSALS
@@ -45,4 +46,5 @@ CATALOGUE = (
     *COST,
     *REFUSALS,
     *LEDGER,
+    *NODE,
 )

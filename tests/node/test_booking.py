@@ -185,3 +185,4 @@ def test_older_ledger_that_was_put_back_is_not_spent_again(
     restored = Booking(booking.policy, JobStore(place))
     with pytest.raises(LedgerError, match="older copy was put back"):
         restored.reserve(submitted(restored, fit_request(epsilon=1.9), RUN, "a1"))
+    assert ledger_of(restored).runs("credit") == ()

@@ -142,6 +142,7 @@ def test_parameters_of_the_owner_are_refused(
         read(policy, ada, parameters={name: value})
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -138,6 +138,7 @@ FORGED: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_token_identifies_nobody(identities: Identities, name: str) -> None:
     assert whose(identities, FORGED[name]()) is None

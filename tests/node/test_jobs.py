@@ -181,6 +181,7 @@ def test_lease_has_a_secret_that_no_repr_shows(store: JobStore) -> None:
     assert first.lease not in repr(first)
 
 
+@pytest.mark.attack
 def test_only_the_holder_of_a_lease_stores_anything(store: JobStore) -> None:
     run = store.submit(new(), LIMITS, NOW).run
     job = leased(store)

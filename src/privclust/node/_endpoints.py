@@ -19,12 +19,13 @@ from privclust.node.fit_request import (
     read_forecast_request,
     read_profile_request,
 )
-from privclust.node.parts import JobKind, Node, StoredJob
+from privclust.node.job import Job, Kind, status_at
+from privclust.node.parts import Node
 from privclust.node.policy import AnalystPolicy, TablePolicy
 from privclust.node.problems import NOT_FOUND, RequestError, refused
+from privclust.privacy.ledger._admission import RUN_NAME
 
 ENDED = ("refused", "finished", "failed", "cancelled")
-_RUN = re.compile(r"[0-9a-f]{16}")
 _KEY = re.compile(r"[\x20-\x7e]{1,200}")
 
 
@@ -89,21 +90,21 @@ def submit_profile(call: Call) -> Response:
     return _submitted(call, "profile", request, key)
 
 
-def jobs(call: Call, kind: JobKind) -> Response:
+def jobs(call: Call, kind: Kind) -> Response:
     """List the analyst's own."""
     found = call.node.jobs.of_analyst(call.analyst.id)
     mine = [job for job in found if job.kind == kind and job.table_name in call.analyst.tables]
     return _json({f"{kind}s": [status(call.node, job) for job in mine]})
 
 
-def job(call: Call, kind: JobKind) -> Response:
+def job(call: Call, kind: Kind) -> Response:
     """Say how far one is."""
-    return _json(status(call.node, _named_job(call, kind)))
+    return _json(status(call.node, named_job(call, kind)))
 
 
-def result(call: Call, kind: JobKind) -> Response:
+def result(call: Call, kind: Kind) -> Response:
     """Return the released file."""
-    found = _named_job(call, kind)
+    found = named_job(call, kind)
     state = status(call.node, found)["state"]
     if state != "finished" or found.result is None:
         raise refused(
@@ -119,10 +120,10 @@ def result(call: Call, kind: JobKind) -> Response:
     return Response(found.result, media_type="application/json", headers={"ETag": tag})
 
 
-def cancel(call: Call, kind: JobKind) -> Response:
+def cancel(call: Call, kind: Kind) -> Response:
     """End one; all that it reserved stays spent."""
     node, now = call.node, call.node.clock()
-    found = _named_job(call, kind)
+    found = named_job(call, kind)
     had_ended = status(node, found)["state"] in ENDED
     ended = node.jobs.cancel(found.run, now) or found
     if not had_ended:
@@ -131,17 +132,25 @@ def cancel(call: Call, kind: JobKind) -> Response:
     return _json(status(node, ended))
 
 
-def own_job(call: Call, kind: JobKind, run: str) -> StoredJob | None:
+def own_job(call: Call, kind: Kind, run: str) -> Job | None:
     """Return a job if there is one of this id for the analyst; none and another's are alike."""
-    found = call.node.jobs.get(run) if _RUN.fullmatch(run) else None
+    found = call.node.jobs.get(run) if RUN_NAME.fullmatch(run) else None
     if found is None or (found.analyst, found.kind) != (call.analyst.id, kind):
         return None
     return found if found.table_name in call.analyst.tables else None
 
 
-def status(node: Node, found: StoredJob) -> dict[str, Any]:
+def named_job(call: Call, kind: Kind) -> Job:
+    """Return the analyst's own job that the address names, or refuse."""
+    found = own_job(call, kind, call.path["id"])
+    if found is None:
+        raise RequestError(NOT_FOUND)
+    return found
+
+
+def status(node: Node, found: Job) -> dict[str, Any]:
     """Return what may be seen of a job now."""
-    public = node.jobs.status_at(found, node.clock())
+    public = status_at(found, node.clock())
     return {
         "id": found.run,
         "kind": found.kind,
@@ -182,14 +191,7 @@ def _named_table(call: Call) -> TablePolicy:
     return found
 
 
-def _named_job(call: Call, kind: JobKind) -> StoredJob:
-    found = own_job(call, kind, call.path["id"])
-    if found is None:
-        raise RequestError(NOT_FOUND)
-    return found
-
-
-def _submitted(call: Call, kind: JobKind, request: Any, key: str) -> Response:
+def _submitted(call: Call, kind: Kind, request: Any, key: str) -> Response:
     made = _submission.submit(call.node, call.analyst, kind, request, key)
     headers = {"Location": f"/v1/{kind}s/{made.run}"}
     return _json(status(call.node, made), 202, headers)

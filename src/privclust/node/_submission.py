@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from privclust.errors import CostError, Message, NamesParameter
+from privclust.node.booking import Price, Request
+from privclust.node.job import Job, Kind, NewJob, status_at
+from privclust.node.jobs import ConflictError, Quota, QuotaError
 from privclust.node.names import run_name
-from privclust.node.parts import JobKind, Node, Price, Request, StoredJob
+from privclust.node.parts import Node
 from privclust.node.policy import AnalystPolicy
 from privclust.node.problems import RequestError, refused
 from privclust.privacy.accounting import epsilon_of_spend
@@ -24,8 +27,8 @@ NO_SUCH_FIT = (
 
 
 def submit(
-    node: Node, analyst: AnalystPolicy, kind: JobKind, request: Request, idempotency_key: str
-) -> StoredJob:
+    node: Node, analyst: AnalystPolicy, kind: Kind, request: Request, idempotency_key: str
+) -> Job:
     """Return the job of a request, which exists once however often the request is sent."""
     policy, now = node.policy, node.clock()
     table = policy.tables[request.table]
@@ -39,7 +42,8 @@ def submit(
         if is_new:
             _check_affordable(analyst, price, balance)
         text = request.canonical().decode()
-        job = node.jobs.submit(run, kind, analyst, table, text, units, now)
+        new = NewJob(run, kind, analyst.id, table.name, text, units, table.seconds)
+        job = _stored(node, new, analyst, now)
         _reserve(node, job, balance)
         outcome = "queued"
     except RequestError as error:
@@ -115,10 +119,19 @@ def _check_affordable(analyst: AnalystPolicy, price: Price, balance: Balance) ->
         raise balance.refusal()
 
 
-def _reserve(node: Node, job: StoredJob, balance: Balance) -> None:
+def _stored(node: Node, new: NewJob, analyst: AnalystPolicy, now: float) -> Job:
+    try:
+        return node.jobs.submit(new, Quota(analyst.max_queued, analyst.work_per_day), now)
+    except ConflictError as error:
+        raise refused("conflict", str(error)) from None
+    except QuotaError as error:
+        raise refused("quota-exceeded", str(error)) from None
+
+
+def _reserve(node: Node, job: Job, balance: Balance) -> None:
     # What an analyst may see decides, not what is known inside: else the time that sending a
     # request again takes would tell when the fit was ready.
-    state = node.jobs.status_at(job, node.clock()).state
+    state = status_at(job, node.clock()).state
     if state in ("queued", "running"):
         try:
             node.booking.reserve(job)

@@ -29,8 +29,9 @@ from privclust.node._endpoints import Call
 from privclust.node._events import Streams
 from privclust.node._strict_json import BYTES_MAX, too_long
 from privclust.node.identity import IdentityError
+from privclust.node.job import Kind
 from privclust.node.metrics import Metrics
-from privclust.node.parts import JobKind, Node
+from privclust.node.parts import Node
 from privclust.node.problems import (
     FAILED,
     MEDIA_TYPE,
@@ -71,7 +72,7 @@ def make_app(node: Node) -> Starlette:
         service.route("/v1/fits", _endpoints.submit_fit, "POST"),
         service.route("/v1/profiles", _endpoints.submit_profile, "POST"),
     ]
-    kinds: tuple[tuple[JobKind, str], ...] = (("fit", "model"), ("profile", "profile"))
+    kinds: tuple[tuple[Kind, str], ...] = (("fit", "model"), ("profile", "profile"))
     for kind, file in kinds:
         one = f"/v1/{kind}s/{{id}}"
         routes += [
@@ -108,14 +109,17 @@ class _Service:
 
         return Route(path, _refusing(endpoint), methods=[method])
 
-    def events_route(self, path: str, kind: JobKind) -> Route:
+    def events_route(self, path: str, kind: Kind) -> Route:
         """Return the route of a job's events."""
 
         async def endpoint(request: Request) -> Response:
             call = await self._call(request, path)
 
+            def status(call: Call) -> dict[str, Any]:
+                return _endpoints.status(call.node, _endpoints.named_job(call, kind))
+
             async def read() -> dict[str, Any]:
-                return await self._run(call, lambda call: _status_of(call, kind))
+                return await self._run(call, status)
 
             await read()  # none or another's is refused before a stream begins
             return self._streams.response(call.analyst.id, read, self._node.policy.node.tick)
@@ -135,13 +139,6 @@ class _Service:
     async def _run(self, call: Call, work: Callable[[Call], Result]) -> Result:
         async with self._own[call.analyst.id], self._threads:
             return await run_in_threadpool(work, call)
-
-
-def _status_of(call: Call, kind: JobKind) -> dict[str, Any]:
-    found = _endpoints.own_job(call, kind, call.path["id"])
-    if found is None:
-        raise RequestError(NOT_FOUND)
-    return _endpoints.status(call.node, found)
 
 
 def _refusing(endpoint: Callable[[Request], Any]) -> Callable[[Request], Any]:

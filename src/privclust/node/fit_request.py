@@ -50,7 +50,6 @@ OWNERS: Mapping[str, str] = {
 }
 """Parameters of estimators that no request may set, and why."""
 _PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
-_RUN = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ def read_profile_request(
     """
     content = read_object(body)
     fit = content.get("fit")
-    found = find(fit) if isinstance(fit, str) and _RUN.fullmatch(fit) else None
+    found = find(fit) if isinstance(fit, str) else None
     table = None if found is None else policy.table_for(analyst, found.table)
     if found is None or table is None or not isinstance(fit, str):
         raise RequestError(NOT_FOUND)

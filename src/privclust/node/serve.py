@@ -28,7 +28,6 @@ from privclust.node.metrics import LOOPBACK, Metrics
 from privclust.node.names import read_name_key
 from privclust.node.parts import Node
 from privclust.node.policy import read_policy
-from privclust.node.stored_jobs import StoredJobs
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 
@@ -110,7 +109,7 @@ def checked_node(policy_file: str | os.PathLike[str]) -> Node:
     return Node(
         policy=policy,
         identities=Identities(policy),
-        jobs=StoredJobs(store),
+        jobs=store,
         booking=Booking(policy, store),
         ledger=ledger,
         name_key=key,

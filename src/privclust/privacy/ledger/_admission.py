@@ -13,7 +13,7 @@ from privclust.privacy.ledger._refusal import refusal
 from privclust.privacy.ledger.journal import LedgerError, Pages
 from privclust.privacy.ledger.records import Dataset, committed, period_of
 
-_RUN = re.compile(r"[0-9a-f]{16}")
+RUN_NAME = re.compile(r"[0-9a-f]{16}")
 
 
 class RunConflictError(LedgerError):
@@ -63,7 +63,7 @@ class Cap:
 
 def check_run_name(name: str) -> None:
     """Refuse what a server would not take as the name of a run."""
-    if not _RUN.fullmatch(name):
+    if not RUN_NAME.fullmatch(name):
         raise LedgerError(
             f"a run is named by 16 hexadecimal digits in lower case, not by {safe_repr(name)}. "
             "Leave the name out to have one drawn."

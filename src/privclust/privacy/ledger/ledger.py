@@ -344,7 +344,7 @@ class Ledger:
             return pages.head()
 
     def has_entry(self, number: int, line_hash: str) -> bool:
-        """Tell whether the entry of this number has this hash."""
+        """Tell whether there is an entry of this `number` whose hash is `line_hash`."""
         with self._journal.reading() as pages:
             return pages.hash_of(number) == line_hash
 
