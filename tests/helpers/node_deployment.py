@@ -24,7 +24,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from helpers.node_policy import HOSPITAL, write_keys
+from helpers.node_policy import HOSPITAL, NUMBERS, PROFILED, write_keys
 
 from privclust import Ledger
 from privclust.node.jobs import JobStore
@@ -34,23 +34,6 @@ from privclust.privacy.ledger.head_file import HeadFile
 ROOT = Path(__file__).parents[2]
 HOST, ISSUER = "127.0.0.1", "https://id.hospital.example"
 PATIENCE = 120.0
-BOUNDS = """\
-bounds_origin = "domain knowledge"
-[columns.age]
-type = "number"
-lower = 0
-upper = 120
-[columns.amount]
-type = "number"
-lower = 0
-upper = 1e6
-"""
-PROFILED = """\
-bounds_origin = "domain knowledge"
-[columns.region]
-type = "category"
-levels = ["north", "south"]
-"""
 
 
 @dataclass(frozen=True)
@@ -220,7 +203,7 @@ def deployed(
     """
     folder.chmod(0o755)  # nginx's workers go through it
     write_keys(folder / "hospital.jwks", HOSPITAL)
-    (folder / "bounds.toml").write_text(BOUNDS)
+    (folder / "bounds.toml").write_text(NUMBERS)
     (folder / "profile.toml").write_text(PROFILED)
     key = folder / "name.key"
     key.touch(mode=0o600)

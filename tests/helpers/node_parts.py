@@ -9,7 +9,8 @@ from privclust.node.audit_log import AuditLog
 from privclust.node.booking import Price, Request
 from privclust.node.fit_request import FitRequest
 from privclust.node.identity import Identities
-from privclust.node.jobs import Job, JobStore
+from privclust.node.job import Job
+from privclust.node.jobs import JobStore
 from privclust.node.metrics import Metrics
 from privclust.node.parts import Node
 from privclust.node.policy import AnalystPolicy, Policy, TablePolicy

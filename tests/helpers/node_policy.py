@@ -65,7 +65,7 @@ epsilon = 1.0
 work_per_day = 500.0
 max_clusters = 16
 """
-BOUNDS = """\
+NUMBERS = """\
 bounds_origin = "domain knowledge"
 [columns.age]
 type = "number"
@@ -75,7 +75,9 @@ upper = 120
 type = "number"
 lower = 0
 upper = 1e6
-[columns.day]
+"""
+BOUNDS = f"""\
+{NUMBERS}[columns.day]
 type = "date"
 lower = 2020-01-01
 upper = 2025-12-31

@@ -20,7 +20,8 @@ from helpers.node_server import Reply, Served, serving
 
 from privclust.errors import CostError, ParameterError
 from privclust.node.app import make_app
-from privclust.node.jobs import Job, JobStore
+from privclust.node.job import Job
+from privclust.node.jobs import JobStore
 from privclust.node.metrics import Metrics
 
 BODY: dict[str, Any] = {

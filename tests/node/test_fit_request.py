@@ -19,7 +19,6 @@ from privclust import estimators
 from privclust.domains.bounds import read_bounds
 from privclust.node.fit_request import (
     ESTIMATORS,
-    OWNERS,
     FitRequest,
     estimator_of,
     read_fit_request,
@@ -28,6 +27,8 @@ from privclust.node.fit_request import (
 )
 from privclust.node.policy import AnalystPolicy, Policy
 from privclust.node.problems import RequestError
+from privclust.remote import request as remote_request
+from privclust.remote.request import OWNERS
 
 BODY: dict[str, Any] = {
     "table": "credit",
@@ -128,6 +129,10 @@ def test_every_parameter_of_an_estimator_is_listed_somewhere() -> None:
         found = set(getattr(estimators, name)().get_params(deep=False))
         assert found - set(OWNERS) == set(known)
     assert set(estimators.__all__) - set(ESTIMATORS) == {"FedDPKMeans"}
+
+
+def test_client_sends_the_estimators_that_a_node_takes() -> None:
+    assert tuple(ESTIMATORS) == remote_request.ESTIMATORS
 
 
 # What is refused ----------------------------------------------------------------------------------

@@ -15,16 +15,8 @@ from helpers.processes import race
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privclust.node.jobs import (
-    MAX_ATTEMPTS,
-    ConflictError,
-    Job,
-    JobStore,
-    NewJob,
-    Quota,
-    QuotaError,
-    status_at,
-)
+from privclust.node.job import Job, NewJob, status_at
+from privclust.node.jobs import MAX_ATTEMPTS, ConflictError, JobStore, Quota, QuotaError
 from privclust.privacy.ledger.ledger import Ledger
 
 NOW, SECONDS, DAY = 1_000_000.0, 600, 86_400

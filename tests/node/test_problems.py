@@ -7,6 +7,11 @@ import json
 import pytest
 
 from privclust.node.problems import KINDS, NOT_FOUND, Kind, problem, refused
+from privclust.remote import _problems
+
+
+def test_client_explains_every_kind() -> None:
+    assert set(_problems._CAUSES) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

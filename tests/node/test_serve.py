@@ -20,7 +20,7 @@ from helpers.node_policy import POLICY, ada, bob, write_node
 from helpers.node_server import Served, serving
 
 from privclust import Ledger
-from privclust.errors import PolicyError
+from privclust.errors import ParameterError, PolicyError
 from privclust.node.app import make_app
 from privclust.node.fit_request import ESTIMATORS
 from privclust.node.serve import checked_node, listen, serve
@@ -117,7 +117,7 @@ def test_what_others_may_write_is_refused(policy_file: Path, name: str) -> None:
 
 def test_one_place_is_needed(policy_file: Path) -> None:
     for places in ({}, {"unix_socket": "a", "port": 1}):
-        with pytest.raises(PolicyError, match="one place"):
+        with pytest.raises(ParameterError, match="one place"):
             serve(policy_file, **places)  # type: ignore[arg-type]
 
 

@@ -17,7 +17,8 @@ import pytest
 from helpers.job_stand_in import COMMAND, SECRET, read_policy, write_policy
 from helpers.processes import other_process
 
-from privclust.node.jobs import MAX_ATTEMPTS, Job, JobStore, NewJob, Quota
+from privclust.node.job import Job, NewJob
+from privclust.node.jobs import MAX_ATTEMPTS, JobStore, Quota
 from privclust.node.worker import Pace, run_worker
 from privclust.privacy.ledger.journal import LedgerError
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import ssl
 import threading
 from collections.abc import Iterator
@@ -12,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from helpers.certificates import write_certificate
 from helpers.remote_stand_in import TOKEN, Node, problem, running
 
 from privclust import RemoteTable
@@ -124,36 +120,6 @@ def test_redirect_is_not_followed(node: Node) -> None:
 # TLS ----------------------------------------------------------------------------------------------
 
 
-def certificate_for(name: str, folder: Path) -> tuple[Path, Path]:
-    """Write a certificate that signs itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    try:
-        other: x509.GeneralName = x509.IPAddress(ipaddress.ip_address(name))
-    except ValueError:
-        other = x509.DNSName(name)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([other]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    public, private = folder / f"{name}.pem", folder / f"{name}.key"
-    public.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    form = serialization.PrivateFormat.PKCS8
-    private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-    )
-    return public, private
-
-
 class _Refusing(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(403)
@@ -178,8 +144,8 @@ class _Quiet(HTTPServer):
 @pytest.fixture
 def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path, _Quiet]]:
     monkeypatch.setattr(_connection, "sleep", lambda seconds: None)
-    public, private = certificate_for("127.0.0.1", tmp_path)
-    own, _ = certificate_for("analyst", tmp_path)
+    public, private = write_certificate(tmp_path, "127.0.0.1", "127.0.0.1")
+    own, _ = write_certificate(tmp_path, "analyst", "analyst")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(public, private)
     context.verify_mode = ssl.CERT_OPTIONAL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import re
 import shutil
@@ -21,9 +20,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from helpers.certificates import write_certificate
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = ("privclust-node-web.service", "privclust-node-worker.service")
@@ -41,30 +38,6 @@ needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 
 
 # nginx --------------------------------------------------------------------------------------------
-
-
-def write_certificate(folder: Path, name: str) -> None:
-    """Write a certificate that signs itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / f"{name}.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    form = serialization.PrivateFormat.PKCS8
-    (folder / f"{name}.key").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-    )
 
 
 @dataclass(frozen=True)
@@ -90,7 +63,7 @@ class Proxy:
 def local_file(folder: Path, port: int) -> Path:
     """Write our file with the places of this test."""
     for name in ("node", "analysts-ca", "stranger"):
-        write_certificate(folder, name)
+        write_certificate(folder, name, "localhost")
     text = (DEPLOY / "nginx.conf").read_text()
     for ours, other in {
         "user www-data;": "user root;" if os.getuid() == 0 else "",

@@ -48,10 +48,10 @@ def remote_table(
             "a table at a node is fitted alone. Type one address, and no files beside it."
         )
     _refuse(for_files, "is for files, and this table is at a node")
-    return address_of(addresses[0], columns, ca_file, certificate)
+    return table_at(addresses[0], columns, ca_file, certificate)
 
 
-def address_of(
+def table_at(
     url: str, columns: str | None = None, ca_file: Path | None = None, own: Path | None = None
 ) -> RemoteTable:
     """Return a table at a node."""

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from privclust.cli._options import AsJson
-from privclust.cli._remote import Address, CaFile, Certificate, address_of
+from privclust.cli._remote import Address, CaFile, Certificate, table_at
 from privclust.cli.messages import reporting_errors, say
 from privclust.cli.tables import print_table
 
@@ -23,7 +23,7 @@ def describe(
 ) -> None:
     """Say what is public about a table at a node, and what its budget has left for you."""
     with reporting_errors():
-        found = address_of(table, None, ca_file, certificate)
+        found = table_at(table, None, ca_file, certificate)
         described = found.describe()
         runs = found.fits() if fits else ()
         if as_json:

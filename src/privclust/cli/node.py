@@ -11,7 +11,6 @@ import typer
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, reporting_errors, say, say_aside, writing
 from privclust.cli.tables import print_table
-from privclust.errors import ParameterError
 from privclust.models.formatting import rounded_down
 from privclust.privacy.ledger.ledger import Ledger
 
@@ -81,10 +80,6 @@ def serve(
 ) -> None:
     """Take requests of analysts; it reads no row."""
     with reporting_errors():
-        if (socket is None) == (port is None):
-            raise ParameterError(
-                "a node listens on one place of this machine. Type --socket FILE, or --port NUMBER."
-            )
         with needing("node"):
             from privclust.node.serve import serve as serve_node
         serve_node(policy, unix_socket=socket, port=port, metrics_port=metrics_port)

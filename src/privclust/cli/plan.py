@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from privclust.cli._options import AsJson, Clusters, Epsilon, Force, RowsPerUnit, whole
-from privclust.cli._remote import CaFile, Certificate, address_of
+from privclust.cli._remote import CaFile, Certificate, table_at
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, writing
 from privclust.cli.tables import print_table
@@ -50,7 +50,7 @@ def plan(
     """Say what a fit will give, from numbers you type or of a table at a node; no row is read."""
     if table is not None:
         with reporting_errors():
-            found = address_of(table, None, ca_file, certificate)
+            found = table_at(table, None, ca_file, certificate)
             _plan_at_node(found, clusters, epsilon, delta, as_json)
         return
     if rows is None or columns is None or delta is None:

@@ -19,13 +19,12 @@ from privclust.node.fit_request import (
     read_forecast_request,
     read_profile_request,
 )
-from privclust.node.job import Job, Kind, status_at
+from privclust.node.job import ENDED, Job, Kind, status_at
 from privclust.node.parts import Node
 from privclust.node.policy import AnalystPolicy, TablePolicy
 from privclust.node.problems import NOT_FOUND, RequestError, refused
 from privclust.privacy.ledger._admission import RUN_NAME
 
-ENDED = ("refused", "finished", "failed", "cancelled")
 _KEY = re.compile(r"[\x20-\x7e]{1,200}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
-from privclust.node._endpoints import ENDED
+from privclust.node.job import ENDED
 from privclust.node.problems import refused
 
 STREAMS_PER_ANALYST = 4

@@ -8,7 +8,7 @@ from typing import Any
 
 from privclust.errors import CostError, Message, NamesParameter
 from privclust.node.booking import Price, Request
-from privclust.node.job import Job, Kind, NewJob, status_at
+from privclust.node.job import ENDED, Job, Kind, NewJob, status_at
 from privclust.node.jobs import ConflictError, Quota, QuotaError
 from privclust.node.names import run_name
 from privclust.node.parts import Node
@@ -132,7 +132,7 @@ def _reserve(node: Node, job: Job, balance: Balance) -> None:
     # What an analyst may see decides, not what is known inside: else the time that sending a
     # request again takes would tell when the fit was ready.
     state = status_at(job, node.clock()).state
-    if state in ("queued", "running"):
+    if state not in ENDED:
         try:
             node.booking.reserve(job)
         except BudgetExceededError:

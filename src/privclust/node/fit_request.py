@@ -16,11 +16,12 @@ from privclust.errors import did_you_mean, safe_repr
 from privclust.node._strict_json import read_object
 from privclust.node.policy import AnalystPolicy, Policy, TablePolicy
 from privclust.node.problems import NOT_FOUND, RequestError, refused
+from privclust.remote.request import OWNERS
 
 if TYPE_CHECKING:
     from privclust.estimators.base import PrivateClusterer
 
-Plain: TypeAlias = str | float | int | None
+Plain: TypeAlias = str | float | int
 N_CLUSTERS = 8
 """The estimators' default."""
 ROWS_MAX, SEED_MAX, PERIOD_MAX = 2**53, 2**32 - 1, 64
@@ -35,20 +36,6 @@ ESTIMATORS: Mapping[str, tuple[str, ...]] = {
     "LSHCoreset": _COMMON,
 }
 """Estimators that need no rows of a server, and those of their parameters that are plain."""
-_BOUNDS = "the owner declared what columns may hold"
-_LEDGER = "the node charges the owner's ledger"
-_UNIT = "the owner says whose rows are protected together"
-OWNERS: Mapping[str, str] = {
-    "bounds": _BOUNDS,
-    "radius": _BOUNDS,
-    "ledger": _LEDGER,
-    "dataset": _LEDGER,
-    "unit": _UNIT,
-    "max_rows_per_unit": _UNIT,
-    "init": "models and points do not travel to a node",
-    "server_data": "rows do not travel to a node",
-}
-"""Parameters of estimators that no request may set, and why."""
 _PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 

@@ -12,6 +12,7 @@ Kind = Literal["fit", "profile"]
 State = Literal["queued", "refused", "finished", "failed", "cancelled"]
 PublicState = Literal["queued", "running", "refused", "finished", "failed", "cancelled"]
 STATES: tuple[PublicState, ...] = get_args(PublicState)
+ENDED: tuple[PublicState, ...] = ("refused", "finished", "failed", "cancelled")
 
 
 @dataclass(frozen=True)

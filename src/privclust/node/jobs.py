@@ -13,20 +13,9 @@ from typing import Any
 
 from privclust.node import _jobs_schema as sql
 from privclust.node import schedule
-from privclust.node.job import Job, NewJob, PublicState, Status, status_at
+from privclust.node.job import Job, NewJob, PublicState
 from privclust.privacy.ledger._database import Database
 from privclust.privacy.ledger._sql_session import Session
-
-__all__ = [
-    "ConflictError",
-    "Job",
-    "JobStore",
-    "NewJob",
-    "Quota",
-    "QuotaError",
-    "Status",
-    "status_at",
-]
 
 MAX_ATTEMPTS = 3
 """How many workers may lose a job before it is failed."""

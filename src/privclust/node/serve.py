@@ -17,7 +17,7 @@ from pathlib import Path
 
 import uvicorn
 
-from privclust.errors import PolicyError
+from privclust.errors import ParameterError, PolicyError
 from privclust.node.app import make_app
 from privclust.node.audit_log import AuditLog
 from privclust.node.booking import Booking
@@ -58,15 +58,20 @@ def serve(
 
     Raises
     ------
+    ParameterError
+        If it is to listen at two places, or at none.
     PolicyError
         If policy, keys or ledger are not as they should be.
     LedgerError
         If the ledger cannot be read, or an older copy of it was put back.
     """
+    if (unix_socket is None) == (port is None):
+        raise ParameterError(
+            "a node listens at one place of this machine. Name a Unix socket with --socket FILE, "
+            "or a port with --port NUMBER."
+        )
     forbid_core_dumps()
     node = checked_node(policy_file)
-    if (unix_socket is None) == (port is None):
-        raise PolicyError("a node listens at one place. Name either a Unix socket or a port.")
     certified = any(one.certificate for one in node.policy.analysts.values())
     if port is not None and certified:
         raise PolicyError(

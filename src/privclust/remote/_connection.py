@@ -12,6 +12,7 @@ from time import monotonic, sleep
 from privclust._version import __version__
 from privclust.errors import ParameterError
 from privclust.remote._address import Address
+from privclust.remote._fields import printable
 from privclust.remote._token import read_token
 from privclust.remote.error import RemoteError
 
@@ -87,7 +88,7 @@ class Connection:
             if pause is not None:
                 sleep(pause)
         raise RemoteError(
-            f"the node at {self.address.place} cannot be reached: {_cleaned(cause)}. Check the "
+            f"the node at {self.address.place} cannot be reached: {printable(cause)}. Check the "
             "address and your network, or try again later.",
             "unreachable",
         )
@@ -173,7 +174,3 @@ def _untrusted(error: ssl.SSLCertVerificationError) -> str:
         f"its certificate is not trusted ({error.verify_message}). If the node has one of your "
         "organisation's own authority, name that with ca_file"
     )
-
-
-def _cleaned(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text[:300])

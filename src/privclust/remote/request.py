@@ -28,7 +28,7 @@ OWNERS = {
     "init": "models and arrays do not travel to a node",
     "server_data": "tables do not travel to a node",
 }
-"""Parameters that are never sent, and why."""
+"""Parameters that are never sent, and that no node takes, and why."""
 
 
 class Estimator(Protocol):

@@ -87,9 +87,9 @@ class RemoteTable:
         parameters.setdefault("delta", self.describe().delta)
         address = self._connection.address
         content = {"estimator": kind, "parameters": parameters, "columns": self._columns}
-        response = self._connection.send(
-            "POST", address.path("tables", address.table, "forecast"), _body(content)
-        )
+        path = address.path("tables", address.table, "forecast")
+        body = json.dumps(content, allow_nan=False).encode()
+        response = self._connection.send("POST", path, body)
         return RemoteForecast.of(check(response, 200).body)
 
     @clears_frames
@@ -148,7 +148,3 @@ def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
             "to cluster all that the owner declared."
         )
     return names
-
-
-def _body(content: Mapping[str, object]) -> bytes:
-    return json.dumps(content, allow_nan=False).encode()
