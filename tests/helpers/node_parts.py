@@ -42,7 +42,7 @@ class MemoryBooking:
         if self.failure is not None:
             raise self.failure
         given = getattr(request, "parameters", None) or asdict(request)
-        return Price(float(request.n_clusters), Budget(given.get("epsilon", 1.0), 1e-6))
+        return Price(float(request.n_clusters), 0.0, Budget(given.get("epsilon", 1.0), 1e-6))
 
     def reserve(self, job: Job) -> None:
         if self.refuses:

@@ -89,6 +89,14 @@ def test_price_opens_no_table_and_charges_nothing(
     assert ledger_of(booking).head() == head
 
 
+def test_price_is_the_public_time_and_the_estimate_follows_from_public_numbers(
+    booking: Booking,
+) -> None:
+    few, many = (booking.price(fit_request(n_clusters=k)) for k in (2, 60))
+    assert few.units == many.units == booking.policy.tables["credit"].seconds
+    assert 0 < few.estimate < many.estimate
+
+
 def test_job_is_reserved_once_and_its_model_is_released_after_the_wait(booking: Booking) -> None:
     job = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
     for _ in range(3):

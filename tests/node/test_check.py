@@ -15,6 +15,8 @@ from privclust import Ledger
 from privclust.node.check import faults_of
 from privclust.node.policy import Policy, read_policy
 from privclust.node.set_up import set_up
+from privclust.privacy.accounting import gaussian_spend
+from privclust.privacy.ledger.journal import LedgerError
 
 
 def policy_of(folder: Path, policy: str, bounds: str = BOUNDS) -> Policy:
@@ -101,3 +103,16 @@ def test_head_beside_the_ledger_is_named(tmp_path: Path) -> None:
     beside = policy.node.head.rename(tmp_path / "head")
     (fault,) = faults_of(replace(policy, node=replace(policy.node, head=beside)))
     assert "beside the ledger" in fault
+
+
+def test_head_is_not_made_for_a_ledger_with_runs(tmp_path: Path) -> None:
+    """It may be an older copy, whose budget would be spent again."""
+    policy = policy_of(tmp_path, POLICY)
+    ledger = Ledger.open(policy.node.ledger)
+    ledger.reserve("credit", gaussian_spend(1000, 1), {})
+    policy.node.head.unlink()
+    with pytest.raises(LedgerError, match="--ledger-is-newest"):
+        set_up(policy)
+    assert not policy.node.head.exists()
+    assert len(set_up(policy, ledger_is_newest=True)) == 1
+    assert faults_of(policy) == []

@@ -112,17 +112,32 @@ def test_work_of_a_day_is_limited_and_comes_back(store: JobStore) -> None:
     limits = Quota(max_queued=100, work_per_day=20.0)
     for number in (0, 1):
         store.submit(new(number), limits, NOW)
-    with pytest.raises(QuotaError, match="units of work"):
+    with pytest.raises(QuotaError, match="seconds, and of the 20 allowed"):
         store.submit(new(2, price=0.5), limits, NOW + DAY - 1)
     store.submit(new(3, analyst="a2"), limits, NOW)
     store.submit(new(2), limits, NOW + DAY)
 
 
-def test_refused_jobs_count_for_no_quota(store: JobStore) -> None:
-    limits = Quota(max_queued=1, work_per_day=10.0)
-    for number in range(3):
+def test_refused_jobs_have_no_lane_and_count_for_the_work_of_a_day(store: JobStore) -> None:
+    """They are stored, and free of charge they could be sent for ever."""
+    limits = Quota(max_queued=1, work_per_day=20.0)
+    for number in range(2):
         store.refuse(store.submit(new(number), limits, NOW).run)
-    assert status_at(stored(store, new(2).run), NOW).state == "refused"
+    assert status_at(stored(store, new(1).run), NOW).state == "refused"
+    with pytest.raises(QuotaError, match="20 are used"):
+        store.submit(new(2), limits, NOW)
+    assert store.submit(new(3, analyst="a2"), limits, NOW).starts_at == NOW
+
+
+@pytest.mark.attack
+def test_cancelled_jobs_are_queued_until_their_lane_is_free(store: JobStore) -> None:
+    """Who submits and cancels, again and again, would keep all lanes from others."""
+    limits = Quota(max_queued=2, work_per_day=1000.0)
+    for number in (0, 1):
+        store.cancel(store.submit(new(number), limits, NOW).run, NOW)
+    with pytest.raises(QuotaError, match="cancelled and keep their time"):
+        store.submit(new(2), limits, NOW)
+    store.submit(new(2), limits, NOW + SECONDS)
 
 
 def test_jobs_count_as_queued_until_their_end_can_be_seen(store: JobStore) -> None:

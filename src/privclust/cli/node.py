@@ -20,7 +20,15 @@ PolicyFile = Annotated[Path, typer.Argument(help="Policy file (TOML); docs/node.
 
 
 @node_app.command("init", cls=Command, epilog=epilog("node init"))
-def init(policy: PolicyFile) -> None:
+def init(
+    policy: PolicyFile,
+    ledger_is_newest: Annotated[
+        bool,
+        typer.Option(
+            "--ledger-is-newest", help="Take your word that a ledger with runs is no older copy."
+        ),
+    ] = False,
+) -> None:
     """Make what a new node needs: its key, its table of jobs, the file with the ledger's head."""
     with reporting_errors():
         with needing("node"):
@@ -28,7 +36,7 @@ def init(policy: PolicyFile) -> None:
             from privclust.node.set_up import set_up
         found = read_policy(policy)
         with writing(policy):
-            made = set_up(found)
+            made = set_up(found, ledger_is_newest)
         for one in made:
             say(f"made {one}")
         say(

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from privclust.domains.bounds import declared_columns
 from privclust.node import _submission
 from privclust.node.fit_request import (
-    ESTIMATORS,
     FitRequest,
     read_fit_request,
     read_forecast_request,
@@ -55,6 +54,7 @@ def forecast(call: Call) -> Response:
     node, analyst = call.node, call.analyst
     request = read_forecast_request(call.body, _named_table(call), analyst)
     price = _submission.priced(node, request)
+    _submission.check_pace(price)
     balance = _submission.Balance.of(node, analyst, request, price)
     affordable = balance.requested <= balance.remaining and price.units <= analyst.work_per_day
     return _json(
@@ -179,7 +179,7 @@ def _table(call: Call, table: TablePolicy) -> dict[str, Any]:
         "periods": account.periods,
         "epsilon_left": node.booking.epsilon_left(call.analyst, table),
         "max_clusters": call.analyst.max_clusters,
-        "estimators": list(ESTIMATORS),
+        "estimators": list(table.estimators),
     }
 
 

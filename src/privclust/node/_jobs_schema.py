@@ -46,9 +46,9 @@ OF_ANALYST = (  # without results, which may be long
     "ORDER BY submitted, starts_at, run"
 )
 ENDS = "SELECT lane, max(release_at) FROM privclust_jobs WHERE state <> 'refused' GROUP BY lane"
-WORK = (
+WORK = (  # also of refused jobs: they are stored, and could be sent for ever
     "SELECT coalesce(sum(price), 0) FROM privclust_jobs "
-    "WHERE analyst = :analyst AND submitted > :since AND state <> 'refused'"
+    "WHERE analyst = :analyst AND submitted > :since"
 )
 
 _PUBLIC_STATE = (
@@ -56,9 +56,10 @@ _PUBLIC_STATE = (
     "WHEN visible_at IS NULL OR visible_at > :now THEN 'running' ELSE state END"
 )
 """What `status_at` says, for the database to count."""
-UNFINISHED = (
+UNFINISHED = (  # a cancelled one keeps its lane, so that times of others stay as they are
     "SELECT count(*) FROM privclust_jobs WHERE analyst = :analyst "
-    f"AND {_PUBLIC_STATE} IN ('queued', 'running')"
+    f"AND ({_PUBLIC_STATE} IN ('queued', 'running') "
+    "OR (state = 'cancelled' AND release_at > :now))"
 )
 COUNTS = f"SELECT {_PUBLIC_STATE} AS public_state, count(*) FROM privclust_jobs GROUP BY 1"
 

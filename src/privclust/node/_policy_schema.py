@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from privclust.remote.request import ESTIMATORS
+
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """Signatures with a public key. Others never get a key: no token is checked by them."""
 
@@ -49,6 +51,7 @@ TABLE = _part(
     max_rows_per_unit=_COUNT,
     about_rows=_COUNT,
     seconds=_COUNT,
+    estimators={"type": "array", "items": {"enum": ESTIMATORS}},
     description=_TEXT,
 )
 ANALYST = _part(

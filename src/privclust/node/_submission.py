@@ -17,6 +17,8 @@ from privclust.node.problems import RequestError, refused
 from privclust.privacy.accounting import epsilon_of_spend
 from privclust.privacy.ledger.ledger import BudgetExceededError
 
+MARGIN = 2.0
+"""How much faster than its public time a fit is to be, by its estimate."""
 ROUNDING = 1.001
 """What rounding may add: whether a fit of all that is left is affordable, the ledger decides."""
 
@@ -40,6 +42,7 @@ def submit(
         price = priced(node, request)
         units, balance = price.units, Balance.of(node, analyst, request, price)
         if is_new:
+            check_pace(price)
             _check_affordable(analyst, price, balance)
         text = request.canonical().decode()
         new = NewJob(run, kind, analyst.id, table.name, text, units, table.seconds)
@@ -105,13 +108,22 @@ class Balance:
         )
 
 
+def check_pace(price: Price) -> None:
+    """Refuse what may not be ready in its public time: that it is late would tell of the rows."""
+    if price.estimate > price.units / MARGIN:
+        raise refused(
+            "too-costly",
+            "It may take longer than fits of this table have. Choose fewer clusters or columns, or "
+            "another estimator.",
+        )
+
+
 def _check_affordable(analyst: AnalystPolicy, price: Price, balance: Balance) -> None:
     """Refuse what is clearly too much before it is stored: the ledger has the last word."""
     if price.units > analyst.work_per_day:
         raise refused(
             "too-costly",
-            "Its price is more than the work that you have in a day. Choose fewer clusters or "
-            "columns.",
+            "It takes longer than what you have in a day. Talk to the owner of the node.",
             price=price.units,
             work_per_day=analyst.work_per_day,
         )

@@ -42,12 +42,15 @@ class Price:
     Attributes
     ----------
     units : float
-        Estimated seconds of one core, whatever the number of rows.
+        The seconds for which it has a lane of the node: what its table's policy says.
+    estimate : float
+        Seconds of one core that it is estimated to take, from public numbers.
     budget : Budget
         The guarantee of the run, at its own delta.
     """
 
     units: float
+    estimate: float
     budget: Budget
 
 
@@ -68,8 +71,10 @@ class Booking:
 
     def price(self, request: Request) -> Price:
         """Return what a request costs; its parameters are checked, and nothing is charged."""
-        prepared = self._prepared(request)
-        return Price(cost_of(prepared.planned).seconds, prepared.run.plan.budget)
+        prepared, table = self._prepared(request), self.policy.tables[request.table]
+        cost = cost_of(prepared.planned)
+        estimate = cost.seconds + cost.row_seconds * (table.about_rows or 0)
+        return Price(table.seconds, estimate, prepared.run.plan.budget)
 
     def reserve(self, job: Job) -> None:
         """Set aside what a job may spend, once, however often this is repeated."""

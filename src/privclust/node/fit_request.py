@@ -177,11 +177,11 @@ def _fit_request(
     table: TablePolicy, content: Mapping[str, Any], analyst: AnalystPolicy
 ) -> FitRequest:
     estimator, given = content.get("estimator"), content.get("parameters", {})
-    if not isinstance(estimator, str) or estimator not in ESTIMATORS:
+    if not isinstance(estimator, str) or estimator not in table.estimators:
         raise refused(
             "invalid-request",
-            f"The estimator must be one of {', '.join(ESTIMATORS)}."
-            f"{did_you_mean([estimator], ESTIMATORS)}",
+            f"The estimator must be one of {', '.join(table.estimators)}."
+            f"{did_you_mean([estimator], table.estimators)}",
         )
     if not isinstance(given, dict):
         raise refused("invalid-request", "The parameters must be an object, from names to values.")

@@ -96,7 +96,7 @@ class Identities:
             return None
         key = self._keys[issuer.name].find(header["kid"], algorithm)
         claims = None if key is None else _verified(token, key, algorithm, issuer)
-        if claims is None or not _is_current(claims, now):
+        if claims is None or not _is_current(claims, now) or not _is_for_access(header, claims):
             return None
         analyst = self._policy.analyst(issuer.url, claims["sub"])
         return analyst if analyst and _has_certificate(analyst, certificate) else None
@@ -160,6 +160,12 @@ def _verified(token: str, key: Any, algorithm: str, issuer: Issuer) -> dict[str,
         options=_OPTIONS,
     )
     return claims
+
+
+def _is_for_access(header: Mapping[str, Any], claims: Mapping[str, Any]) -> bool:
+    """Tell whether a token was issued to be sent: not one that says who logged in, or out."""
+    kind = str(header.get("typ", "JWT")).lower()
+    return kind in ("jwt", "at+jwt") and not {"nonce", "events"} & claims.keys()
 
 
 def _is_current(claims: Mapping[str, Any], now: float) -> bool:

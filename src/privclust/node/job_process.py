@@ -7,7 +7,6 @@ is written: an error's text may depend on rows.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import signal
@@ -19,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privclust.node.core_dumps import forbid_core_dumps
 from privclust.node.job import Job
 from privclust.node.jobs import JobStore
 from privclust.node.schedule import visible_at
@@ -31,7 +31,6 @@ STORED, FAILED, AGAIN, LOST = 0, 3, 4, 5
 """Exit codes: the result is stored; the job failed; it may be tried again; another has the job."""
 READY = b"ready\n"
 STARTING_SECONDS = 60
-_PR_SET_DUMPABLE = 4
 _GIB = 2**30
 
 RunJob = Callable[["Policy", Job, Callable[[], None]], str]
@@ -119,15 +118,13 @@ def _die_with_worker() -> None:
 
 def _limit(memory_gib: float, seconds: int) -> None:
     """Bound memory and CPU; let neither a core dump nor another process show what is in memory."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    forbid_core_dumps()
     bound, hard = int(memory_gib * _GIB), resource.getrlimit(resource.RLIMIT_AS)[1]
     bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
     # What all cores can do in the public time, and what starting takes.
     most = (seconds + STARTING_SECONDS) * (os.cpu_count() or 1)
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 if __name__ == "__main__":

@@ -213,12 +213,12 @@ def _check(session: Session, new: NewJob, limits: Quota, now: float) -> None:
     ((unfinished,),) = session.execute(sql.UNFINISHED, {"analyst": new.analyst, "now": now})
     if unfinished >= limits.max_queued:
         raise QuotaError(
-            f"{unfinished} jobs are queued or running, and {limits.max_queued} are allowed. Wait "
-            "until one has ended, or cancel one."
+            f"{unfinished} jobs are queued or running, or were cancelled and keep their time, and "
+            f"{limits.max_queued} are allowed. Wait until one has ended."
         )
     ((work,),) = session.execute(sql.WORK, {"analyst": new.analyst, "since": int(now) - DAY})
     if work + new.price > limits.work_per_day:
         raise QuotaError(
-            f"this job has a price of {new.price:g}, and of the {limits.work_per_day:g} units of "
-            f"work allowed in 24 hours, {work:g} are used. Request less, or wait."
+            f"this job takes {new.price:g} seconds, and of the {limits.work_per_day:g} allowed in "
+            f"24 hours, {work:g} are used. Wait until some of them have passed."
         )

@@ -89,9 +89,11 @@ class TablePolicy:
     max_rows_per_unit : int
         How many rows of one id count.
     about_rows : int or None
-        A public number of rows, for forecasts.
+        A public number of rows, for forecasts, and to refuse fits that may not be ready in time.
     seconds : int
         The public duration of a fit.
+    estimators : tuple of str
+        Which may be fitted.
     """
 
     name: str
@@ -105,6 +107,7 @@ class TablePolicy:
     max_rows_per_unit: int = 1
     about_rows: int | None = None
     seconds: int = 600
+    estimators: tuple[str, ...] = ("PrivateKMeans",)
     description: str = ""
 
 
@@ -123,7 +126,7 @@ class AnalystPolicy:
     epsilon : float
         What all fits of one data set may spend, at the ledger's delta.
     work_per_day : float
-        Public price units: estimated seconds of one core, whatever the rows.
+        Seconds of lanes that all fits of 24 hours may have: each has those of its table.
     certificate : str or None
         SHA-256 of the client certificate that must come with the token, in hex.
     max_clusters, max_queued : int
@@ -276,6 +279,8 @@ def _table(name: str, part: dict[str, Any], folder: Path) -> TablePolicy:
     place = f"tables.{name}"
     if not part["files"]:
         _refuse(place, "files is empty. Name the table's files, or patterns such as 'rows/*.csv'")
+    if "estimators" in part:
+        part["estimators"] = tuple(part["estimators"])
     part["files"] = tuple(str(folder / pattern) for pattern in part["files"])
     for key, columns in (("bounds", "columns"), ("profile_bounds", "profile_columns")):
         if key in part:

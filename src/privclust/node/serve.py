@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-import resource
 import signal
 import socket
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import uvicorn
@@ -22,6 +22,7 @@ from privclust.node.app import make_app
 from privclust.node.audit_log import AuditLog
 from privclust.node.booking import Booking
 from privclust.node.check import check_not_writable, faults_of_account
+from privclust.node.core_dumps import forbid_core_dumps
 from privclust.node.identity import Identities
 from privclust.node.jobs import JobStore
 from privclust.node.metrics import LOOPBACK, Metrics
@@ -71,6 +72,7 @@ def serve(
             "or a port with --port NUMBER."
         )
     forbid_core_dumps()
+    warnings.simplefilter("ignore")  # of a fit that is priced: its parameters belong into no log
     node = checked_node(policy_file)
     certified = any(one.certificate for one in node.policy.analysts.values())
     if port is not None and certified:
@@ -91,11 +93,6 @@ def serve(
         listening.close()
         if unix_socket is not None:
             Path(unix_socket).unlink(missing_ok=True)
-
-
-def forbid_core_dumps() -> None:
-    """Let no crash write the process's memory, with its keys, to a disk."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def checked_node(policy_file: str | os.PathLike[str]) -> Node:

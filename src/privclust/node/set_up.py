@@ -9,15 +9,24 @@ from privclust.node.jobs import JobStore
 from privclust.node.names import KEY_BYTES_MIN
 from privclust.node.policy import Policy
 from privclust.privacy.ledger.head_file import HeadFile
+from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
-def set_up(policy: Policy) -> list[str]:
+def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
     """Make the key that names runs, the file with the ledger's newest head, and the jobs' table.
 
     What is there stays as it is. Returns what was made.
+
+    Parameters
+    ----------
+    policy : Policy
+        Which says where they belong.
+    ledger_is_newest : bool, default=False
+        The owner's word that a ledger with runs is not an older copy, although the file that
+        would tell is gone.
     """
     made, node = [], policy.node
     ledger = Ledger.open(node.ledger)
@@ -27,6 +36,13 @@ def set_up(policy: Policy) -> list[str]:
         made.append(f"{node.name_key.name}, the key that names runs")
     JobStore(node.ledger)  # makes its table
     if not node.head.exists():
+        if not ledger_is_newest and any(ledger.runs(one.label) for one in ledger.datasets()):
+            raise LedgerError(
+                f"the ledger has runs, and {node.head.name}, which would tell whether it is the "
+                "newest copy, is gone. On an older copy, budget that was spent would be spent "
+                "again. If you are certain that nothing was spent since this copy was made, say so "
+                "with --ledger-is-newest; else create a data set with what is surely left."
+            )
         HeadFile(node.head).create(ledger)
         made.append(f"{node.head.name}, which keeps the ledger's newest head")
     return made

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from threading import Timer
 from time import monotonic, sleep
 
 from privclust._version import __version__
@@ -106,12 +108,17 @@ class Connection:
             headers["Content-Type"] = "application/json"
         if key is not None:
             headers["Idempotency-Key"] = key
+        # Headers that never end keep no timeout of single bytes.
+        end = Timer(SECONDS.get(most, TIMEOUT), _abort, [connection])
+        end.daemon = True
+        end.start()
         try:
             connection.request(method, path, body, headers)
             found = connection.getresponse()
             names = {name.lower(): value for name, value in found.getheaders()}
             return Response(found.status, names, _content(found, most))
         finally:
+            end.cancel()
             connection.close()
 
     def _open(self) -> http.client.HTTPConnection:
@@ -123,6 +130,12 @@ class Connection:
         return http.client.HTTPSConnection(
             address.host, address.port, timeout=TIMEOUT, context=self._context
         )
+
+
+def _abort(connection: http.client.HTTPConnection) -> None:
+    """End a connection that another thread waits for, which then fails there."""
+    with suppress(OSError, AttributeError):
+        connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _verified(ca_file: str | None, certificate: Certificate | None) -> ssl.SSLContext:

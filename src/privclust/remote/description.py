@@ -12,6 +12,8 @@ from privclust.remote.error import RemoteError
 
 _LISTED = 12
 """Levels of a category that are named."""
+_EPSILON_MAX = 1e6
+"""More says nothing, and what a node sends is not trusted."""
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,8 @@ class RemoteForecast:
     def __str__(self) -> str:
         text = (
             f"epsilon {self.epsilon:g} at delta {self.delta:g}, of which "
-            f"{_down(self.epsilon_left)} is left for one more fit; {spoken(self.price)} of "
-            "computing"
+            f"{_down(self.epsilon_left)} is left for one more fit; it takes "
+            f"{spoken(self.price)}"
         )
         return text if self.allowed else f"{text}. The node would not take it"
 
@@ -228,4 +230,4 @@ def _column(found: Fields) -> ColumnDescription:
 
 def _down(epsilon: float) -> str:
     """Return three decimals that are not too much to ask for."""
-    return f"{int(epsilon * 1000 * (1 + 1e-6)) / 1000:g}"
+    return f"{int(min(epsilon, _EPSILON_MAX) * 1000 * (1 + 1e-6)) / 1000:g}"

@@ -58,7 +58,7 @@ class Cap:
 
     def taken(self, pages: Pages, account: Dataset) -> Spend:
         """Return what these runs take from the data set's budget."""
-        return committed(pages, account.label, {self.fact: self.value})
+        return committed(pages, account.label, (self.fact, self.value))
 
 
 def check_run_name(name: str) -> None:
@@ -79,7 +79,7 @@ def excess(
         return refusal(budget, total, taken.left_of(budget.capacity))
     period = period_of(account, facts)
     if period is not None:
-        taken = committed(pages, account.label, {"period": period})
+        taken = committed(pages, account.label, ("period", period))
         if not (taken + total).within(account.share):
             return refusal(budget, total, taken.left_of(account.share), f"period {period}")
     if cap is not None:

@@ -77,13 +77,17 @@ class HeadFile:
             return int(found["number"]), str(found["hash"])
         except (OSError, ValueError, LookupError, TypeError):
             raise LedgerError(
-                f"{self._path}, which keeps the ledger's newest head, cannot be read. Put it back; "
-                "'privclust node init' makes one for a new ledger."
+                f"{self._path}, which keeps the ledger's newest head, cannot be read. For a new "
+                "ledger, 'privclust node init' makes it; for one with runs, "
+                "docs/node-security.md says what to do."
             ) from None
 
     def _write(self, number: int, head: str) -> None:
         made = self._path.with_name(f".{self._path.name}.new")
-        with open(made, "w", encoding="utf-8") as file:
+        made.unlink(missing_ok=True)
+        # A link that somebody put there is not followed.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with open(os.open(made, flags, 0o660), "w", encoding="utf-8") as file:
             json.dump({"number": number, "hash": head}, file)
             file.flush()
             os.fsync(file.fileno())

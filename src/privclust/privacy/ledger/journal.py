@@ -88,6 +88,9 @@ class Pages(Protocol):
         Triples of run, kind and sum, for reservations, claims and ends; an end costs nothing.
         """
 
+    def runs_with(self, label: str, fact: str, value: str) -> list[str]:
+        """Return the runs on a data set of which a fact has this value."""
+
     def fingerprint(self, number: int) -> bytes | None:
         """Return the fingerprint of one line, if it was kept."""
 
@@ -181,6 +184,11 @@ class MemoryJournal:
             cost = Spend(**line.entry.body["spend"]) if "spend" in line.entry.body else Spend()
             found[name] = found.get(name, Spend()) + cost
         return [(run, kind, cost) for (run, kind), cost in found.items()]
+
+    def runs_with(self, label: str, fact: str, value: str) -> list[str]:
+        """Return the runs on a data set of which a fact has this value."""
+        found = self.lines("reserve", label=label)
+        return [line.entry.run for line in found if line.entry.body["facts"].get(fact) == value]
 
     def fingerprint(self, number: int) -> None:
         """Fingerprints are not kept."""

@@ -208,21 +208,17 @@ def as_runs(lines: Iterable[Line], begun: Iterable[Run] = ()) -> tuple[Run, ...]
     return tuple(replace(run, charges=charges[name]) for name, run in runs.items())
 
 
-def committed(pages: Pages, label: str, facts: Mapping[str, str] | None = None) -> Spend:
-    """Return what all runs on a data set, or those with these `facts`, take from its budget.
+def committed(pages: Pages, label: str, fact: tuple[str, str] | None = None) -> Spend:
+    """Return what all runs on a data set, or those with this `fact`, take from its budget.
 
     Until a run ends, that is what it reserved, and then what its claims cost together. Its last
     entry says that it ended, not what it cost.
     """
     sums = {(run, kind): cost for run, kind, cost in pages.sums(label)}
-    if facts is None:
+    if fact is None:
         runs = [run for run, kind in sums if kind == "reserve"]
     else:
-        runs = [
-            line.entry.run
-            for line in pages.lines("reserve", label=label)
-            if facts.items() <= body_of(line.entry)["facts"].items()
-        ]
+        runs = pages.runs_with(label, *fact)
     costs = (
         sums.get((run, "claim"), Spend()) if (run, "close") in sums else sums[run, "reserve"]
         for run in runs

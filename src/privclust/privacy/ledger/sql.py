@@ -43,6 +43,15 @@ _INSERT = (
     "INSERT INTO privclust_entries (number, kind, label, run, slot, body, fingerprint, hash) "
     "VALUES (:number, :kind, :label, :run, :slot, :body, :fingerprint, :hash)"
 )
+_RUNS_WITH = {
+    server: "SELECT run FROM privclust_entries WHERE kind = 'reserve' AND label = :label "
+    f"AND {said}"
+    for server, said in (
+        (True, "CAST(body AS jsonb) #>> ARRAY['facts', :fact] = :value"),
+        (False, "json_extract(body, '$.facts.' || :fact) = :value"),
+    )
+}
+"""By whether it is a server: the database reads facts, because thousands of bodies take long."""
 _NEWEST = "SELECT number, hash FROM privclust_entries ORDER BY number DESC LIMIT 1"
 _SUMS = (
     "SELECT run, kind, sum(quanta), sum(slack), sum(tail), sum(pure), count(pure) = count(*) "
@@ -131,6 +140,13 @@ class _SqlPages:
                 f"the ledger's entries on data set {label!r} do not say what they cost. 'privclust "
                 "ledger verify' tells more; put back a copy."
             ) from None
+
+    def runs_with(self, label: str, fact: str, value: str) -> list[str]:
+        """Return the runs on a data set of which a fact has this value."""
+        found = self._session.execute(
+            _RUNS_WITH[self._session.server], {"label": label, "fact": fact, "value": value}
+        )
+        return [run for (run,) in found]
 
     def fingerprint(self, number: int) -> bytes | None:
         """Return the fingerprint of one line, if it was kept."""
