@@ -103,9 +103,13 @@ def test_web_and_worker_are_started(started: dict[str, Any], policy: Policy) -> 
     assert privclust("node", "serve", "policy.toml", "--socket", "node.sock").exit_code == 0
     place = {"unix_socket": Path("node.sock"), "port": None, "metrics_port": None}
     assert started["serve"] == (Path("policy.toml"), place)
-    error_message(privclust("node", "serve", "policy.toml"), 3, "--socket FILE, or --port NUMBER")
     assert privclust("node", "worker", "policy.toml").exit_code == 0
     assert started["worker"] == (policy, Path("policy.toml"), "stop")
+
+
+def test_web_needs_a_place(policy: Policy) -> None:
+    done = privclust("node", "serve", "policy.toml")
+    error_message(done, 3, "--socket FILE, or a port with --port NUMBER")
 
 
 def test_status_counts_jobs_and_budgets(policy: Policy) -> None:

@@ -47,10 +47,10 @@ def test_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> None:
 
 @pytest.mark.parametrize("content", ["", "5a" * 31, "x" * 64, "é", "5a" * 5000])
 def test_key_must_be_long_and_hexadecimal(tmp_path: Path, content: str) -> None:
-    with pytest.raises(PolicyError, match="init-key"):
+    with pytest.raises(PolicyError, match="privclust node init"):
         read_name_key(_key(tmp_path, content))
 
 
 def test_key_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="init-key"):
+    with pytest.raises(PolicyError, match="privclust node init"):
         read_name_key(tmp_path / "none")

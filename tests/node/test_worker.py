@@ -139,7 +139,7 @@ def test_job_that_raises_is_failed_at_once_and_only_its_class_is_logged(
     assert SECRET not in caplog.text + "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize("do", ["die", "lose the ledger"])
+@pytest.mark.parametrize("do", ["die", pytest.param("lose the ledger", marks=pytest.mark.long)])
 def test_job_whose_process_is_lost_is_tried_again_and_then_failed(
     node: Node, caplog: pytest.LogCaptureFixture, do: str
 ) -> None:
@@ -224,7 +224,9 @@ run_worker(read_policy(path), path, stop_on_signal(), Pace(0.05, 3.0), COMMAND)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL]
+)
 def test_what_a_worker_began_ends_with_it_and_another_goes_on(
     node: Node, number: signal.Signals
 ) -> None:

@@ -111,7 +111,7 @@ def undisturbed(folder: Path, run: str) -> Any:
 
 
 def test_crashes_cost_nothing(postgres: Any, tmp_path: Path) -> None:
-    crashed(postgres, tmp_path, n_crashes=6, seed=3)
+    crashed(postgres, tmp_path, n_crashes=3, seed=3)
 
 
 @pytest.mark.long
