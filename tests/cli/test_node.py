@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from helpers.command_line import error_message, lay_out, privclust
+from helpers.node_policy import HOSPITAL, write_keys
 
 from privclust import Ledger
 from privclust.node.policy import Policy, read_policy
@@ -44,7 +45,7 @@ def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Policy:
     """A policy of which nothing is wrong, in the current folder."""
     monkeypatch.chdir(lay_out(tmp_path))
     Path("outside").mkdir()
-    Path("keys.json").write_text("{}")
+    write_keys(Path("keys.json"), HOSPITAL)
     Path("policy.toml").write_text(POLICY)
     Ledger.create("budget.db", "visits", epsilon=4.0, delta=1e-6, unit="who")
     return read_policy("policy.toml")
@@ -90,7 +91,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     contents: dict[str, dict[str, Any]] = {
         "serve": {"serve": serve},
-        "worker": {"run_worker": run_worker, "stop_on_signal": lambda: "stop"},
+        "worker": {
+            "run_worker": run_worker,
+            "start_up": lambda policy: None,
+            "stop_on_signal": lambda: "stop",
+        },
     }
     for name, content in contents.items():
         module = ModuleType(f"privclust.node.{name}")

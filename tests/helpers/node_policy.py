@@ -41,6 +41,8 @@ dataset = "credit"
 bounds = "credit.toml"
 profile_bounds = "profile.toml"
 about_rows = 100000
+estimators = ["PrivateKMeans", "PEMeans", "HDPEMeans", "DPLloyd", "FastLloyd", "BalcanKMeans",
+    "LSHCoreset"]
 description = "Loans"
 
 [tables.wards]
@@ -55,14 +57,14 @@ issuer = "hospital"
 subject = "ada"
 tables = ["credit"]
 epsilon = 2.0
-work_per_day = 1000
+work_per_day = 100000
 
 [analysts.b2]
 issuer = "institute"
 subject = "bob"
 tables = ["credit", "wards"]
 epsilon = 1.0
-work_per_day = 500.0
+work_per_day = 50000.0
 max_clusters = 16
 """
 NUMBERS = """\

@@ -46,8 +46,8 @@ ACCOUNTING = (
     Mutation(
         "a budget for each fit",
         "privacy/ledger/_admission.py",
-        "if not budget.admits(taken + total):",
-        "if not budget.admits(total):",
+        "if not budget.admits(taken + total):\n        return",
+        "if not budget.admits(total):\n        return",
         "tests/estimators/test_recording.py::test_fits_share_a_budget_until_it_refuses_and_then_nothing_is_read",
     ),
     Mutation(
@@ -76,8 +76,8 @@ ACCOUNTING = (
     Mutation(
         "profile beside the account",
         "estimators/_profile.py",
-        "Recording(ledger, label, facts, resume, ",
-        "Recording(None, label, facts, resume, ",
+        "Recording(ledger, label, recorded_facts, resume, ",
+        "Recording(None, label, recorded_facts, resume, ",
         "tests/estimators/test_profile.py::test_a_profile_is_charged_to_the_account_of_the_fit",
     ),
     Mutation(

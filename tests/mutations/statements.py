@@ -117,7 +117,7 @@ STATEMENTS = (
     Mutation(
         "models in own parameters not checked",
         "estimators/_fit.py",
-        "    check_models(parameters, task.unit, estimator.epsilon)\n",
+        "    check_models(estimator.get_params(deep=False), task.unit, estimator.epsilon)\n",
         "",
         "tests/estimators/test_own_parameters.py::"
         "test_models_that_guarantee_nothing_here_are_refused_before_the_charge",

@@ -269,7 +269,7 @@ def test_queue_is_limited(node: Running) -> None:
 
 
 def test_price_beyond_the_work_of_a_day_is_too_costly(tmp_path: Path) -> None:
-    policy = policy_in(tmp_path, POLICY.replace("work_per_day = 1000", "work_per_day = 3"))
+    policy = policy_in(tmp_path, POLICY.replace("work_per_day = 100000", "work_per_day = 1"))
     with serving(make_app(node_of(policy, NOW))) as server:
         reply = server.send("POST", "/v1/fits", ada(), BODY, "k1")
     assert (reply.status, reply.kind) == (422, "too-costly")

@@ -71,7 +71,7 @@ def test_table_that_is_not_as_the_policy_says(
     [
         ({"ledger": "nowhere.db"}, "[node] ledger: there is no ledger"),
         ({"name_key": Path("nowhere.key")}, "[node] name_key: "),
-        ({"audit_log": Path("nowhere/log")}, "audit_log: 'log' cannot be written"),
+        ({"audit_log": Path("nowhere/log")}, "audit_log: there is no folder"),
         ({"head": Path("nowhere")}, "[node] head: "),
     ],
 )
@@ -87,6 +87,7 @@ def test_file_that_is_not_there(tmp_path: Path, changes: dict[str, Any], text: s
         (lambda policy: policy.node.name_key.chmod(0o644), "others may read"),
         (lambda policy: policy.node.name_key.write_text("ab"), "32 random bytes"),
         (lambda policy: policy.issuers["hospital"].keys.unlink(), "[issuers.hospital] keys"),
+        (lambda policy: policy.issuers["hospital"].keys.write_text("{broken"), "no key for RS256"),
         (lambda policy: policy.node.head.write_text("{}"), "[node] head: "),
     ],
 )

@@ -88,7 +88,7 @@ def test_fingerprint_may_be_written_as_openssl_prints_it(tmp_path: Path) -> None
         ("epsilon = 1.0", "epsilon = inf", r"\[analysts.b2\].*epsilon must be number"),
         ("epsilon = 1.0", "epsilon = nan", r"\[analysts.b2\].*epsilon must be number"),
         ("epsilon = 1.0\n", "", r"\[analysts.b2\].*lacks epsilon"),
-        ("work_per_day = 500.0\n", "", r"\[analysts.b2\].*lacks work_per_day"),
+        ("work_per_day = 50000.0\n", "", r"\[analysts.b2\].*lacks work_per_day"),
         ("max_clusters = 16", "max_clusters = 1000000", "max_clusters must be at most 65,536"),
         ("max_clusters = 16", "max_clusters = true", "max_clusters must be integer"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
 from typing import Annotated
@@ -71,7 +72,7 @@ def check(policy: PolicyFile) -> None:
             raise typer.Exit(1)
         say(
             f"{policy.name} allows {len(found.analysts)} analysts to fit {len(found.tables)} "
-            f"tables, and fits them. Its digest: {found.digest}"
+            f"tables, and matches them. Its digest: {found.digest}"
         )
 
 
@@ -90,6 +91,7 @@ def serve(
     with reporting_errors():
         with needing("node"):
             from privclust.node.serve import serve as serve_node
+        _log_to_stderr()
         serve_node(policy, unix_socket=socket, port=port, metrics_port=metrics_port)
 
 
@@ -99,8 +101,11 @@ def worker(policy: PolicyFile) -> None:
     with reporting_errors():
         with needing("node"):
             from privclust.node.policy import read_policy
-            from privclust.node.worker import run_worker, stop_on_signal
-        run_worker(read_policy(policy), policy, stop_on_signal())
+            from privclust.node.worker import run_worker, start_up, stop_on_signal
+        found, stop = read_policy(policy), stop_on_signal()
+        _log_to_stderr()
+        start_up(found)
+        run_worker(found, policy, stop)
 
 
 @node_app.command("status", cls=Command, epilog=epilog("node status"))
@@ -115,9 +120,22 @@ def status(policy: PolicyFile) -> None:
         jobs = JobStore(found.node.ledger, found.node.lanes, found.node.tick)
         counts = jobs.counts(time.time())
         print_table(("state", "jobs"), [(one, str(counts.get(one, 0))) for one in STATES])
+        failed = jobs.failed(time.time())
+        if failed:
+            print_table(("failed, newest first", "analyst", "table"), failed, whole="failed")
+            say("The worker's log says why, by the class of an error.")
         ledger = Ledger.open(found.node.ledger)
         lines = [
             (table.name, table.dataset, rounded_down(ledger.epsilon_left(table.dataset), 3))
             for table in found.tables.values()
         ]
         print_table(("table", "data set", "epsilon left for one more fit"), lines)
+
+
+def _log_to_stderr() -> None:
+    """Let the node's own lines be seen, which depend on no row; those of other libraries not."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log = logging.getLogger("privclust.node")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from privclust.node.job import Job
 from privclust.node.job_process import READY
-from privclust.node.schedule import visible_at
+from privclust.node.schedule import TURNS_MAX, visible_at
 
 _CLASS = re.compile(rb"[A-Za-z_]\w{0,79}")
 
@@ -71,7 +71,7 @@ class Child:
         `grace` and `closing` are the seconds that are added for either.
         """
         if self.computing:
-            return time.monotonic() > self._begun + self.job.seconds + grace
+            return time.monotonic() > self._begun + TURNS_MAX * self.job.seconds + grace
         assert self._due is not None
         return time.time() > self._due + closing
 

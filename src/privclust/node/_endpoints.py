@@ -56,7 +56,7 @@ def forecast(call: Call) -> Response:
     price = _submission.priced(node, request)
     _submission.check_pace(price)
     balance = _submission.Balance.of(node, analyst, request, price)
-    affordable = balance.requested <= balance.remaining and price.units <= analyst.work_per_day
+    affordable = balance.covers and price.units <= analyst.work_per_day
     return _json(
         {
             "price": price.units,

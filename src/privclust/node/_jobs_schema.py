@@ -63,6 +63,11 @@ UNFINISHED = (  # a cancelled one keeps its lane, so that times of others stay a
 )
 COUNTS = f"SELECT {_PUBLIC_STATE} AS public_state, count(*) FROM privclust_jobs GROUP BY 1"
 
+FAILED = (
+    "SELECT run, analyst, table_name FROM privclust_jobs WHERE state = 'failed' "
+    "AND visible_at <= :now ORDER BY visible_at DESC, run LIMIT 20"
+)
+
 DUE = (
     f"SELECT {', '.join(COLUMNS)} FROM privclust_jobs WHERE state = 'queued' "
     "AND starts_at <= :now AND lease_until <= :now ORDER BY starts_at, submitted, run LIMIT 1"

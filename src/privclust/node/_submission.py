@@ -15,6 +15,7 @@ from privclust.node.parts import Node
 from privclust.node.policy import AnalystPolicy
 from privclust.node.problems import RequestError, refused
 from privclust.privacy.accounting import epsilon_of_spend
+from privclust.privacy.ledger._admission import RunConflictError
 from privclust.privacy.ledger.ledger import BudgetExceededError
 
 MARGIN = 2.0
@@ -63,7 +64,7 @@ def priced(node: Node, request: Request) -> Price:
     """Return what a request costs, or refuse what no fit can be like."""
     _check_period(node, request)
     try:
-        return node.booking.price(request)
+        price = node.booking.price(request)
     except CostError:
         raise refused(
             "too-costly",
@@ -75,6 +76,14 @@ def priced(node: Node, request: Request) -> Price:
         # out; those of other libraries help nobody.
         known = isinstance(error, NamesParameter) or isinstance(next(iter(error.args), 0), Message)
         raise refused("invalid-request", str(error) if known else NO_SUCH_FIT) from None
+    delta = node.ledger.dataset(node.policy.tables[request.table].dataset).budget.delta
+    if price.budget.delta > delta:
+        raise refused(
+            "not-allowed",
+            f"delta may be at most that of the owner's ledger, {delta:g}. Leave it out.",
+            delta=delta,
+        )
+    return price
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,11 @@ class Balance:
         delta = node.ledger.dataset(table.dataset).budget.delta
         requested = epsilon_of_spend(price.budget.capacity, delta)
         return cls(requested, node.booking.epsilon_left(analyst, table), delta)
+
+    @property
+    def covers(self) -> bool:
+        """Whether enough is left, as far as can be told before the ledger decides."""
+        return self.requested <= ROUNDING * self.remaining
 
     def refusal(self) -> RequestError:
         """Return the error of a request that spends too much."""
@@ -127,7 +141,7 @@ def _check_affordable(analyst: AnalystPolicy, price: Price, balance: Balance) ->
             price=price.units,
             work_per_day=analyst.work_per_day,
         )
-    if balance.requested > ROUNDING * balance.remaining:
+    if not balance.covers:
         raise balance.refusal()
 
 
@@ -150,6 +164,10 @@ def _reserve(node: Node, job: Job, balance: Balance) -> None:
         except BudgetExceededError:
             node.jobs.refuse(job.run)
             state = "refused"
+        except RunConflictError:  # bounds or unit of the policy are others than when it was queued
+            raise refused(
+                "conflict", "The owner changed what this table declares. Send it with a new key."
+            ) from None
     if state == "refused":
         raise balance.refusal()
 

@@ -11,6 +11,7 @@ from typing import Any
 from privclust.domains.bounds import read_bounds
 from privclust.domains.bounds_file import declared_column
 from privclust.errors import PolicyError, did_you_mean, safe_repr
+from privclust.node.identity import has_keys
 from privclust.node.names import read_name_key
 from privclust.node.policy import NodeSettings, Policy, TablePolicy
 from privclust.privacy.ledger.head_file import HeadFile
@@ -26,10 +27,10 @@ def faults_of(policy: Policy) -> list[str]:
     """Return all that is wrong, each with what to do; of tables, names and types alone are read."""
     found = [*_faults_of_files(policy.node)]
     found += [
-        f"[issuers.{issuer.name}] keys: {issuer.keys.name!r} cannot be read. Save the issuer's "
-        "JWKS there."
+        f"[issuers.{issuer.name}] keys: {issuer.keys.name!r} has no key for "
+        f"{' or '.join(issuer.algorithms)}. Save the issuer's JWKS there."
         for issuer in policy.issuers.values()
-        if not os.access(issuer.keys, os.R_OK)
+        if not has_keys(issuer)
     ]
     ledger = None
     try:
@@ -81,9 +82,10 @@ def _faults_of_files(node: NodeSettings) -> Iterator[str]:
             read_name_key(node.name_key)
         except PolicyError as error:
             yield f"[node] name_key: {error}"
-    for name, file in (("head", node.head), ("audit_log", node.audit_log)):
-        if not os.access(file if file.exists() else file.parent, os.W_OK):
-            yield f"[node] {name}: {file.name!r} cannot be written. Make its folder, or get rights."
+    if not os.access(node.head if node.head.exists() else node.head.parent, os.W_OK):
+        yield f"[node] head: {node.head.name!r} cannot be written. Make its folder, or get rights."
+    if not node.audit_log.parent.is_dir():  # the file is the web process's alone
+        yield f"[node] audit_log: there is no folder for {node.audit_log.name!r}. Make it."
     if "://" not in node.ledger and node.head.parent == Path(node.ledger).parent:
         yield (
             "[node] head: it lies beside the ledger, so that a backup put back would take both "

@@ -129,6 +129,15 @@ class _KeyFile:
         return key if key is not None and _fits(key, algorithm) else None
 
 
+def has_keys(issuer: Issuer) -> bool:
+    """Tell whether an issuer's file holds a key by which one of its tokens could be checked."""
+    try:
+        keys = _public_keys(issuer.keys).values()
+    except Exception:  # whatever a broken file makes a parser raise
+        return False
+    return any(_fits(key, algorithm) for key in keys for algorithm in issuer.algorithms)
+
+
 def _public_keys(file: Path) -> dict[str, Any]:
     """Return the public keys of a JWKS for signatures; those of other kinds are left out."""
     found: dict[str, Any] = {}

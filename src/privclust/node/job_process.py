@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from privclust.node.core_dumps import forbid_core_dumps
 from privclust.node.job import Job
 from privclust.node.jobs import JobStore
-from privclust.node.schedule import visible_at
+from privclust.node.schedule import TURNS_MAX, visible_at
 from privclust.privacy.ledger.journal import LedgerError
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def _limit(memory_gib: float, seconds: int) -> None:
     bound, hard = int(memory_gib * _GIB), resource.getrlimit(resource.RLIMIT_AS)[1]
     bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
     resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
-    # What all cores can do in the public time, and what starting takes.
-    most = (seconds + STARTING_SECONDS) * (os.cpu_count() or 1)
+    # What all cores can do in the time that it has, and what starting takes.
+    most = (TURNS_MAX * seconds + STARTING_SECONDS) * (os.cpu_count() or 1)
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
 
 

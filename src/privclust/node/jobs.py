@@ -179,6 +179,11 @@ class JobStore(Database):
         with self._connected() as session:
             return dict(session.execute(sql.COUNTS, {"now": now}))
 
+    def failed(self, now: float) -> list[tuple[str, str, str]]:
+        """Return run, analyst and table of jobs that have failed, the newest first."""
+        with self._connected() as session:
+            return [tuple(row) for row in session.execute(sql.FAILED, {"now": now})]
+
     def _end(
         self, run: str, token: str, state: str, result: str | None, now: float, ready: float
     ) -> bool:

@@ -10,6 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+TURNS_MAX = 2
+"""How many times its public time a fit may compute before it is failed."""
+
 
 @dataclass(frozen=True)
 class Times:

@@ -32,6 +32,7 @@ from privclust.node.policy import read_policy
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 
+_log = logging.getLogger(__name__)
 SOCKET_MODE = 0o660
 CONNECTIONS, KEEP_ALIVE_SECONDS, SHUTDOWN_SECONDS = 128, 15, 5
 HEADER_BYTES = 2**15
@@ -86,6 +87,7 @@ def serve(
     # The server ends by this signal once more when it is done, and what follows would be lost.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
+        _log.info("listening at %s; policy %s", unix_socket or port, node.policy.digest)
         server_of(node).run(sockets=[listening])
     finally:
         if metrics is not None:

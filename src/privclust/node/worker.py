@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -18,12 +19,21 @@ from typing import TYPE_CHECKING
 from privclust.node._child import Child
 from privclust.node.job_process import FAILED, STORED
 from privclust.node.jobs import MAX_ATTEMPTS, JobStore
+from privclust.node.schedule import TURNS_MAX
+from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from privclust.node.policy import Policy
 
 COMMAND = (sys.executable, "-m", "privclust.node.job_process")
+_WARM_UP = """
+import numpy as np
+from privclust import PrivateKMeans
+PrivateKMeans(2, delta=1e-6, bounds=(0, 1)).fit(np.zeros((1000, 2)))
+"""
+"""A fit of made-up rows."""
 _WITHOUT_LEASE = {"finished": "stored", "cancelled": "cancelled", "refused": "refused"}
 """Why a process has no lease any more: it may have stored its result a moment ago."""
 _log = logging.getLogger("privclust.node.worker")
@@ -40,7 +50,7 @@ class Pace:
     lease : float, default=30.0
         For which a job is leased; renewed after each third.
     grace : float, default=10.0
-        Added to a table's seconds before a process that still computes is killed.
+        Added to twice a table's seconds before a process that still computes is killed.
     closing : float, default=120.0
         Left to a process after its release time, to end its run and store the result.
     """
@@ -80,6 +90,14 @@ def run_worker(
             stop.wait(worker.pace.poll)
     finally:
         worker.kill_all()
+
+
+def start_up(policy: Policy) -> None:
+    """Refuse an older ledger, and compile what fits need, which would count as their time."""
+    HeadFile(policy.node.head).check(Ledger.open(policy.node.ledger))
+    _log.info("compiling, once for each version; policy %s", policy.digest)
+    subprocess.run([sys.executable, "-c", _WARM_UP], check=True, stderr=subprocess.DEVNULL)
+    _log.info("working on jobs, %d at the same time", policy.node.lanes)
 
 
 def stop_on_signal() -> threading.Event:
@@ -160,7 +178,8 @@ class _Worker:
             _report(child, "stored")
         elif child.out_of_time or code == FAILED or job.attempts >= MAX_ATTEMPTS:
             self._store.fail(job.run, job.lease, time.time())
-            _report(child, "failed", child.error())
+            late = f"it took more than {TURNS_MAX} times its table's seconds"
+            _report(child, "failed", late if child.out_of_time else child.error())
         else:
             _report(child, "tried again when its lease has expired", child.error())
         return True

@@ -172,7 +172,7 @@ class RemoteForecast:
     Examples
     --------
     >>> print(RemoteForecast(1.0, 1e-6, 2.5, 12.0, True))
-    epsilon 1 at delta 1e-06, of which 2.5 is left for one more fit; 12 s of computing
+    epsilon 1 at delta 1e-06, of which 2.5 is left for one more fit; it takes 12 s
     """
 
     epsilon: float
