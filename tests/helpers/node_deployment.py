@@ -178,9 +178,11 @@ def token_of(subject: str, **claims: Any) -> str:
     return HOSPITAL.token(**(valid | claims))
 
 
-def until(condition: Callable[[], object], describe: Callable[[], str] = str) -> None:
+def until(
+    condition: Callable[[], object], describe: Callable[[], str] = str, patience: float = PATIENCE
+) -> None:
     """Wait for something, and fail with a description after too long."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, describe()
         time.sleep(0.05)

@@ -79,7 +79,11 @@ def crashed(postgres: Any, folder: Path, n_crashes: int, seed: int) -> None:
         for number in range(0, n_crashes, 2):  # all keys again: nothing is new
             assert accepted(node, token, f"fit {number}").json["id"] in runs
         jobs = node.jobs
-        until(lambda: all(job.state != "queued" for job in jobs.of_analyst("ada")), node.describe)
+        until(
+            lambda: all(job.state != "queued" for job in jobs.of_analyst("ada")),
+            node.describe,
+            patience=60.0 + 20.0 * len(runs),  # all of them may be queued still
+        )
         check(node, runs, token)
         assert min(crashes.counts.values()) > 0
 
