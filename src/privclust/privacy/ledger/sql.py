@@ -45,8 +45,8 @@ _INSERT = (
 )
 _RUNS_WITH = {
     server: "SELECT run FROM privclust_entries WHERE kind = 'reserve' AND label = :label "
-    f"AND {said}"
-    for server, said in (
+    f"AND {condition}"
+    for server, condition in (
         (True, "CAST(body AS jsonb) #>> ARRAY['facts', :fact] = :value"),
         (False, "json_extract(body, '$.facts.' || :fact) = :value"),
     )
