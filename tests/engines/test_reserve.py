@@ -198,7 +198,7 @@ def test_what_was_set_aside_is_for_one_sample_only(
     for turn in turns:
         found = results(engine.sample(2, KEY))
         assert found == in_memory(table(2000), 2, later_key(KEY, turn))
-    assert readings.times == 1 + turns[1]
+    assert readings.times == (1 if capacity > 2000 else 1 + turns[1])  # all rows were kept
 
 
 def test_without_a_reading_before_it_a_sample_is_read_by_its_key() -> None:

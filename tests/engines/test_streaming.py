@@ -94,6 +94,7 @@ def test_threads_and_sizes_of_batches_change_nothing(
 ) -> None:
     monkeypatch.setattr(streams, "BATCH_ROWS", batch)
     monkeypatch.setattr(streaming, "GRID_BATCH_ROWS", grid_batch)
+    monkeypatch.setattr(streaming, "TASK_ROWS", 2 * grid_batch)
     table = people(150)
     engine = streamed(lambda: table, threads=threads)
     engine.expect_sample(KEY)
@@ -129,7 +130,10 @@ def test_the_engines_last_word_holds_against_a_lying_query() -> None:
     assert engine.aggregate(Scripted(act)) == [2 * UNIT]
 
 
-def test_the_table_is_read_once_for_each_query_and_not_before() -> None:
+def test_a_large_table_is_read_once_for_each_query_and_not_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streaming, "RESERVE_BYTES", 4 * len(COLUMNS) * 30)  # 30 of 50 rows
     recited = Recited(people(50))
     engine = recited.engine()
     engine.expect_sample(KEY)
@@ -141,6 +145,19 @@ def test_the_table_is_read_once_for_each_query_and_not_before() -> None:
     assert recited.readings == len(QUERIES)
     results(engine.sample(5, KEY))
     assert recited.readings == len(QUERIES) + 1
+
+
+def test_a_small_table_is_read_once_for_all_queries_and_samples() -> None:
+    table = people(50)
+    recited = Recited(table, people(0))
+    engine = recited.engine()
+    engine.expect_sample(KEY)
+    for _ in range(2):
+        assert results(engine) == results(in_memory(table))
+    for turn in range(2):
+        same = in_memory(table).sample(1, later_key(KEY, turn))
+        assert results(engine.sample(1, KEY)) == results(same)
+    assert recited.readings == 1
 
 
 def test_few_batches_are_in_memory_at_a_time() -> None:

@@ -113,11 +113,12 @@ class NumpyEngine:
     def sample(self, sampling_exponent: int, key: bytes) -> NumpyEngine:
         """Return an engine over some of the units, each in or out by a bit that `key` decides."""
         return NumpyEngine.holding(
-            lambda: self._loaded().drawn(sampling_exponent, key),
-            self.n_columns,
-            self.unit,
-            self._threads,
+            lambda: self.drawn(sampling_exponent, key), self.n_columns, self.unit, self._threads
         )
+
+    def drawn(self, sampling_exponent: int, key: bytes) -> GridTable:
+        """Return the rows of a sample; only an engine calls this."""
+        return self._loaded().drawn(sampling_exponent, key)
 
     def write(self, file: Path) -> None:
         """Write the rows into a new file, whole or not at all, for this user's eyes only.

@@ -122,6 +122,15 @@ class Reserve:
         """Return the rows of a sample; `sampling_exponent` must not be below the reserve's."""
         return np.concatenate([_chosen(*part, sampling_exponent)[1] for part in self._parts])
 
+    def whole(self) -> NDArray[np.int32] | None:
+        """Return all rows that were read if none has been left out, by their number alone."""
+        if self.sampling_exponent:
+            return None
+        words, rows = zip(*self._parts, strict=True)
+        # Put together once, so that they are not in memory twice.
+        self._parts = [(np.concatenate(words), np.concatenate(rows))]
+        return self._parts[0][1]
+
     def _is_full(self) -> bool:
         return self._seen > self._capacity << self.sampling_exponent
 

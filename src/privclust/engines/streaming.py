@@ -1,8 +1,8 @@
-"""Rows outside memory: read as Arrow batches, once more for each query, in constant memory."""
+"""Rows outside memory: read as Arrow batches in constant memory, anew for each query if many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,8 @@ from privclust.sources.streams import Source
 
 RESERVE_BYTES = 2**26
 """Rows set aside for a sample while another query is summed take no more memory than this."""
+TASK_ROWS = 4 * GRID_BATCH_ROWS
+"""What a core works on at a time: less than a batch that is read, which may be all there is."""
 
 
 class _Part(NamedTuple):
@@ -36,6 +38,9 @@ class _Part(NamedTuple):
 
 class ArrowEngine:
     """Sums queries over a table that is read again for each of them; every row is a unit.
+
+    If the rows set aside while the first query is summed turn out to be all of them, they are kept:
+    so small a table is read once.
 
     Parameters
     ----------
@@ -70,17 +75,23 @@ class ArrowEngine:
         self._threads = threads or available_cores()
         self._key: bytes | None = None
         self._reserve: Reserve | None = None
+        self._whole: NumpyEngine | None = None
         self._turn = 0
 
     @guarded
     def aggregate(self, query: Query) -> ExactSums:
         """Return the sum of the query's contributions over all rows."""
+        if self._whole is not None:
+            return self._whole.aggregate(query)
         if self._turn or self._key is None:
             return self._pass(query, None)
         capacity = RESERVE_BYTES // (4 * self.n_columns)
         reserve = Reserve(self._next_key(self._key), 0, self.n_columns, capacity)
         found = self._pass(query, reserve)
         self._reserve = reserve
+        rows = reserve.whole()
+        if rows is not None:
+            self._whole = self._over(lambda: GridTable(rows))
         return found
 
     def expect_sample(self, key: bytes) -> None:
@@ -93,12 +104,20 @@ class ArrowEngine:
         def drawn() -> GridTable:
             reserve, self._reserve = self._reserve, None  # for one sample only
             if key != self._key or reserve is None or reserve.sampling_exponent > sampling_exponent:
-                some = SampleRows(self._next_key(key), sampling_exponent, self.n_columns)
-                self._pass(Count(), some)
-                return GridTable(some.drawn())
+                return self._drawn_anew(sampling_exponent, self._next_key(key))
             return GridTable(reserve.drawn(sampling_exponent))
 
-        return NumpyEngine.holding(drawn, self.n_columns, ROW, self._threads)
+        return self._over(drawn)
+
+    def _drawn_anew(self, sampling_exponent: int, secret: bytes) -> GridTable:
+        if self._whole is not None:
+            return self._whole.drawn(sampling_exponent, secret)
+        some = SampleRows(secret, sampling_exponent, self.n_columns)
+        self._pass(Count(), some)
+        return GridTable(some.drawn())
+
+    def _over(self, load: Callable[[], GridTable]) -> NumpyEngine:
+        return NumpyEngine.holding(load, self.n_columns, ROW, self._threads)
 
     def _next_key(self, key: bytes) -> bytes:
         # Read anew, the table may come in another order: its rows then have other bits.
@@ -138,6 +157,8 @@ class ArrowEngine:
 
     def _batches(self, reserve: Reserve | SampleRows | None) -> Iterator[tuple[Any, int, int]]:
         start = 0
-        for cells in self._source.batches(self._columns):
-            yield cells, start, 0 if reserve is None else reserve.sampling_exponent
-            start += cells.num_rows
+        for arrived in self._source.batches(self._columns):
+            for begin in range(0, arrived.num_rows, TASK_ROWS):
+                cells = arrived.slice(begin, TASK_ROWS)
+                yield cells, start, 0 if reserve is None else reserve.sampling_exponent
+                start += cells.num_rows
