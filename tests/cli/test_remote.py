@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.command_line import error_message, privclust
@@ -12,6 +13,7 @@ from helpers.remote_stand_in import TOKEN, Node, running
 from typer.testing import Result
 
 from privclust import load, load_profile
+from privclust.planning.forecast import forecast
 from privclust.remote import _connection
 
 FAST = ("-k", 2, "--max-clusters", 2)
@@ -47,7 +49,8 @@ def test_table_is_described_forecast_fitted_and_profiled(node: Node) -> None:
     run = model.privacy_statement_.run
     assert run.delta == 1e-6
     text = " ".join(done.stdout.split())
-    assert f"Run {run.name} of data set 'credit', which has epsilon 3." in text
+    assert f"Run {run.name} of data set 'credit'; you have epsilon 3." in text
+    assert "left there for one more run." in text
     words = ("model.json", node.url, "--columns", "ward", "--epsilon", 0.3, "-o", "wards.json")
     profiled = privclust("profile", *words)
     assert profiled.exit_code == 0, profiled.output
@@ -68,6 +71,95 @@ def test_columns_are_chosen_and_a_fit_is_waited_for_again(node: Node) -> None:
     again = fitted(node, "--columns", "age", "--resume", name, "--json")
     assert again.exit_code == 0, again.output
     assert node.fits == fits
+
+
+def test_fit_is_not_resumed_with_other_parameters(node: Node) -> None:
+    name = json.loads(fitted(node, "--json").stdout)["statement"]["run"]["name"]
+    message = error_message(
+        privclust("fit", node.url, "-k", 3, "--epsilon", 0.1, "--resume", name),
+        3,
+        f"run {name} was started with other parameters: --clusters 2, --epsilon 0.5. Resume it",
+    )
+    assert "owner" not in message
+
+
+def test_plan_prints_a_forecast_and_a_fit_with_all_that_was_typed(node: Node) -> None:
+    words = ("--epsilon", 0.7, "--delta", 1e-7, "--ca-file", "our ca.pem", "--certificate", "me")
+    shown = privclust("plan", node.url, "-k", 2, *words)
+    assert shown.exit_code == 0, shown.output
+    lines = str(forecast(600, 2, 2, epsilon=0.7, delta=1e-7)).splitlines()
+    for line in lines:
+        if "time: " not in line:
+            assert line in shown.stdout
+    assert "fixed_seconds" not in shown.stdout
+    assert "│ 0.25 " in shown.stdout
+    typed = "--ca-file 'our ca.pem' --certificate me -k 2 --epsilon 0.7 --delta 1e-07"
+    assert f"    privclust fit {node.url} {typed} --out model.json" in shown.stdout
+    too_much = privclust("plan", node.url, "-k", 2, "--epsilon", 9).stdout
+    assert "talk to the owner" in too_much
+    assert "privclust fit" not in too_much
+    sent = json.loads(privclust("plan", node.url, "-k", 2, "--json").stdout)
+    assert sent["forecast"]["smallest"] > 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_rows": 2**60},
+        {"n_rows": 0},
+        {"n_rows": 1.5},
+        {"n_clusters": 3},
+        {"n_columns": 2**53},
+        {"epsilon": -1.0},
+        {"epsilon": 1e300},
+        {"delta": 1.0},
+        {"ratio": "1"},
+        {"ratio": 10**400},
+        {"ratio": None},
+        {"seconds": True},
+        {"epsilon_needed": []},
+        {"refused": 7},
+        {"memory": -1},
+        {"more": 1},
+    ],
+)
+def test_forecast_of_a_node_that_is_none_is_refused(
+    node: Node, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    def spoil(method: str, path: str, status: int, headers: Any, body: bytes) -> Any:
+        content = json.loads(body)
+        if "forecast" in content:
+            content["forecast"] |= changes
+        return status, headers, json.dumps(content).encode()
+
+    monkeypatch.setattr(node, "spoil", spoil)
+    error_message(privclust("plan", node.url, "-k", 2), 15, "the node sent a forecast without")
+
+
+def test_node_without_a_forecast_still_says_what_a_fit_costs(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoil(method: str, path: str, status: int, headers: Any, body: bytes) -> Any:
+        content = json.loads(body) | ({"forecast": None} if path.endswith("forecast") else {})
+        return status, headers, json.dumps(content).encode()
+
+    monkeypatch.setattr(node, "spoil", spoil)
+    shown = privclust("plan", node.url, "-k", 2).stdout
+    assert "It would spend epsilon 1 at delta 1e-06; you have epsilon" in shown
+
+
+def test_fit_that_is_late_is_said_to_be_and_can_be_cancelled(node: Node) -> None:
+    node._note("a" * 16, "fit")
+    node.runs["a" * 16] |= {"state": "running", "submitted": 0, "release_at": 1}
+    listed = privclust("describe", node.url, "--fits").stdout
+    (line,) = [line for line in listed.splitlines() if "a" * 16 in line]
+    assert [part.strip() for part in line.split("│")[3:5]] == ["running", "late"]
+    done = privclust("describe", node.url, "--cancel", "a" * 16)
+    assert done.stdout == f"The fit {'a' * 16} is cancelled. What it reserved stays spent.\n"
+    again = privclust("describe", node.url, "--cancel", "a" * 16, "--json")
+    assert json.loads(again.stdout)["state"] == "cancelled"
+    error_message(privclust("describe", node.url, "--cancel", "../a"), 3, "describe --fits lists")
+    error_message(privclust("describe", node.url, "--cancel", "b"), 15, "nothing of that name")
 
 
 @pytest.mark.parametrize(
@@ -98,9 +190,12 @@ def test_options_of_a_node_are_refused_for_files(tmp_path: Path) -> None:
 
 
 def test_refusal_of_a_node_is_one_message(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    error_message(fitted(node, "--epsilon", 50), 8, "Ask for at most --epsilon 3.")
+    message = error_message(fitted(node, "--epsilon", 50), 8, "Ask for at most --epsilon 3.")
+    assert "your part of the budget" in message
     unknown = node.url.replace("credit", "other")
-    error_message(privclust("describe", unknown), 15, "nothing of that name")
+    error_message(privclust("describe", unknown), 15, "nothing of that name", "describe --fits")
+    error_message(fitted(node, "--columns", "agee"), 5, "Did you mean 'age' instead of 'agee'?")
+    error_message(fitted(node, "--columns", "age,age"), 5, "such as age,income.")
     monkeypatch.delenv("PRIVCLUST_TOKEN")
     error_message(privclust("describe", node.url), 15, "there is no token")
     error_message(privclust("describe", "http://host/tables/a"), 3, "in the clear")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any
 
 import pytest
-from helpers.remote_stand_in import TOKEN, Node, running
+from helpers.remote_stand_in import TOKEN, Node, problem, running
 
 import privclust
 from privclust import BudgetExceededError, PEMeans, PrivateKMeans, RemoteTable
 from privclust.errors import ModelFileError, ParameterError
 from privclust.estimators import _progress
 from privclust.privacy.progress import Wait, watching
-from privclust.remote import _connection
+from privclust.remote import _connection, runs
 from privclust.remote.error import RemoteError
 from privclust.remote.request import ESTIMATORS
 
@@ -124,9 +127,20 @@ def test_budget_that_does_not_suffice_is_said_as_at_home(node: Node) -> None:
     with pytest.raises(BudgetExceededError) as refused:
         PEMeans(2, epsilon=9.0).fit(table(node))
     assert str(refused.value).splitlines()[0] == (
-        "the data set's budget does not cover this run; nothing was read."
+        "your part of the budget at the node does not cover this run; nothing was read."
     )
-    assert "Ask for at most epsilon = 3.9" in str(refused.value)
+    assert re.search(r"at most epsilon = (3.9|4)\S*, or talk to the owner", str(refused.value))
+
+
+def test_budget_of_which_nothing_is_left_is_for_the_owner_to_talk_about(node: Node) -> None:
+    def spoil(method: str, path: str, *response: Any) -> Any:
+        if (method, path) != ("POST", "/v1/fits"):
+            return response
+        return problem(403, "budget-exceeded", requested=0.5, remaining=0)
+
+    node.spoil = spoil
+    with pytest.raises(BudgetExceededError, match=r"Nothing is left of it\. Talk to the owner"):
+        MODEL.fit(table(node))
 
 
 def test_wrong_parameters_are_refused_before_anything_is_sent(node: Node) -> None:
@@ -182,16 +196,56 @@ def test_model_that_is_not_the_requested_one_is_refused(
 def test_resumed_fit_of_another_kind_or_a_larger_epsilon_is_refused(node: Node) -> None:
     name = MODEL.fit(table(node)).privacy_statement_.run.name
     others = {
-        "by PEMeans at epsilon 0.5, where": PrivateKMeans(2, epsilon=0.5),
-        "at epsilon 0.1 was requested": PEMeans(2, epsilon=0.1),
-        "delta 1e-08 was requested": PEMeans(2, epsilon=0.5, delta=1e-8),
-        "with 2 clusters": PEMeans(3, epsilon=0.5),
+        "estimator PEMeans": PrivateKMeans(2, epsilon=0.5),
+        "epsilon=0.5": PEMeans(2, epsilon=0.1),
+        "delta=1e-06": PEMeans(2, epsilon=0.5, delta=1e-8),
+        "n_clusters=2": PEMeans(3, epsilon=0.5),
+        "n_clusters=2, epsilon=0.5": PEMeans(3, epsilon=0.1),
     }
+    said = f"run {name} was started with other parameters: "
     for text, estimator in others.items():
-        with pytest.raises(RemoteError, match=text):
+        with pytest.raises(ParameterError, match=f"^{said}{text}. Resume it with those"):
             estimator.fit(table(node), resume=name)
-    with pytest.raises(RemoteError, match="other columns"):
+        assert not hasattr(estimator, "model_")
+    with pytest.raises(ParameterError, match=r"columns=\['age', 'income'\]"):
         PEMeans(2, epsilon=0.5).fit(table(node, columns=["age"]), resume=name)
+
+
+def test_new_fit_with_other_parameters_is_the_nodes_fault(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = node._fit
+
+    def fit_otherwise(content: Any) -> str:
+        return fit({**content, "parameters": {**content["parameters"], "n_clusters": 3}})
+
+    monkeypatch.setattr(node, "_fit", fit_otherwise)
+    with pytest.raises(RemoteError, match=r"other parameters: n_clusters=3\. It is not used"):
+        MODEL.fit(table(node))
+
+
+def test_run_is_looked_at_every_two_seconds_and_more_often_only_at_its_end(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = MODEL.fit(table(node)).privacy_statement_.run.name
+    begun, slept = int(time.time()), [0.0]
+    node.runs[name] |= {"state": "running", "release_at": begun + 30}
+    monkeypatch.setattr(runs, "sleep", slept.append)
+    monkeypatch.setattr(runs, "_now", lambda response: begun + sum(slept))
+
+    def spoil(method: str, path: str, *response: Any) -> Any:
+        if sum(slept) > 50:
+            node.runs[name]["state"] = "finished"
+        return response
+
+    node.spoil = spoil
+    MODEL.fit(table(node), resume=name)
+    ends = list(accumulate(slept))
+    early = [pause for pause, end in zip(slept[1:], ends, strict=False) if 30 - end > 10]
+    late = [pause for pause, end in zip(slept[1:], ends, strict=False) if end >= 30]
+    assert min(early) >= 2
+    assert set(late) == {2.0}
+    assert len(slept) < 60
 
 
 def test_model_that_is_no_json_is_refused_without_its_text(node: Node) -> None:
@@ -219,8 +273,20 @@ def test_profile_is_measured_at_the_node(node: Node) -> None:
         table(node), ["ward"], epsilon=0.5, resume=found.privacy_statement.run.name
     )
     assert again.privacy_statement == found.privacy_statement
-    with pytest.raises(RemoteError, match="other clusters or columns"):
-        model.profile(table(node), ["age"], epsilon=0.5, resume=found.privacy_statement.run.name)
+    name = found.privacy_statement.run.name
+    with pytest.raises(ParameterError, match=r"other parameters: columns=\['ward'\]. Resume it"):
+        model.profile(table(node), ["age"], epsilon=0.5, resume=name)
+    other = PEMeans(2, epsilon=0.5).fit(table(node))
+    fitted = model.privacy_statement_.run.name
+    with pytest.raises(ParameterError, match=f"epsilon=0.5, the model of run {fitted}"):
+        other.profile(table(node), ["ward"], epsilon=0.1, resume=name)
+
+
+def test_profile_is_not_resumed_with_another_choice_of_clusters(node: Node) -> None:
+    model = PrivateKMeans(2, epsilon=0.5, max_clusters=4).fit(table(node))
+    name = model.profile(table(node), ["ward"], epsilon=0.5).privacy_statement.run.name
+    with pytest.raises(ParameterError, match="other parameters: a model with other clusters"):
+        model.refit(1).profile(table(node), ["ward"], epsilon=0.5, resume=name)
 
 
 def test_profile_refuses_what_is_the_owners(node: Node) -> None:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +24,7 @@ import privclust
 from privclust import Ledger
 from privclust.models.model_file import model_from_bytes, to_json
 from privclust.models.profile_file import profile_to_json
+from privclust.planning.forecast import forecast
 from privclust.testing import SeededNoise, noise_from
 
 TOKEN = "header.payload.signature"
@@ -119,13 +120,15 @@ class Node:
     def forecast(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a fit would cost."""
         parameters, left = content["parameters"], self.table()["epsilon_left"]
+        k, strength = parameters["n_clusters"], (parameters["epsilon"], parameters["delta"])
+        expected = forecast(600, len(BOUNDS), k, epsilon=strength[0], delta=strength[1])
         return {
             "price": 2.0,
             "epsilon": parameters["epsilon"],
             "delta": parameters["delta"],
             "epsilon_left": left,
             "allowed": parameters["epsilon"] <= left,
-            "forecast": {"ratio": 1.01},
+            "forecast": asdict(expected),
         }
 
     def submit(

@@ -14,6 +14,7 @@ from helpers.certificates import write_certificate
 from helpers.remote_stand_in import TOKEN, Node, problem, running
 
 from privclust import RemoteTable
+from privclust.cli.messages import option_of
 from privclust.errors import ParameterError
 from privclust.remote import _connection
 from privclust.remote._token import read_token
@@ -163,8 +164,9 @@ def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
 def test_certificate_of_an_unknown_authority_is_refused(
     secure: tuple[str, Path, _Quiet],
 ) -> None:
-    with pytest.raises(RemoteError, match=r"certificate is not trusted.*ca_file"):
+    with pytest.raises(RemoteError, match=r"certificate is not trusted.*ca_file") as refused:
         RemoteTable(secure[0], token=TOKEN).describe()
+    assert "name that with --ca-file." in refused.value.args[0].render(option_of)
 
 
 def test_own_authority_and_client_certificate_are_used(

@@ -13,6 +13,7 @@ import pytest
 from helpers.remote_stand_in import TOKEN, Node, problem, running
 
 from privclust import PrivateKMeans, RemoteTable
+from privclust.cli.messages import option_of
 from privclust.errors import ColumnError, ParameterError
 from privclust.remote import _connection
 from privclust.remote.error import RemoteError
@@ -137,6 +138,21 @@ def test_error_of_a_proxy_is_one_too(node: Node, body: bytes) -> None:
     with pytest.raises(RemoteError, match="failed with status 418") as refused:
         table(node).describe()
     assert "secret" not in str(refused.value)
+
+
+def test_cause_is_said_in_words_of_the_prompt_too(node: Node) -> None:
+    node.spoil = lambda *_: problem(404, "not-found", detail="none")
+    with pytest.raises(
+        RemoteError, match=r"compare ids with fits\(\); .* The node says: none"
+    ) as no:
+        table(node).describe()
+    assert "with privclust describe --fits;" in no.value.args[0].render(option_of)
+
+
+def test_unknown_column_is_refused_with_what_was_meant(node: Node) -> None:
+    assert RemoteTable(node.url, ["income"], TOKEN).describe().name == "credit"
+    with pytest.raises(ColumnError, match=r"no column 'agee' .*'age' instead of 'agee'"):
+        RemoteTable(node.url, ["agee", "income"], TOKEN).describe()
 
 
 def test_fits_are_listed_and_cancelled(node: Node) -> None:

@@ -64,6 +64,13 @@ def table_at(
     )
 
 
+def typed_again(table: RemoteTable) -> list[str]:
+    """Return the address of a table and how to reach it, for a command to type next."""
+    paths = {"--ca-file": table.ca_file, "--certificate": table.certificate}
+    options = [(name, str(path)) for name, path in paths.items() if path is not None]
+    return [table.url, *(word for option in options for word in option)]
+
+
 def _refuse(options: Mapping[str, object], why: str) -> None:
     typed = [name for name, value in options.items() if value is not None]
     if typed:

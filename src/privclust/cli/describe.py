@@ -12,11 +12,15 @@ from privclust.cli._options import AsJson
 from privclust.cli._remote import Address, CaFile, Certificate, table_at
 from privclust.cli.messages import reporting_errors, say
 from privclust.cli.tables import print_table
+from privclust.remote.runs import RunStatus
 
 
 def describe(
     table: Address,
     fits: Annotated[bool, typer.Option("--fits", help="List your fits, too.")] = False,
+    cancel: Annotated[
+        str | None, typer.Option(help="Id of a fit to end early; what it reserved stays spent.")
+    ] = None,
     ca_file: CaFile = None,
     certificate: Certificate = None,
     as_json: AsJson = False,
@@ -24,6 +28,13 @@ def describe(
     """Say what is public about a table at a node, and what its budget has left for you."""
     with reporting_errors():
         found = table_at(table, None, ca_file, certificate)
+        if cancel is not None:
+            ended = found.cancel(cancel)
+            if as_json:
+                typer.echo(json.dumps(asdict(ended)))
+            else:
+                say(_cancelled(ended))
+            return
         described = found.describe()
         runs = found.fits() if fits else ()
         if as_json:
@@ -32,5 +43,15 @@ def describe(
             return
         say(str(described))
         if fits:
-            lines = [(run.id, run.kind, run.state, f"{run.progress:.0%}") for run in runs]
+            lines = [(run.id, run.kind, run.state, _passed(run)) for run in runs]
             print_table(("id", "kind", "state", "of its time"), lines, whole="id")
+
+
+def _cancelled(run: RunStatus) -> str:
+    if run.state == "cancelled":
+        return f"The {run.kind} {run.id} is cancelled. What it reserved stays spent."
+    return f"The {run.kind} {run.id} had ended: it is {run.state}. Nothing was cancelled."
+
+
+def _passed(run: RunStatus) -> str:
+    return "late" if run.late else f"{run.progress:.0%}"

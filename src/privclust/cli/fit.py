@@ -40,7 +40,7 @@ from privclust.cli.messages import (
 )
 from privclust.cli.progress import progress
 from privclust.cli.tables import print_in_parts
-from privclust.errors import BoundsError, ParameterError
+from privclust.errors import BoundsError, ColumnError, ParameterError
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.statement import Statement
@@ -166,13 +166,14 @@ def fit(
         elif not quiet and out is not None:
             _show(model.model_, out)
             say(protected_unit(model.privacy_statement_))
-            say(_next_step(model.privacy_statement_, _left(remote, ledger, dataset), out))
+            left = _left(remote, ledger, dataset)
+            say(_next_step(model.privacy_statement_, left, out, remote is not None))
 
 
 def _left(remote: RemoteTable | None, ledger: str | None, dataset: str | None) -> float | None:
     """Return the epsilon that is left for one more run, if somebody keeps an account."""
     if remote is not None:
-        with suppress(RemoteError):  # the model is there, whatever becomes of the node
+        with suppress(RemoteError, ColumnError):  # the model is there, whatever becomes of the node
             return remote.describe().epsilon_left
     return None if ledger is None else Ledger.open(ledger).epsilon_left(str(dataset))
 
@@ -195,13 +196,16 @@ def _show(model: ClusterModel, out: Path) -> None:
         say(sentence)
 
 
-def _next_step(statement: Statement, epsilon_left: float | None, out: Path) -> str:
+def _next_step(statement: Statement, epsilon_left: float | None, out: Path, at_node: bool) -> str:
     if statement.record is None:
         kept = "No ledger recorded this fit; further fits of the same rows add to epsilon."
     else:
         kept = f"Run {statement.run.name} of data set {statement.record.dataset!r}"
         if epsilon_left is not None:
-            kept += f", which has epsilon {rounded_down(epsilon_left, 3)} left for one more run"
+            left = f"epsilon {rounded_down(epsilon_left, 3)} left"
+            # A node says what is left of an analyst's part, and not of the whole budget.
+            kept += f"; you have {left} there" if at_node else f", which has {left}"
+            kept += " for one more run"
         kept += "."
     if statement.dependencies:
         kept += (

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privclust.cli._options import AsJson, Clusters, Epsilon, Force, RowsPerUnit, whole
-from privclust.cli._remote import CaFile, Certificate, table_at
+from privclust.cli._remote import CaFile, Certificate, table_at, typed_again
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, writing
 from privclust.cli.tables import print_table
 from privclust.remote.table import RemoteTable
+
+if TYPE_CHECKING:
+    from privclust.planning.forecast import Forecast
 
 
 class Engine(StrEnum):
@@ -83,16 +87,7 @@ def plan(
             for part in (expected, *costs):
                 say(str(part))
             say(_what_counts(rows, max_rows_per_unit))
-            lines = [
-                (
-                    f"{other.epsilon:g}",
-                    f"{other.ratio:.3f}" if other.found else "not found",
-                    f"{other.size_stderr:.0f}",
-                    f"{other.smallest:,}",
-                )
-                for other in forecast_grid(expected)
-            ]
-            print_table(("epsilon", "loss / k-means", "sizes ±", "rows a cluster needs"), lines)
+            _print_others(forecast_grid(expected))
             sizes = f"--rows {rows} --columns {columns} -k {clusters}"
             strength = f"--epsilon {epsilon} --delta {delta}"
             say(
@@ -107,17 +102,41 @@ def _plan_at_node(
 ) -> None:
     """Say what a node forecasts of a fit of all columns; it spends nothing."""
     from privclust import PrivateKMeans
+    from privclust.cli._remote_forecast import forecast_of
+    from privclust.planning.forecast import forecast_grid
 
-    expected = table.forecast(PrivateKMeans(clusters, epsilon=epsilon, delta=delta))
+    sent = table.forecast(PrivateKMeans(clusters, epsilon=epsilon, delta=delta))
+    expected = forecast_of(sent, clusters)
     if as_json:
-        typer.echo(json.dumps(asdict(expected)))
+        found = {} if expected is None else {**asdict(expected), "found": expected.found}
+        typer.echo(json.dumps({**asdict(sent), "forecast": found or None}))
         return
-    say(f"{expected}.")
-    for name, value in (expected.forecast or {}).items():
-        if isinstance(value, int | float | str):
-            say(f"  {name}: {value}")
-    typed = ["privclust", "fit", table.url, "-k", str(clusters), "--epsilon", f"{epsilon:g}"]
+    if expected is not None:
+        say(str(replace(expected, seconds=sent.price)))  # the public time, whatever it computes
+        if expected.max_rows_per_unit > 1:
+            say(_what_counts(expected.n_rows, expected.max_rows_per_unit))
+        _print_others(forecast_grid(expected))
+    say(f"It would spend {sent}.")
+    if not sent.allowed:
+        say("Nothing was spent. Ask for less, or talk to the owner of the table.")
+        return
+    typed = ["privclust", "fit", *typed_again(table), "-k", str(clusters)]
+    typed += ["--epsilon", str(epsilon), *([] if delta is None else ["--delta", str(delta)])]
     say(f"Nothing was spent. This fits it:\n{INDENT}{shlex.join(typed)} --out model.json")
+
+
+def _print_others(grid: Iterable[Forecast]) -> None:
+    """Print a table of the same fit with other epsilons."""
+    lines = [
+        (
+            f"{other.epsilon:g}",
+            f"{other.ratio:.3f}" if other.found else "not found",
+            f"{other.size_stderr:.0f}",
+            f"{other.smallest:,}",
+        )
+        for other in grid
+    ]
+    print_table(("epsilon", "loss / k-means", "sizes ±", "rows a cluster needs"), lines)
 
 
 def _what_counts(rows: int, most: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NoReturn
 
 from privclust.errors import Message, Parameter, ParameterError
 from privclust.estimators._common_parameters import Parameters, budget_of, seed_of, sizes_of
@@ -15,13 +16,16 @@ from privclust.models.model_file import model_from_bytes
 from privclust.models.private_run import PrivateRun
 from privclust.models.profile import Profile, clusters_of
 from privclust.models.profile_file import profile_from_bytes
-from privclust.models.statement import Statement
 from privclust.privacy import progress
 from privclust.privacy.ledger.ledger import BudgetExceededError
-from privclust.remote.error import RemoteError
+from privclust.remote._fields import printable
+from privclust.remote.error import RemoteError, parts_of
 from privclust.remote.request import request_of
 from privclust.remote.runs import RunStatus
 from privclust.remote.table import RemoteTable
+
+Parts = list[str | Parameter]
+"""Of a message."""
 
 
 def fit_remotely(estimator: Parameters, table: RemoteTable, resume: str | None) -> ClusterModel:
@@ -37,12 +41,18 @@ def fit_remotely(estimator: Parameters, table: RemoteTable, resume: str | None) 
         name, content = table._run_fit(kind, parameters, resume, _report)
     model = model_from_bytes(content, f"model of {name}")
     statement = model.privacy_statement
-    _check_run(statement.run, name, kind, estimator.epsilon, parameters.get("delta"))
-    found = (model.estimator, statement.kind, len(model.cluster_centers), statement.dependencies)
-    if found != (kind, "fit", n_clusters, ()):
-        _refuse(f"a model of {model.estimator} with {found[2]} clusters", statement)
-    if table.columns is not None and set(table.columns) != set(model.feature_names_in or ()):
-        _refuse("a model of other columns", statement)
+    _check_name(statement.run, name)
+    if statement.kind != "fit" or statement.dependencies:
+        _refuse(f"as fit {name} what is none")
+    others = {model.estimator, statement.run.estimator} - {kind}
+    differences: Parts = [f"estimator {printable(other)}" for other in sorted(others)]
+    if len(model.cluster_centers) != n_clusters:
+        differences.append(Parameter("n_clusters", len(model.cluster_centers)))
+    differences += _weaker(statement.run, estimator.epsilon, parameters.get("delta"))
+    names = list(map(printable, model.feature_names_in or ()))
+    if table.columns is not None and set(table.columns) != set(names):
+        differences.append(Parameter("columns", ",".join(names), f"columns={names}"))
+    _check_same(name, differences, resume)
     return model
 
 
@@ -71,13 +81,20 @@ def profile_remotely(
         name, text = table._run_profile(content, request.resume, _report)
     found = profile_from_bytes(text, f"profile of {name}")
     statement = found.privacy_statement
-    _check_run(statement.run, name, "profile", request.epsilon, delta)
-    measured = tuple(column.column.name for column in found.columns)
+    _check_name(statement.run, name)
+    if statement.run.estimator != "profile":
+        _refuse(f"as profile {name} what is none")
+    differences = _weaker(statement.run, request.epsilon, delta)
+    measured = [printable(column.column.name) for column in found.columns]
+    if set(measured) != set(columns):
+        typed = " --columns ".join(measured)
+        differences.append(Parameter("columns", typed, f"columns={measured}"))
     grouped = [one.run.name for one in statement.dependencies]
-    if found.clusters != clusters_of(model) or set(measured) != set(columns):
-        _refuse("a profile of other clusters or columns", statement)
     if grouped != [fitted.name]:
-        _refuse("a profile that follows from other runs", statement)
+        differences.append(f"the model of run {printable(', '.join(grouped))}")
+    elif found.clusters != clusters_of(model):
+        differences.append("a model with other clusters")
+    _check_same(name, differences, request.resume)
     return found
 
 
@@ -91,21 +108,38 @@ def _check_unset(name: str, value: object, why: str) -> None:
         )
 
 
-def _check_run(run: PrivateRun, name: str, kind: str, epsilon: float, delta: object) -> None:
-    """Refuse what says of itself that it is another run, or guarantees less than was typed."""
-    found = f"a result of run {run.name} by {run.estimator} at epsilon {run.epsilon:g}"
-    if (run.name, run.estimator) != (name, kind) or not run.epsilon <= epsilon:
-        _refuse_text(f"{found}, where run {name} by {kind} at epsilon {epsilon:g} was requested")
+def _weaker(run: PrivateRun, epsilon: float, delta: object) -> Parts:
+    """Return what of a run guarantees less than was typed."""
+    found: Parts = [] if run.epsilon <= epsilon else [Parameter("epsilon", run.epsilon)]
     if isinstance(delta, int | float) and not run.delta <= delta:
-        _refuse_text(f"{found} and delta {run.delta:g}, where delta {delta:g} was requested")
+        found.append(Parameter("delta", run.delta))
+    return found
 
 
-def _refuse(what: str, statement: Statement) -> None:
-    _refuse_text(f"{what} as run {statement.run.name}, which is not what was requested")
+def _check_name(run: PrivateRun, name: str) -> None:
+    if run.name != name:
+        _refuse(f"run {printable(run.name)}, where run {name} was requested")
 
 
-def _refuse_text(what: str) -> None:
-    raise RemoteError(f"the node sent {what}. It is not used. Tell the owner of the node.")
+def _check_same(name: str, differences: Parts, resume: str | None) -> None:
+    """Refuse a run with other parameters: who resumes one may have typed others then."""
+    if not differences:
+        return
+    listed = [part for one in differences for part in (", ", one)][1:]
+    if resume is None:
+        _refuse(f"run {name} with other parameters: ", *listed)
+    raise ParameterError(
+        Message(
+            f"run {name} was started with other parameters: ",
+            *listed,
+            ". Resume it with those; nothing more was spent.",
+        )
+    )
+
+
+def _refuse(*what: str | Parameter) -> NoReturn:
+    end = ". It is not used. Tell the owner of the node."
+    raise RemoteError(Message("the node sent ", *what, end))
 
 
 @contextmanager
@@ -123,18 +157,20 @@ def _waiting() -> Iterator[None]:
     raise BudgetExceededError(refusal)
 
 
-def _over_budget(error: RemoteError) -> Message | str:
+def _over_budget(error: RemoteError) -> str:
     requested, remaining = (error.numbers.get(name) for name in ("requested", "remaining"))
     if requested is None or remaining is None:
-        return str(error)
+        return Message(*parts_of(error.args[0]))
     affordable = rounded_down(remaining)
+    remedy: Parts = ["Nothing is left of it. Talk to the owner of the table."]
+    if remaining > 0:
+        parameter = Parameter("epsilon", affordable, f"epsilon = {affordable}")
+        remedy = ["Ask for at most ", parameter, ", or talk to the owner of the table."]
     return Message(
-        "the data set's budget does not cover this run; nothing was read.\n"
+        "your part of the budget at the node does not cover this run; nothing was read.\n"
         f"  Requested:  epsilon {requested:.4g}\n"
-        f"  Remaining:  epsilon {remaining:.4g}\n"
-        "Ask for at most ",
-        Parameter("epsilon", affordable, f"epsilon = {affordable}"),
-        "; a budget never grows.",
+        f"  Remaining:  epsilon {affordable}\n",
+        *remedy,
     )
 
 

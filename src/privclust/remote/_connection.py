@@ -12,11 +12,11 @@ from threading import Timer
 from time import monotonic, sleep
 
 from privclust._version import __version__
-from privclust.errors import ParameterError
+from privclust.errors import Message, Parameter, ParameterError
 from privclust.remote._address import Address
 from privclust.remote._fields import printable
 from privclust.remote._token import read_token
-from privclust.remote.error import RemoteError
+from privclust.remote.error import RemoteError, parts_of, said_as
 
 Certificate = str | tuple[str, str]
 """A PEM file with a certificate and its key, or one file each."""
@@ -73,7 +73,7 @@ class Connection:
 
         Every request may be sent twice: it reads, or `key` makes the second the same as the first.
         """
-        cause = ""
+        cause: str = ""
         for pause in (*pauses, None):
             response = None
             try:
@@ -82,7 +82,7 @@ class Connection:
                 cause = _untrusted(error)
                 break
             except (OSError, http.client.HTTPException) as error:
-                cause = getattr(error, "strerror", None) or type(error).__name__
+                cause = printable(getattr(error, "strerror", None) or type(error).__name__)
             if response is not None:
                 if response.status not in _BROKEN:
                     return response
@@ -90,8 +90,11 @@ class Connection:
             if pause is not None:
                 sleep(pause)
         raise RemoteError(
-            f"the node at {self.address.place} cannot be reached: {printable(cause)}. Check the "
-            "address and your network, or try again later.",
+            Message(
+                f"the node at {self.address.place} cannot be reached: ",
+                *parts_of(cause),
+                ". Check the address and your network, or try again later.",
+            ),
             "unreachable",
         )
 
@@ -150,8 +153,12 @@ def _verified(ca_file: str | None, certificate: Certificate | None) -> ssl.SSLCo
         context.load_cert_chain(own, key, password="")
         return context
     raise ParameterError(
-        "certificate cannot be read. Name a PEM file with your certificate and its key, or a pair "
-        "of files; the key has no passphrase. Nothing was sent."
+        Message(
+            Parameter("certificate"),
+            " cannot be read. Name a PEM file with your certificate and its key",
+            said_as(", or a pair of files", ""),
+            "; the key has no passphrase. Nothing was sent.",
+        )
     )
 
 
@@ -159,8 +166,11 @@ def _trusting(ca_file: str | None) -> ssl.SSLContext:
     with suppress(OSError):
         return ssl.create_default_context(cafile=ca_file)
     raise ParameterError(
-        "ca_file cannot be read as certificates. Name a PEM file with those of the authority that "
-        "signed the node's. Nothing was sent."
+        Message(
+            Parameter("ca_file"),
+            " cannot be read as certificates. Name a PEM file with those of the authority that "
+            "signed the node's. Nothing was sent.",
+        )
     )
 
 
@@ -182,8 +192,9 @@ def _content(found: http.client.HTTPResponse, most: int) -> bytes:
     return b"".join(parts)
 
 
-def _untrusted(error: ssl.SSLCertVerificationError) -> str:
-    return (
-        f"its certificate is not trusted ({error.verify_message}). If the node has one of your "
-        "organisation's own authority, name that with ca_file"
+def _untrusted(error: ssl.SSLCertVerificationError) -> Message:
+    return Message(
+        f"its certificate is not trusted ({printable(error.verify_message)}). If the node has one "
+        "of your organisation's own authority, name that with ",
+        Parameter("ca_file"),
     )

@@ -6,23 +6,32 @@ import json
 import re
 from typing import Any
 
+from privclust.errors import Message
 from privclust.remote._connection import Response
 from privclust.remote._fields import printable
-from privclust.remote.error import RemoteError
+from privclust.remote.error import FITS, RemoteError, parts_of, said_as
 
-_CAUSES = {
-    "not-identified": (
+_CAUSES: dict[str, str] = {
+    "not-identified": Message(
         "the node does not know who you are. Your token may have expired: get a new one from your "
-        "identity provider. If the node wants a client certificate, name it with certificate."
+        "identity provider. If the node wants a client certificate, name it with ",
+        said_as("certificate", "--certificate"),
+        ".",
     ),
     "not-allowed": "the node does not allow this to you. Ask the owner of the table.",
-    "not-found": (
-        "the node has nothing of that name for you. Compare it with describe() and fits(); tables "
-        "that you may not use look like those that do not exist. Ask the owner for access."
+    "not-found": Message(
+        "the node has nothing of that name for you. Check the name of the table, and compare ids "
+        "with ",
+        FITS,
+        "; tables that you may not use look like those that do not exist. Ask the owner for "
+        "access.",
     ),
     "invalid-request": "the node cannot use this request.",
     "too-costly": "the node computes nothing as large as this. Ask for fewer clusters or columns.",
-    "budget-exceeded": "the budget does not cover this run; nothing was read.",
+    "budget-exceeded": (
+        "your part of the budget does not cover this run; nothing was read. Ask for less, or talk "
+        "to the owner of the table."
+    ),
     "quota-exceeded": (
         "you have used up what the node computes for you now. Wait for fits that are queued, or "
         "until tomorrow. Nothing was spent."
@@ -62,7 +71,7 @@ def problem_of(response: Response) -> RemoteError:
         )
     detail = content.get("detail")
     if isinstance(detail, str) and detail.strip():
-        text += f" The node says: {printable(detail.strip())}"
+        text = Message(*parts_of(text), f" The node says: {printable(detail.strip())}")
     return RemoteError(text, kind, _numbers(content))
 
 

@@ -162,7 +162,7 @@ class RemoteForecast:
     epsilon_left : float
         The most that one more fit may have now.
     price : float
-        What it counts of the work that the node does for you: seconds of one core.
+        What it counts of the work that the node does for you: the seconds that it takes.
     allowed : bool
         Whether the node would take it.
     forecast : dict or None
@@ -172,7 +172,7 @@ class RemoteForecast:
     Examples
     --------
     >>> print(RemoteForecast(1.0, 1e-6, 2.5, 12.0, True))
-    epsilon 1 at delta 1e-06, of which 2.5 is left for one more fit; it takes 12 s
+    epsilon 1 at delta 1e-06; you have epsilon 2.5 left for one more fit, and it takes 12 s
     """
 
     epsilon: float
@@ -198,9 +198,8 @@ class RemoteForecast:
 
     def __str__(self) -> str:
         text = (
-            f"epsilon {self.epsilon:g} at delta {self.delta:g}, of which "
-            f"{_down(self.epsilon_left)} is left for one more fit; it takes "
-            f"{spoken(self.price)}"
+            f"epsilon {self.epsilon:g} at delta {self.delta:g}; you have epsilon "
+            f"{_down(self.epsilon_left)} left for one more fit, and it takes {spoken(self.price)}"
         )
         return text if self.allowed else f"{text}. The node would not take it"
 

@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
+from privclust.errors import Message, Parameter
+
+
+def said_as(python: str, prompt: str) -> Parameter:
+    """Return what a message calls otherwise at a prompt than in Python.
+
+    Examples
+    --------
+    >>> str(said_as("fits()", "privclust describe --fits"))
+    'fits()'
+    """
+    return Parameter(prompt, python=python)
+
+
+def parts_of(text: str) -> tuple[str | Parameter, ...]:
+    """Return the parts of a text, to make a longer message of it."""
+    return text.parts if isinstance(text, Message) else (text,)
+
+
+DESCRIBE = said_as("describe()", "privclust describe")
+FITS = said_as("fits()", "privclust describe --fits")
+
 
 class RemoteError(RuntimeError):
     """A node could not be reached, refused a request, or sent what it should not.

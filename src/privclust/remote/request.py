@@ -7,6 +7,7 @@ import math
 from typing import Any, Protocol
 
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
+from privclust.remote.error import DESCRIBE, parts_of
 
 ESTIMATORS = (
     "PrivateKMeans",
@@ -18,9 +19,12 @@ ESTIMATORS = (
     "LSHCoreset",
 )
 """What a node runs: estimators of this library that need no public rows beside the table."""
-OWNERS = {
-    "bounds": "the owner of the table declared what its columns may hold; describe() shows it",
-    "radius": "the owner of the table declared what its columns may hold; describe() shows it",
+_DECLARED = Message(
+    "the owner of the table declared what its columns may hold; ", DESCRIBE, " shows it"
+)
+OWNERS: dict[str, str] = {
+    "bounds": _DECLARED,
+    "radius": _DECLARED,
     "ledger": "the node charges the ledger of the table's owner",
     "dataset": "the node charges the ledger of the table's owner",
     "unit": "the owner of the table says whose rows are protected together",
@@ -77,8 +81,9 @@ def _check_unset(kind: type, name: str, value: object) -> None:
         raise ParameterError(
             Message(
                 Parameter(name),
-                f" cannot be set for a remote table: {OWNERS[name]}. Leave it out. Nothing was "
-                "sent.",
+                " cannot be set for a remote table: ",
+                *parts_of(OWNERS[name]),
+                ". Leave it out. Nothing was sent.",
             )
         )
 

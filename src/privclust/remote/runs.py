@@ -16,25 +16,31 @@ from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.remote._connection import LARGE, PATIENT, Connection, Response
 from privclust.remote._fields import Fields
 from privclust.remote._problems import check, problem_of
-from privclust.remote.error import RemoteError
+from privclust.remote.error import DESCRIBE, FITS, RemoteError, parts_of
 
 Kind = Literal["fit", "profile"]
 Report = Callable[["RunStatus", float], None]
 """Gets how a run stands, and how many seconds are left of its public time."""
-PAUSE_MIN, PAUSE_MAX = 0.2, 10.0
-"""Seconds between two looks at a run."""
+PAUSE_MIN, PAUSE, PAUSE_MAX = 0.2, 2.0, 10.0
+"""Seconds between two looks at a run: shortly before its end, before that or when late, at most."""
+NEAR = 10.0
+"""So many seconds before its end a run is looked at more often."""
 _PLACES: dict[Kind, tuple[str, str]] = {
     "fit": ("fits", "model"),
     "profile": ("profiles", "profile"),
 }
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
-_ENDED = {
+_ENDED: dict[str, str] = {
     "failed": (
         "it failed. Why is withheld, because it may depend on rows; all that it reserved is spent. "
         "Ask the owner of the node, who finds out on their own machine"
     ),
     "cancelled": "it was cancelled, and all that it reserved is spent. Fit again",
-    "refused": "the budget does not cover it. Nothing was read. describe() says what is left",
+    "refused": Message(
+        "your part of the budget does not cover it. Nothing was read. ",
+        DESCRIBE,
+        " says what is left",
+    ),
 }
 """How a run may end without a result."""
 
@@ -71,6 +77,11 @@ class RunStatus:
     release_at: int
     price: float
 
+    @property
+    def late(self) -> bool:
+        """Whether it runs on past its time."""
+        return self.state == "running" and self.progress >= 1
+
     @classmethod
     def of(cls, found: Fields) -> RunStatus:
         """Read what a node sent."""
@@ -87,14 +98,16 @@ class RunStatus:
         )
 
 
-def check_id(name: object) -> str:
+def check_id(name: object, parameter: str = "resume") -> str:
     """Return the id of a run, or say that it is none."""
     if isinstance(name, str) and _ID.fullmatch(name):
         return name
     raise ParameterError(
         Message(
-            Parameter("resume"),
-            f" must be the id of a fit at the node, such as fits() lists; got {safe_repr(name)}.",
+            Parameter(parameter),
+            " must be the id of a fit at the node, such as ",
+            FITS,
+            f" lists; got {safe_repr(name)}.",
         )
     )
 
@@ -122,8 +135,12 @@ def _submit(connection: Connection, kind: Kind, content: Mapping[str, object]) -
     except RemoteError as error:
         if error.kind == "unreachable":
             error.add_note(
-                f"privclust: the node may have taken the {kind} all the same: fits() of the table "
-                "lists those that it has. Resume that one, so that nothing is paid twice."
+                Message(
+                    f"privclust: the node may have taken the {kind} all the same: ",
+                    FITS,
+                    " of the table lists those that it has. Resume that one, so that nothing is "
+                    "paid twice.",
+                )
             )
         raise
     return RunStatus.of(Fields.of(check(response, 200, 201, 202).body, "a status"))
@@ -140,7 +157,8 @@ def _result(connection: Connection, kind: Kind, name: str, report: Report) -> by
             raise RemoteError(f"the node sent the status of another {kind}. Tell its owner.")
         left = max(status.release_at - _now(response), 0.0)
         if status.state in _ENDED:
-            raise RemoteError(f"of the {kind} {name}: {_ENDED[status.state]}.", status.state)
+            cause = parts_of(_ENDED[status.state])
+            raise RemoteError(Message(f"of the {kind} {name}: ", *cause, "."), status.state)
         if status.state == "finished":
             found = connection.send("GET", path(place, name, result), most=LARGE, pauses=PATIENT)
             if found.status == 200:
@@ -149,7 +167,19 @@ def _result(connection: Connection, kind: Kind, name: str, report: Report) -> by
             if problem.kind != "not-ready":
                 raise problem
         report(status, left)
-        sleep(min(max(left / 10, PAUSE_MIN), PAUSE_MAX))
+        sleep(pause(left))
+
+
+def pause(left: float) -> float:
+    """Return how long to wait before the next look at a run that has so many seconds left.
+
+    Examples
+    --------
+    >>> [pause(left) for left in (600, 15, 5, 1, 0)]
+    [10.0, 2.0, 0.5, 0.2, 2.0]
+    """
+    least = PAUSE_MIN if 0 < left <= NEAR else PAUSE
+    return min(max(left / 10, least), PAUSE_MAX)
 
 
 def _now(response: Response) -> float:

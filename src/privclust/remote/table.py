@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from privclust.errors import ColumnError, clears_frames
+from privclust.errors import ColumnError, Message, Parameter, clears_frames, did_you_mean, safe_repr
 from privclust.remote._address import Address
 from privclust.remote._connection import Certificate, Connection
 from privclust.remote._fields import Fields
 from privclust.remote._problems import check
 from privclust.remote.description import RemoteForecast, TableDescription
+from privclust.remote.error import said_as
 from privclust.remote.request import Estimator, request_of
 from privclust.remote.runs import Report, RunStatus, check_id, run_at_node
 
@@ -78,7 +79,9 @@ class RemoteTable:
     def describe(self) -> TableDescription:
         """Return columns, protected unit, duration and limits, and what the budget has left."""
         path = self._connection.address.path("tables", self._connection.address.table)
-        return TableDescription.of(check(self._connection.send("GET", path), 200).body)
+        found = TableDescription.of(check(self._connection.send("GET", path), 200).body)
+        _check_known(self.columns or (), [column.name for column in found.columns])
+        return found
 
     @clears_frames
     def forecast(self, estimator: Estimator) -> RemoteForecast:
@@ -105,7 +108,7 @@ class RemoteTable:
     @clears_frames
     def cancel(self, run: str) -> RunStatus:
         """End the fit or profile with the id `run` early; all that it reserved stays spent."""
-        name, path = check_id(run), self._connection.address.path
+        name, path = check_id(run, "run"), self._connection.address.path
         response = self._connection.send("POST", path("fits", name, "cancel"), b"{}")
         if response.status == 404:
             response = self._connection.send("POST", path("profiles", name, "cancel"), b"{}")
@@ -144,7 +147,25 @@ def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
         or len(set(names)) < len(names)
     ):
         raise ColumnError(
-            "columns must be a list of different names, such as ['age', 'income']. Leave it out "
-            "to cluster all that the owner declared."
+            Message(
+                Parameter("columns"),
+                " must be a list of different names, such as ",
+                said_as("['age', 'income']", "age,income"),
+                ". Leave it out to cluster all that the owner declared.",
+            )
         )
     return names
+
+
+def _check_known(columns: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names that the owner did not declare; those that they did are public."""
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        raise ColumnError(
+            Message(
+                f"the table at the node has no column {safe_repr(unknown[0])} to cluster."
+                f"{did_you_mean(unknown, known)} ",
+                said_as("Without columns, describe()", "privclust describe"),
+                " lists what it has.",
+            )
+        )
