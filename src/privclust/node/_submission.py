@@ -115,7 +115,7 @@ class Balance:
         return refused(
             "budget-exceeded",
             "It would spend more than you have left on this data set. Nothing was read. Ask for "
-            "at most the remaining epsilon, with a new Idempotency-Key; a budget never grows.",
+            "at most the remaining epsilon, with a new Idempotency-Key, or talk to the owner.",
             **known,
             remaining=self.remaining,
             delta=self.delta,
