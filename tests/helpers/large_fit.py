@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 
 from privclust import PrivateKMeans
+from privclust.engines import streaming
 from privclust.testing import RepeatableNoise, noise_from
 
 N_ROWS, BATCH = 280_000, 10_000
+ROW_BYTES = 8
+"""Of two columns on the grid."""
 
 
 def table() -> pa.Table:
@@ -57,6 +61,9 @@ def model_of(place: str | None, unit: str | None) -> PrivateKMeans:
 
 
 def fit(model: PrivateKMeans, source: object, resume: str | None = None) -> PrivateKMeans:
-    """Fit with noise that a resumed fit draws again."""
-    with noise_from(RepeatableNoise(0)):
+    """Fit with noise that a resumed fit draws again; the table counts as too large to keep."""
+    with (
+        noise_from(RepeatableNoise(0)),
+        patch.object(streaming, "RESERVE_BYTES", ROW_BYTES * N_ROWS * 3 // 4),
+    ):
         return model.fit(source, resume=resume)
