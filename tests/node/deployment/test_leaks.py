@@ -103,6 +103,8 @@ def test_tables_cannot_be_told_apart_by_anything_but_models(node: Deployment) ->
         assert job.visible_at == job.release_at == job.starts_at + SECONDS
         assert node.ledger.run(one["id"]).state == "finished"
     ids = {one["id"]: name for name, one in begun.items()}
+    # The worker writes its line after the result was stored.
+    until(lambda: all(f"{run}: stored".encode() in node.logs() for run in ids), node.describe)
     lines = [masked(line, ids) for line in node.logs().decode().splitlines()]
     for name in NAMES:
         other = sorted(line.replace(name, "TABLE") for line in lines if name in line)
