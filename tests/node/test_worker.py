@@ -18,7 +18,7 @@ from helpers.job_stand_in import COMMAND, SECRET, read_policy, write_policy
 from helpers.processes import other_process
 
 from privclust.node.job import Job, NewJob
-from privclust.node.jobs import MAX_ATTEMPTS, JobStore, Quota
+from privclust.node.jobs import JobStore, Quota
 from privclust.node.worker import Pace, run_worker
 from privclust.privacy.ledger.journal import LedgerError
 
@@ -141,14 +141,16 @@ def test_job_that_raises_is_failed_at_once_and_only_its_class_is_logged(
 
 @pytest.mark.parametrize("do", ["die", pytest.param("lose the ledger", marks=pytest.mark.long)])
 def test_job_whose_process_is_lost_is_tried_again_and_then_failed(
-    node: Node, caplog: pytest.LogCaptureFixture, do: str
+    node: Node, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, do: str
 ) -> None:
+    for module in ("jobs", "worker"):
+        monkeypatch.setattr(f"privclust.node.{module}.MAX_ATTEMPTS", 2)
     caplog.set_level("INFO")
     run = node.submit(do)
     with node.working():
         job = node.ended(run)
-    assert (job.state, job.attempts) == ("failed", MAX_ATTEMPTS)
-    assert len(node.began()) == MAX_ATTEMPTS
+    assert (job.state, job.attempts) == ("failed", 2)
+    assert len(node.began()) == 2
     assert SECRET not in caplog.text
 
 

@@ -17,8 +17,9 @@ from privclust.node.job import Job, NewJob, PublicState
 from privclust.privacy.ledger._database import Database
 from privclust.privacy.ledger._sql_session import Session
 
-MAX_ATTEMPTS = 3
-"""How many workers may lose a job before it is failed."""
+MAX_ATTEMPTS = 20
+"""How often a job may be lost before it is failed, by a worker that was restarted, too: what was
+measured is kept, so that each attempt goes on where the last one ended."""
 DAY = 86_400
 
 
