@@ -32,7 +32,7 @@ class NewJob:
     request : str
         The rest of the request, as canonical JSON.
     price : float
-        In public units of work.
+        What it counts of the work that its analyst has in a day, in seconds.
     seconds : int
         The public duration of fits on the table.
 

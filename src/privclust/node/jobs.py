@@ -1,7 +1,7 @@
 """The jobs of a node, in a table beside the ledger's entries: who submitted what, who works on it.
 
 Every method is one transaction. A worker has a job by a lease: a secret that holds until a time.
-Whoever comes with another secret, or too late, stores nothing.
+A worker with another secret, or one that is too late, stores nothing.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class JobStore(Database):
             return _found(session.execute(sql.GET, {"run": run}))
 
     def refuse(self, run: str) -> None:
-        """Note that the ledger refused a job: its lane and its work are free again."""
+        """Note that the ledger refused a job: its lane is free again."""
         with self._transaction() as session:
             session.execute(sql.REFUSE, {"run": run})
 

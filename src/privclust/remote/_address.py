@@ -83,7 +83,7 @@ def is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or half an IPv6 address
+    except ValueError:  # a port that is not an integer, or half an IPv6 address
         return False
 
 

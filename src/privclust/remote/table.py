@@ -72,7 +72,7 @@ class RemoteTable:
         return f"{type(self).__name__}({self.url!r}{columns})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Without the token: whoever gets a pickle brings their own.
+        # Without the token: those who get a pickle bring their own.
         return type(self), (self.url, self.columns, None, self.ca_file, self.certificate)
 
     @clears_frames

@@ -20,8 +20,8 @@ class HeadFile:
     """A file with number and hash of a ledger's newest entry.
 
     A ledger that lacks this entry is another one, or an older copy: what was spent since then is
-    missing from it, and results that left may be measured anew with other noise. Whoever lets
-    results leave calls `advance` before.
+    missing from it, and results that left may be measured anew with other noise. A service
+    calls `advance` before results leave.
 
     Parameters
     ----------
