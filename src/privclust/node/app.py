@@ -201,7 +201,7 @@ async def _body(request: Request) -> bytes:
 
 
 class _Outermost:
-    """Adds headers, counts, and lets no error out but as a fixed word."""
+    """Adds headers, counts each response before it leaves, and answers errors by a fixed word."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -217,6 +217,7 @@ class _Outermost:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                self._metrics.count_request(scope.get(_TEMPLATE, "none"), status)
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
@@ -228,5 +229,3 @@ class _Outermost:
             _log.error("a request failed: %s", type(error).__name__)
             if not status:
                 await _problem_response(FAILED)(scope, receive, sending)
-        finally:
-            self._metrics.count_request(scope.get(_TEMPLATE, "none"), status)
