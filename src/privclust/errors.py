@@ -341,6 +341,28 @@ class TooFewClientsError(EngineError):
         self.numbers = (responded, invited, minimum)
 
 
+class NodeRefusedError(RuntimeError):
+    """A node of a federation does not take part in a fit, by its policy or its ledger.
+
+    Examples
+    --------
+    >>> raise NodeRefusedError("north refuses: its policy names no coordinator 'ada'.")
+    Traceback (most recent call last):
+    privclust.errors.NodeRefusedError: north refuses: its policy names no coordinator 'ada'.
+    """
+
+
+class AbsentNodeError(RuntimeError):
+    """A node of a federation does not respond; the fit can be gone on with when it does.
+
+    Examples
+    --------
+    >>> raise AbsentNodeError("north does not respond.")
+    Traceback (most recent call last):
+    privclust.errors.AbsentNodeError: north does not respond.
+    """
+
+
 class FailedClientError(EngineError):
     """A client of a federation received a request and failed; says nothing about its rows."""
 

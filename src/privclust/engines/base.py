@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
 from privclust.domains.base import Domain
 from privclust.domains.profiled import ProfileDomain
 from privclust.domains.reader import Use
+from privclust.engines.noisy import NoisyEngine
 from privclust.kernels.grid import BoolArray, FloatArray, IntArray
 from privclust.kernels.implementation import compiled_loops
 from privclust.queries.base import Contribution, Query, Sensitivity
@@ -49,6 +50,10 @@ class Engine(Protocol):
         """
 
 
+AnyEngine: TypeAlias = Engine | NoisyEngine
+"""What a Curator measures by: exact sums, to which it adds noise, or sums that have it."""
+
+
 class Table(ABC):
     """A table that opens its own engine; an estimator's `fit` takes any subclass."""
 
@@ -64,7 +69,7 @@ class Table(ABC):
         """Names and types of its columns, which are public."""
 
     @abstractmethod
-    def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> Engine:
+    def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> AnyEngine:
         """Return an engine over these columns, or refuse them before anything is charged.
 
         `columns` are in the order of the `domain`; None stands for all but that of ids, where

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from privclust.domains.base import Domain
-from privclust.engines.base import Engine, Table
+from privclust.engines.base import AnyEngine, Table
 from privclust.engines.local import LocalTable, MemoryTable, StreamedTable
 from privclust.engines.spark.table import spark_table_of
 from privclust.errors import ParameterError
@@ -22,7 +22,7 @@ _REMOTE: tuple[Callable[[Any], Table | None], ...] = (spark_table_of,)
 """What recognises tables of other libraries whose rows this process does not read."""
 
 
-def open_engine(table: Any, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> Engine:
+def open_engine(table: Any, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> AnyEngine:
     """Put a table of any kind behind its engine, or refuse it before anything is charged.
 
     Examples

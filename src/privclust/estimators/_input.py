@@ -14,10 +14,11 @@ from privclust.domains.bounds import NOT_NEEDED, SERVER_DATA, UNSTATED, bounded_
 from privclust.domains.profiled import ProfileDomain
 from privclust.domains.reader import Use
 from privclust.domains.sphere import Sphere
-from privclust.engines.base import Engine, Table
+from privclust.engines.base import AnyEngine, Table
 from privclust.engines.factory import local_table, open_engine, remote_table, table_of
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
+from privclust.engines.noisy import NoisyEngine
 from privclust.errors import BoundsError, ColumnError, ParameterError, clears_frames, safe_repr
 from privclust.estimators._common_parameters import Parameters, number, unit_of
 from privclust.kernels.grid import FloatArray
@@ -37,11 +38,11 @@ MEASURED = "private"
 class OpenTable:
     """A table behind its engine, and what is public about it."""
 
-    engine: Engine
+    engine: AnyEngine
     schema: Schema
     domain: Domain
     bounds_origin: str
-    reopened: Callable[[Domain], Engine] = field(repr=False)
+    reopened: Callable[[Domain], AnyEngine] = field(repr=False)
     """Puts the same rows behind another engine, on another scale. It holds the rows, so that no
     traceback must print it."""
 
@@ -49,11 +50,13 @@ class OpenTable:
     def participation(self) -> tuple[QueryParticipation, ...] | None:
         """How many clients responded to each query, if the table is a federation."""
         engine = self.engine
-        return tuple(engine.participation) if isinstance(engine, FederatedEngine) else None
+        if isinstance(engine, FederatedEngine | NoisyEngine):
+            return tuple(engine.participation)
+        return None
 
     def close(self) -> None:
         """Let clients of a federation forget the fit's samples: it has ended."""
-        if isinstance(self.engine, FederatedEngine):
+        if isinstance(self.engine, FederatedEngine | NoisyEngine):
             self.engine.close()
 
 
@@ -98,7 +101,7 @@ def open_profiled(estimator: Parameters, X: Any, domain: ProfileDomain, origin: 
 
 
 def _opened(table: Table, schema: Schema, domain: Domain, origin: str, unit: Unit) -> OpenTable:
-    def reopened(another: Domain) -> Engine:
+    def reopened(another: Domain) -> AnyEngine:
         return open_engine(table, schema.names, another, unit)
 
     return OpenTable(reopened(domain), schema, domain, origin, reopened)

@@ -14,25 +14,24 @@ from functools import partial
 
 import numpy as np
 
-from privclust.engines.base import Engine, contributions
-from privclust.engines.exact_sums import clamped
+from privclust.engines.base import AnyEngine, contributions
+from privclust.engines.noisy import NoisyEngine
 from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.kernels.grid import UNIT, IntArray
-from privclust.privacy.accounting import QUANTA, Spend
+from privclust.privacy.accounting import Spend
 from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import StoredResult
+from privclust.privacy.measurement import round_up, sigma_of, stored_result
 from privclust.privacy.noise import NoiseSource, NoNoise, OpenDPNoise, noise_source
-from privclust.privacy.plan import Mechanism, Plan, Slot, make_plan
+from privclust.privacy.noisy_fit import check_has_shares, check_reserve, terms_of
+from privclust.privacy.plan import Mechanism, Plan, Slot, attempt_name, make_plan
 from privclust.privacy.progress import Step, report
 from privclust.privacy.release import Release
 from privclust.queries.base import Query, Sensitivity
 from privclust.queries.registry import query_name
-from privclust.sources.guard import guarded
-
-_ROUND_UP = 1 + 2.0**-50
 
 
 @dataclass
@@ -41,6 +40,8 @@ class _Progress:
 
     plan: Plan
     releases: list[Release] = field(default_factory=list)
+    again: int = 0
+    """Quanta of slots that nodes were asked for once more."""
 
 
 class Curator:
@@ -59,7 +60,7 @@ class Curator:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: AnyEngine,
         plan: Plan,
         ledger: Ledger,
         run: str,
@@ -80,7 +81,7 @@ class Curator:
     @classmethod
     def open(
         cls,
-        engine: Engine,
+        engine: AnyEngine,
         plan: Plan,
         ledger: Ledger | None = None,
         label: str = "unrecorded",
@@ -113,6 +114,8 @@ class Curator:
                 "epsilon = inf adds no noise and cannot be charged to a ledger. "
                 "Leave the ledger out, or give a finite epsilon."
             )
+        if isinstance(engine, NoisyEngine):
+            check_has_shares(plan, noiseless)
         if ledger is None:
             ledger = Ledger.in_memory()
             ledger.add(label, plan.budget.epsilon, plan.budget.delta)
@@ -122,6 +125,8 @@ class Curator:
             ledger.resume(resume, label, facts or {})
             run = resume
         plan = _plan_for(engine, plan)
+        if isinstance(engine, NoisyEngine):
+            engine.begin(terms_of(run, facts or {}, plan))
         noise = NoNoise() if noiseless else noise_source()
         return cls(engine, plan, ledger, run, noise, samples=not noiseless)
 
@@ -179,7 +184,7 @@ class Curator:
         some._engine = self._engine.sample(some.sampling_exponent, self._key)
         return some
 
-    def over(self, engine: Engine) -> Curator:
+    def over(self, engine: AnyEngine) -> Curator:
         """Return a Curator of the same fit that measures the same rows on another scale.
 
         `engine` reads the same table for the same units, in a domain that follows from Releases.
@@ -196,13 +201,16 @@ class Curator:
         """Return the query's sum over all rows with noise on every coordinate."""
         slot = self._planned(name, query, ("gaussian", "laplace"))
         charge = self.plan.price(slot)
+        if isinstance(self._engine, NoisyEngine):
+            gathered = partial(self._gathered, self._engine, slot, query, charge)
+            return self._release(slot, query, charge, gathered)
         if slot.mechanism == "gaussian":
-            scale = _sigma(self._bounds(query), charge)
-            return self._release(
+            scale = sigma_of(self._bounds(query), charge.quanta)
+            return self._noised(
                 slot, query, charge, scale, lambda exact: self._noise.gaussian(exact, scale)
             )
-        scale = _round_up(self._bounds(query).l1 / charge.epsilon)
-        return self._release(
+        scale = round_up(self._bounds(query).l1 / charge.epsilon)
+        return self._noised(
             slot, query, charge, scale, lambda exact: self._noise.laplace(exact, scale)
         )
 
@@ -212,12 +220,12 @@ class Curator:
         charge = self.plan.price(slot)
         bounds = self._bounds(query)
         moves = 1 if bounds.monotone else 2
-        scale = _round_up(moves * bounds.linf / charge.epsilon)
+        scale = round_up(moves * bounds.linf / charge.epsilon)
 
         def choose(exact: IntArray) -> IntArray:
             return np.array([self._noise.permute_and_flip(exact, scale)], dtype=np.int64)
 
-        return self._release(slot, query, charge, scale, choose)
+        return self._noised(slot, query, charge, scale, choose)
 
     def _planned(self, name: str, query: Query, mechanisms: tuple[Mechanism, ...]) -> Slot:
         slot = self.plan.slot(name)
@@ -240,11 +248,7 @@ class Curator:
         """Return the most that one unit can add to the result, which the engine sees to."""
         return self._engine.unit.sensitivity(query)
 
-    def _store(self, slot: str, scale: float, noisy: IntArray) -> StoredResult:
-        result = StoredResult(noisy, scale, self._noise.name)
-        return self._ledger.record(self._run, slot, result)
-
-    def _release(
+    def _noised(
         self,
         slot: Slot,
         query: Query,
@@ -252,16 +256,49 @@ class Curator:
         scale: float,
         draw: Callable[[IntArray], IntArray],
     ) -> Release:
+        """Release exact sums after noise."""
+        engine = self._engine
+        assert not isinstance(engine, NoisyEngine)
+
+        def store(noisy: IntArray) -> StoredResult:
+            result = StoredResult(noisy, scale, self._noise.name)
+            return self._ledger.record(self._run, slot.name, result)
+
+        return self._release(slot, query, charge, lambda: stored_result(engine, query, draw, store))
+
+    def _gathered(
+        self, engine: NoisyEngine, slot: Slot, query: Query, charge: Spend
+    ) -> StoredResult:
+        """Store sums that have noise already; there is no way to add more, or to take it away."""
+        sums = engine.measure(slot.name, 1, query, charge.quanta, slot.l0)
+        attempt = 2
+        while sums is None:
+            self._progress.again += charge.quanta
+            check_reserve(self.plan, self._progress.again)
+            name = attempt_name(slot.name, attempt)
+            self._ledger.claim(self._run, name, charge, self._fingerprint(query))
+            sums = engine.measure(slot.name, attempt, query, charge.quanta, slot.l0)
+            attempt += 1
+        result = StoredResult(sums.values, sums.scale, sums.noise)
+        return self._ledger.record(self._run, slot.name, result)
+
+    def _fingerprint(self, query: Query) -> bytes:
+        of = f" of one row in {2**self.sampling_exponent}" if self.sampling_exponent else ""
+        return serialize(query) + of.encode()
+
+    def _release(
+        self,
+        slot: Slot,
+        query: Query,
+        charge: Spend,
+        measured: Callable[[], StoredResult | str],
+    ) -> Release:
         self._report(slot, finished=False)
-        fingerprint = serialize(query)
-        if self.sampling_exponent:
-            fingerprint += f" of one row in {2**self.sampling_exponent}".encode()
         result: StoredResult | str | None = self._ledger.claim(
-            self._run, slot.name, charge, fingerprint
+            self._run, slot.name, charge, self._fingerprint(query)
         )
         if result is None:
-            store = partial(self._store, slot.name, scale)
-            result = _stored_result(self._engine, query, draw, store)
+            result = measured()
         if isinstance(result, str):
             raise LedgerError(result)
         kind = query_name(type(query))
@@ -285,28 +322,8 @@ class Curator:
         report(Step(slot.name, finished, measured, left, whole=self.sampling_exponent == 0))
 
 
-@guarded
-def _stored_result(
-    engine: Engine,
-    query: Query,
-    draw: Callable[[IntArray], IntArray],
-    store: Callable[[IntArray], StoredResult],
-) -> StoredResult | str:
-    """Sum, add noise and store; return what is stored, or why it could not be."""
-    # Guarded as a whole: no frame that holds the exact sum outlives this call, whatever fails.
-    # Nor one with a result that was not stored: measured again, its slot would give another.
-    exact = clamped(engine.aggregate(query))
-    if exact.shape != (query.size,):
-        raise ValueError  # one coordinate more would be a release that nobody planned
-    noisy = draw(exact)
-    try:
-        return store(noisy)
-    except LedgerError as error:
-        return str(error)
-
-
 def reserve(
-    engine: Engine,
+    engine: AnyEngine,
     plan: Plan,
     ledger: Ledger,
     label: str,
@@ -323,21 +340,15 @@ def reserve(
     return ledger.reserve(label, _plan_for(engine, plan).reserve, facts, run=run, cap=cap)
 
 
-def _plan_for(engine: Engine, plan: Plan) -> Plan:
-    return make_plan(plan.budget, _widened(plan.slots, engine)) if engine.unit.l0 else plan
+def _plan_for(engine: AnyEngine, plan: Plan) -> Plan:
+    if engine.unit.l0:
+        plan = make_plan(plan.budget, _widened(plan.slots, engine))
+    return plan.keeping(engine.reserve) if isinstance(engine, NoisyEngine) else plan
 
 
-def _widened(slots: Iterable[Slot], engine: Engine) -> list[Slot]:
+def _widened(slots: Iterable[Slot], engine: AnyEngine) -> list[Slot]:
     """Return slots that allow for a unit of many rows, which may change every coordinate."""
     return [replace(slot, l0=max(slot.l0, engine.unit.l0)) for slot in slots]
-
-
-def _sigma(bounds: Sensitivity, charge: Spend) -> float:
-    return _round_up(math.sqrt(bounds.l2_squared * QUANTA / charge.quanta))
-
-
-def _round_up(value: float) -> float:
-    return value * _ROUND_UP
 
 
 def noise_is_real() -> bool:

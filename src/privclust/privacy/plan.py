@@ -90,6 +90,10 @@ class Plan:
         """Return what `slot` is charged."""
         return _price(slot, self.budget, self.quanta)
 
+    def keeping(self, part: float) -> Plan:
+        """Return the plan with smaller prices, so that a part of its reserve stays unspent."""
+        return replace(self, quanta=int(self.quanta * (1 - part)))
+
     def refined(self, measured: Iterable[str], slots: Iterable[Slot]) -> Plan:
         """Keep the slots named in `measured`, replace the rest by `slots`, within the reserve.
 
@@ -152,6 +156,17 @@ def numbered(name: str, count: int) -> list[str]:
     ['split 1', 'split 2']
     """
     return [f"{name} {number}" for number in range(1, count + 1)]
+
+
+def attempt_name(name: str, attempt: int) -> str:
+    """Return the name under which ledgers keep a slot that is measured again.
+
+    Examples
+    --------
+    >>> attempt_name("votes", 1), attempt_name("votes", 2)
+    ('votes', 'votes, attempt 2')
+    """
+    return name if attempt == 1 else f"{name}, attempt {attempt}"
 
 
 def _price(slot: Slot, budget: Budget, quanta: int) -> Spend:

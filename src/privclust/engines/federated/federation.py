@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from privclust.domains.base import Domain
-from privclust.domains.profiled import ProfileDomain
-from privclust.domains.reader import Use
 from privclust.engines._types import check_columns
-from privclust.engines.base import Table
 from privclust.engines.federated._request import Columns
 from privclust.engines.federated.client import CLIENT, Client
 from privclust.engines.federated.engine import Exchange, FederatedEngine
-from privclust.errors import ColumnError, ParameterError, clears_frames, safe_repr
+from privclust.engines.federated.table import (
+    FederatedTable,
+    common_columns,
+    given_columns,
+    lies_in,
+)
+from privclust.errors import ParameterError, clears_frames, safe_repr
 from privclust.queries.unit import ROW, Unit
-from privclust.sources.cells import Kind
 from privclust.sources.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Federation(Table):
+class Federation(FederatedTable):
     """Clients that each hold rows of the same columns; an estimator's `fit` takes it for a table.
 
     Parameters
@@ -80,19 +82,14 @@ class Federation(Table):
         schemas: Iterable[Schema] = (),
     ) -> None:
         names = tuple(clients)
-        if isinstance(columns, str):  # whose letters would be taken for names
-            raise ParameterError(
-                f"columns must be a list of names, or how many there are, got "
-                f"{safe_repr(columns)}. Name a single column as [{safe_repr(columns)}]."
-            )
-        given = columns if isinstance(columns, int) else tuple(columns)
+        given = given_columns(columns)
         fewest = len(names) if minimum is None else minimum
-        if len(set(names)) < len(names) or not _lies_in(fewest, len(names)):
+        if len(set(names)) < len(names) or not lies_in(fewest, len(names)):
             raise ParameterError(
                 "a federation needs clients with names that differ, and a minimum between 1 and "
                 f"their number; got {len(names)} name(s) and minimum={safe_repr(minimum)}."
             )
-        if not _lies_in(clients_per_unit, len(names)):
+        if not lies_in(clients_per_unit, len(names)):
             raise ParameterError(
                 "clients_per_unit must be an integer between 1 and the number of clients, "
                 f"{len(names)}, got {safe_repr(clients_per_unit)}."
@@ -129,7 +126,7 @@ class Federation(Table):
         return cls(
             exchange,
             clients,
-            _common_columns(schemas) if columns is None else columns,
+            common_columns(schemas) if columns is None else columns,
             schemas=schemas,
             minimum=minimum,
             clients_per_unit=clients_per_unit,
@@ -137,35 +134,9 @@ class Federation(Table):
         )
 
     @property
-    def schema(self) -> Schema:
-        """Names and types of the columns, which are public; types may be unknown."""
-        first = self.schemas[0] if self.schemas else Schema(None, ())
-        unknown: Kind = "unknown"
-        if isinstance(self.columns, int):
-            known = first.n_columns == self.columns
-            return Schema(None, first.kinds if known else (unknown,) * self.columns)
-        kinds = dict(zip(first.names or (), first.kinds, strict=False))
-        lengths = tuple(pair for pair in first.lengths if pair[0] in self.columns)
-        return Schema(self.columns, tuple(kinds.get(n, unknown) for n in self.columns), lengths)
-
-    def clustered(
-        self, unit: Unit, named: Collection[str] | None, uses: Mapping[str, Use] | None
-    ) -> Schema:
-        """Return the columns to cluster: all but that of `unit`, whether or not they are `named`.
-
-        `uses` are checked by `open_engine`, against what each client declares.
-        """
-        if isinstance(self.columns, int):
-            return self.schema
-        clustered = tuple(name for name in self.columns if name != unit.column)
-        return replace(self, columns=clustered).schema
-
-    def profiled(self, unit: Unit, domain: ProfileDomain) -> Schema:
-        """Return the columns that a profile of `domain` reads, whatever the `unit`.
-
-        `open_engine` checks their types.
-        """
-        return replace(self, columns=domain.names).schema
+    def declared(self) -> Schema:
+        """What the first client declares of its columns."""
+        return self.schemas[0] if self.schemas else Schema(None, ())
 
     def open_engine(
         self, columns: Sequence[str] | None, domain: Domain, unit: Unit
@@ -189,19 +160,3 @@ class Federation(Table):
         """Return `unit` with the number of clients at which it may have rows."""
         whole = unit.column == CLIENT
         return replace(unit, whole=whole, clients=1 if whole else self.clients_per_unit)
-
-
-def _lies_in(number: object, most: int) -> bool:
-    """Tell whether something is an integer from 1 to `most`."""
-    return isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= most
-
-
-def _common_columns(schemas: Sequence[Schema]) -> Columns:
-    if len({(schema.names, schema.n_columns) for schema in schemas}) > 1:
-        raise ColumnError(
-            "the tables of a federation must have the same columns in the same order. Name those "
-            "to cluster with columns=[...]."
-        )
-    if not schemas:
-        return 0  # refused with the empty list of clients
-    return schemas[0].n_columns if schemas[0].names is None else schemas[0].names

@@ -48,6 +48,12 @@ _REGISTERED = {Query: "contribute", Partition: "cell_of"}
 """Protocols that a registered class follows, and the method by which it is known."""
 
 
+def let_travel(kind: type[Kind]) -> type[Kind]:
+    """Add a class to those that may travel: a frozen dataclass that checks what it is given."""
+    KNOWN[kind.__name__] = kind
+    return kind
+
+
 class WireError(ValueError):
     """Bytes that are not a value of the expected kind, or a value that may not travel."""
 

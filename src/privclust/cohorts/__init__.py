@@ -1,0 +1,1 @@
+"""Nodes that cluster together and trust neither one another nor whoever adds up their sums."""

@@ -1,0 +1,221 @@
+"""A node's part in fits of a federation, as far as no row is read: offers, agreements, questions.
+
+Everything that arrives is hostile. It is rebuilt by constructors that check it, and compared with
+what the node's owner allows; what is refused is refused by that and by the ledger alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn, TypeVar
+
+from privclust.cohorts.fit_store import FitStore, OwnOffer
+from privclust.cohorts.identity import Identity
+from privclust.cohorts.masks import new_secret, public_key
+from privclust.cohorts.question import Question
+from privclust.cohorts.terms import Agreement, Offer, Terms
+from privclust.domains.base import Domain
+from privclust.engines.federated._rehearsal import rehearse
+from privclust.engines.federated._request import Columns
+from privclust.engines.federated.wire import WireError, decode, encode
+from privclust.errors import EngineError, NodeRefusedError, safe_repr
+from privclust.privacy.accounting import epsilon_of_spend
+from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+from privclust.privacy.noise_shares import spend_against_all_others
+from privclust.queries.unit import Unit
+from privclust.sources.guard import guarded
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, eq=False)
+class MemberPolicy:
+    """What the owner of a node lets it take part in.
+
+    Attributes
+    ----------
+    name : str
+        What the others call this node.
+    partners : mapping of str to bytes
+        The nodes that it clusters with, and the public keys of their identities.
+    coordinators : tuple of str
+        Who may put questions.
+    columns : tuple of str, or int
+        The columns that may be clustered, in the order of the domain.
+    domain : Domain
+        What is declared about them.
+    unit : Unit
+        Whose rows count as one.
+    minimum : int
+        The smallest cohort in which this node responds, itself included.
+    colluding : int
+        Against at least so many members together a fit must guarantee what it states.
+    epsilon : float
+        The most that one fit may guarantee.
+    epsilon_alone : float
+        The most against all other members together.
+    """
+
+    name: str
+    partners: Mapping[str, bytes]
+    coordinators: tuple[str, ...]
+    columns: Columns
+    domain: Domain
+    unit: Unit
+    minimum: int
+    colluding: int
+    epsilon: float
+    epsilon_alone: float
+
+    def fault(self, terms: Terms, identity: bytes) -> str | None:
+        """Return why the node does not take part under these terms; None if it does."""
+        known = {**self.partners, self.name: identity}
+        members = {member.name: member.identity for member in terms.members}
+        if members.get(self.name) != identity:
+            return "the terms do not name it with its own key"
+        strangers = sorted(name for name, key in members.items() if known.get(name) != key)
+        if strangers:
+            return f"its policy does not have {safe_repr(strangers[0])} with the key in the terms"
+        if terms.coordinator not in self.coordinators:
+            return f"its policy names no coordinator {safe_repr(terms.coordinator)}"
+        if terms.minimum < self.minimum or terms.colluding < self.colluding:
+            return (
+                f"its policy wants cohorts of at least {self.minimum} and a guarantee against "
+                f"{self.colluding} together, the terms have {terms.minimum} and {terms.colluding}"
+            )
+        agreed, wanted = (encode((one.columns, one.domain, one.unit)) for one in (self, terms))
+        if agreed != wanted:
+            return "its policy has other columns, bounds or another unit than the terms"
+        if terms.epsilon > self.epsilon:
+            return f"its policy allows an epsilon of {self.epsilon:g} a fit"
+        alone = epsilon_alone(terms)
+        if alone > self.epsilon_alone:
+            return (
+                f"against all other members together the fit would guarantee an epsilon of "
+                f"{alone:.3g}, and its policy allows {self.epsilon_alone:g}"
+            )
+        return None
+
+
+def epsilon_alone(terms: Terms) -> float:
+    """Return what a fit guarantees against all other members together, by one node's own noise."""
+    share = terms.share(len(terms.members))
+    return epsilon_of_spend(spend_against_all_others(terms.reserve, share), terms.delta)
+
+
+class Membership:
+    """What a node does of a federation's fits without its rows.
+
+    Parameters
+    ----------
+    policy : MemberPolicy
+        What its owner allows.
+    identity : Identity
+        Its key.
+    ledger : Ledger
+        Its own, which every answer is charged to.
+    label : str
+        The data set's name there.
+    store : FitStore
+        Where secrets and agreements are kept.
+    """
+
+    def __init__(
+        self,
+        policy: MemberPolicy,
+        identity: Identity,
+        ledger: Ledger,
+        label: str,
+        store: FitStore,
+    ) -> None:
+        self.policy = policy
+        self.store = store
+        self.ledger = ledger
+        self.identity = identity
+        self._label = label
+
+    def offer(self, message: bytes) -> bytes:
+        """Return a signed key for a fit of these terms, the same as often as it is asked for."""
+        terms = self._read(message, Terms)
+        wrong = self.policy.fault(terms, self.identity.public)
+        if wrong is not None:
+            self._refuse(wrong)
+        digest = terms.digest
+        made = self.store.offer(digest)
+        if made is None:
+            secret = new_secret()
+            unsigned = Offer(digest, self.policy.name, public_key(secret), b"")
+            signature = self.identity.sign(unsigned.signed)
+            offer = Offer(digest, unsigned.name, unsigned.key, signature)
+            made = self.store.keep_offer(OwnOffer(offer, secret))
+        return encode(made.offer)
+
+    def join(self, message: bytes) -> Agreement:
+        """Check an agreement in full and set its price aside in the ledger, once."""
+        agreement = self._read(message, Agreement)
+        terms = agreement.terms
+        wrong = self.policy.fault(terms, self.identity.public)
+        if wrong is not None:
+            self._refuse(wrong)
+        made = self.store.offer(terms.digest)
+        if made is None or made.offer not in agreement.offers:
+            self._refuse("it made another offer for these terms, or none")
+        if self.ledger.dataset(self._label).unit != terms.unit.ledger_name:
+            self._refuse("its ledger counts another unit")
+        try:
+            self.ledger.reserve(self._label, terms.reserve, _facts(terms), run=agreement.run)
+        except BudgetExceededError:
+            self._refuse("its ledger has too little left for this fit")
+        self.store.keep_agreement(agreement)
+        return agreement
+
+    def question(self, message: bytes) -> tuple[Question, Agreement]:
+        """Return a question and what it belongs to, or refuse it; no row is read for that."""
+        question = self._read(message, Question)
+        agreement = self.store.agreement(question.agreement)
+        if agreement is None:
+            self._refuse("it has no such agreement, or the fit has ended")
+        if self.policy.name not in question.cohort:
+            self._refuse("it is not in the cohort that is asked")
+        try:
+            _rehearsed(question, agreement.terms)
+        except EngineError:
+            self._refuse("the question does not keep to the agreement")
+        return question, agreement
+
+    def end(self, digest: bytes) -> None:
+        """End a fit: nothing more is charged to it, and its secret is deleted."""
+        agreement = self.store.agreement(digest)
+        if agreement is not None:
+            self.ledger.close(agreement.run, finished=True)
+            self.store.forget(agreement)
+
+    def _read(self, message: bytes, kind: type[Kind]) -> Kind:
+        try:
+            found = decode(message, kind)
+        except WireError:
+            found = None
+        # Another spelling of the same would have another hash.
+        if found is None or encode(found) != message:
+            self._refuse(f"this is not {kind.__name__.lower()} that it could take part in")
+        return found
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise NodeRefusedError(f"{self.policy.name} refuses: {why}. Nothing was read there.")
+
+
+@guarded
+def _rehearsed(question: Question, terms: Terms) -> None:
+    rehearse(question.request(terms))
+
+
+def _facts(terms: Terms) -> dict[str, str]:
+    """Return what a node's ledger says of a fit."""
+    return {
+        **dict(terms.facts),
+        "coordinator": terms.coordinator,
+        "members": " ".join(member.name for member in terms.members),
+        "colluding": str(terms.colluding),
+        "epsilon alone": f"{epsilon_alone(terms):.6g}",
+    }

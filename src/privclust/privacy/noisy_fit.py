@@ -1,0 +1,42 @@
+"""Fits by sums that have noise already: what they may measure, and what nodes are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from privclust.engines.noisy import FitTerms
+from privclust.errors import AbsentNodeError, ParameterError
+from privclust.privacy.plan import Plan
+
+
+def check_has_shares(plan: Plan, noiseless: bool) -> None:
+    """Refuse what nodes that add their own noise cannot measure, before anything is reserved."""
+    if noiseless:
+        raise ParameterError(
+            "epsilon = inf adds no noise, and the nodes of this federation let no exact sum out. "
+            "Give a finite epsilon."
+        )
+    other = sorted({slot.mechanism for slot in plan.slots} - {"gaussian"})
+    if other:
+        raise ParameterError(
+            f"this fit needs noise of the kind {' and '.join(other)}, and shares of noise that "
+            "nodes add up are Gaussian. Fit PrivateKMeans or FedDPKMeans with a delta above 0."
+        )
+
+
+def check_reserve(plan: Plan, again: int) -> None:
+    """Refuse to ask nodes again for more than a plan keeps for that, in quanta."""
+    if again > plan.reserve.quanta - plan.quanta:
+        raise AbsentNodeError(
+            "a node is gone, and too little is set aside to ask the others again. What was "
+            "measured is kept: fit again with resume when all nodes respond, or set a larger "
+            "reserve for the next fit."
+        )
+
+
+def terms_of(run: str, facts: Mapping[str, str], plan: Plan) -> FitTerms:
+    """Return what nodes have to know of a fit."""
+    budget, most = plan.budget, plan.reserve
+    return FitTerms(
+        run, dict(facts), budget.epsilon, budget.delta, most.quanta, most.slack, most.tail
+    )
