@@ -80,7 +80,7 @@ def measure(piece: Piece) -> Losses:
     return Losses(
         clusters,
         [_refit_loss(fitted, data.rows, n) for n in clusters],
-        [loss(data.rows, _coreset_alone(fitted, n)) for n in clusters],
+        [_coreset_loss(fitted, data.rows, n) for n in clusters],
         code_of(piece.method),
     )
 
@@ -122,9 +122,13 @@ def _refit_loss(fitted: PrivateKMeans, rows: FloatArray, n_clusters: int) -> flo
         return math.nan
 
 
-def _coreset_alone(fitted: PrivateKMeans, n_clusters: int) -> FloatArray:
-    in_ball = replace(fitted.coreset_, points=fitted.domain_.to_ball(fitted.coreset_.points))
-    return merge(in_ball, n_clusters, np.random.default_rng(0)).centers
+def _coreset_loss(fitted: PrivateKMeans, rows: FloatArray, n_clusters: int) -> float:
+    """Return the loss of k-means on the coreset alone, or NaN if it has too few points."""
+    points = fitted.domain_.to_ball(fitted.coreset_.points)
+    if len(points) < n_clusters:
+        return math.nan
+    in_ball = replace(fitted.coreset_, points=points)
+    return loss(rows, merge(in_ball, n_clusters, np.random.default_rng(0)).centers)
 
 
 def _print_line(name: str, epsilon: float, fits: list[Losses], best: Losses) -> None:

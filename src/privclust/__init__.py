@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from privclust._version import __version__
 
 if TYPE_CHECKING:
+    from privclust.cohorts.federation import NodeFederation
     from privclust.engines.federated.federation import Federation
     from privclust.engines.spark.table import on_spark
     from privclust.estimators import (
@@ -49,6 +50,7 @@ __all__ = [
     "LSHCoreset",
     "Ledger",
     "LedgerError",
+    "NodeFederation",
     "PEMeans",
     "PrivateClusterer",
     "PrivateKMeans",
@@ -80,6 +82,7 @@ _PACKAGES = {
     "LSHCoreset": "estimators",
     "Ledger": "privacy.ledger.ledger",
     "LedgerError": "privacy.ledger.journal",
+    "NodeFederation": "cohorts.federation",
     "PEMeans": "estimators",
     "PrivateClusterer": "estimators.base",
     "PrivateKMeans": "estimators",

@@ -44,8 +44,15 @@ def test_json_holds_the_record_and_what_follows_from_it() -> None:
     content = json.loads(statement().to_json())
     assert set(content) == {
         *("private", "epsilon", "delta", "kind", "estimator", "n_clusters", "columns", "run"),
-        *("bounds_origin", "dependencies", "public_points", "participation", "version"),
-        *("subject", "mu", "replacing_epsilon", "power_at_5_percent_false_alarms", "unit"),
+        *("bounds_origin", "dependencies", "public_points", "participation", "cohort"),
+        *(
+            "version",
+            "subject",
+            "mu",
+            "replacing_epsilon",
+            "power_at_5_percent_false_alarms",
+            "unit",
+        ),
         *("adjacency", "releases", "not_covered"),
     }
     assert content["private"] is True

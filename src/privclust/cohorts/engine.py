@@ -23,7 +23,7 @@ from privclust.errors import AbsentNodeError, NodeRefusedError
 from privclust.kernels.grid import IntArray
 from privclust.privacy.measurement import sigma_of
 from privclust.queries.base import Query
-from privclust.queries.participation import QueryParticipation
+from privclust.queries.participation import Cohort, QueryParticipation
 from privclust.queries.unit import Unit
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class CohortEngine(NoisyEngine):
         self._columns = columns
         nodes = sorted(federation.nodes, key=lambda node: node.name)
         self._nodes = {node.name: node for node in nodes}
+        self.cohort = Cohort(tuple(self._nodes), federation.coordinator, federation.colluding)
         self._domain = domain
         self._sampling_exponent = 0
         self._fit: _Fit | None = None

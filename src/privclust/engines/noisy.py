@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from privclust.kernels.grid import IntArray
 from privclust.queries.base import Query
-from privclust.queries.participation import QueryParticipation
+from privclust.queries.participation import Cohort, QueryParticipation
 from privclust.queries.unit import Unit
 
 
@@ -67,6 +67,8 @@ class NoisyEngine(ABC):
         Whose rows count as one.
     participation : list of QueryParticipation
         Who took part in each query so far.
+    cohort : Cohort
+        Who holds the rows and adds the noise.
     reserve : float
         The part of mu² that is kept to measure again where somebody was gone.
     """
@@ -74,6 +76,7 @@ class NoisyEngine(ABC):
     n_columns: int
     unit: Unit
     participation: list[QueryParticipation]
+    cohort: Cohort
     reserve: float
 
     @abstractmethod

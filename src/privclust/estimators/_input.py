@@ -22,7 +22,7 @@ from privclust.engines.noisy import NoisyEngine
 from privclust.errors import BoundsError, ColumnError, ParameterError, clears_frames, safe_repr
 from privclust.estimators._common_parameters import Parameters, number, unit_of
 from privclust.kernels.grid import FloatArray
-from privclust.queries.participation import QueryParticipation
+from privclust.queries.participation import Cohort, QueryParticipation
 from privclust.queries.unit import Unit
 from privclust.remote.table import RemoteTable
 from privclust.sources.schema import Schema
@@ -53,6 +53,11 @@ class OpenTable:
         if isinstance(engine, FederatedEngine | NoisyEngine):
             return tuple(engine.participation)
         return None
+
+    @property
+    def cohort(self) -> Cohort | None:
+        """Nodes that add the noise themselves, if the table is a federation of such."""
+        return self.engine.cohort if isinstance(self.engine, NoisyEngine) else None
 
     def close(self) -> None:
         """Let clients of a federation forget the fit's samples: it has ended."""

@@ -20,7 +20,7 @@ from privclust.privacy.curator import Curator, reserve
 from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
-from privclust.queries.participation import QueryParticipation
+from privclust.queries.participation import Cohort, QueryParticipation
 
 Result = TypeVar("Result")
 
@@ -41,6 +41,8 @@ class FinishedRun(Generic[Result]):
         Where the bounds come from.
     participation : tuple of QueryParticipation or None
         With a federation, how many clients took part in each query.
+    cohort : Cohort or None
+        Nodes that added the noise themselves.
     """
 
     result: Result
@@ -48,6 +50,7 @@ class FinishedRun(Generic[Result]):
     run: PrivateRun
     bounds_origin: str
     participation: tuple[QueryParticipation, ...] | None
+    cohort: Cohort | None
 
     def statement(
         self,
@@ -70,6 +73,7 @@ class FinishedRun(Generic[Result]):
             dependencies,
             public_points,
             participation_of(self.participation, len(self.releases)),
+            self.cohort,
         )
 
 
@@ -135,4 +139,6 @@ class PlannedRun:
             record = recorded.record(curator.close())
             recorded.tell_what_is_left()
         run = run_of(curator, self.name, table.engine.unit, record, self.n_rows, self.noiseless)
-        return FinishedRun(result, curator.releases, run, table.bounds_origin, table.participation)
+        return FinishedRun(
+            result, curator.releases, run, table.bounds_origin, table.participation, table.cohort
+        )

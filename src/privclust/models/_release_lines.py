@@ -32,5 +32,5 @@ def lines_of(releases: tuple[Release, ...], noiseless: bool) -> tuple[ReleaseLin
 
 def _sensitivity(release: Release) -> float:
     """Return the most one row can add to a result, in the norm that its noise is made for."""
-    charge = release.charge
-    return release.scale / UNIT * (charge.mu if release.mechanism == "gaussian" else charge.epsilon)
+    charge, needed = release.charge, release.scale / release.noise_ratio
+    return needed / UNIT * (charge.mu if release.mechanism == "gaussian" else charge.epsilon)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from privclust.domains.bounds import UNSTATED
 from privclust.domains.bounds_file import PRIVATE_RELEASE
 from privclust.errors import safe_repr
+from privclust.models._cohort_text import cohort_lines, cohort_not_covered
 from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.queries.unit import Unit
@@ -35,6 +36,7 @@ def text(statement: Statement) -> str:
         [
             f"{statement.subject}.",
             *_guarantee(statement),
+            *cohort_lines(statement),
             f"Neighbours: {statement.adjacency}",
             f"Number of rows: {n_rows(statement)}",
             f"Bounds: {statement.bounds_origin}.",
@@ -83,8 +85,8 @@ def factor(epsilon: float) -> str:
     return rounded_up(math.exp(epsilon), 3) if epsilon < 700 else "more than 1e+300"
 
 
-def adjacency(unit: Unit) -> str:
-    """Say which two tables are compared."""
+def adjacency(unit: Unit, place: str) -> str:
+    """Say which two tables are compared; `place` is what each place of a federation is called."""
     if unit.whole:
         return (
             "two federations of the same clients, in one of which one client has no rows. No "
@@ -92,8 +94,8 @@ def adjacency(unit: Unit) -> str:
         )
     tables, where, each = "tables", "", ""
     if unit.clients:
-        clients = "one client" if unit.clients == 1 else f"each of up to {unit.clients} clients"
-        tables, where, each = "federations", f" at {clients}", " at each client"
+        clients = f"one {place}" if unit.clients == 1 else f"each of up to {unit.clients} {place}s"
+        tables, where, each = "federations", f" at {clients}", f" at each {place}"
     if unit.column is None:
         return f"two {tables} of the same columns, one of which has one row more{where}."
     return (
@@ -114,9 +116,13 @@ def counted_as(unit: Unit) -> str | None:
 
 def not_covered(statement: Statement) -> tuple[str, ...]:
     """List what the guarantee does not speak of."""
-    listed = [_several(statement.run.unit)]
+    listed = [_several(statement.run.unit, statement.place)]
+    if statement.cohort is not None:
+        listed += cohort_not_covered(statement.run, statement.cohort)
+    elif statement.participation is not None:
+        listed.append("what the server of the federation sees, which are exact sums of each client")
     if statement.participation is not None:
-        listed += _federated(statement.participation)
+        listed.append(_taking_part(statement.participation, statement.place))
     listed += ALWAYS_NOT_COVERED
     if statement.bounds_origin == UNSTATED:
         listed.append(
@@ -171,6 +177,8 @@ def _one(unit: Unit) -> str:
 
 def _recorded(statement: Statement) -> str:
     record = statement.record
+    if record is None and statement.cohort is not None:
+        return "those of the nodes, which count all fits of their own rows"
     if record is None:
         return "unrecorded; nothing here stops further fits of the same rows, which add to epsilon"
     return (
@@ -204,10 +212,10 @@ def _sampled(statement: Statement) -> list[str]:
     ]
 
 
-def _several(unit: Unit) -> str:
+def _several(unit: Unit, place: str) -> str:
     if unit.whole:
         return "people with rows at several clients, who are protected less than one client is"
-    more = f", or with rows at more than {unit.clients} client(s)" if unit.clients else ""
+    more = f", or with rows at more than {unit.clients} {place}(s)" if unit.clients else ""
     if unit.column is None:
         return f"people with several rows{more}, who are protected less than one row is"
     return (
@@ -215,11 +223,11 @@ def _several(unit: Unit) -> str:
     )
 
 
-def _federated(participation: Participation) -> list[str]:
+def _taking_part(participation: Participation, place: str) -> str:
     taking_part = []
     if participation.invited:
         taking_part.append(
-            f"{participation.responded} of {participation.invited} clients or more responded to "
+            f"{participation.responded} of {participation.invited} {place}s or more responded to "
             "each query"
         )
     if participation.earlier:
@@ -227,7 +235,4 @@ def _federated(participation: Participation) -> list[str]:
         taking_part.append(
             f"not counting {participation.earlier} measured before the fit was resumed"
         )
-    return [
-        "what the server of the federation sees, which are exact sums of each client",
-        f"who takes part ({', '.join(taking_part)})",
-    ]
+    return f"who takes part ({', '.join(taking_part)})"

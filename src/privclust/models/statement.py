@@ -16,6 +16,7 @@ from privclust.models._notebook import statement_html
 from privclust.models._plotting import plots
 from privclust.models.composition import Composition
 from privclust.models.private_run import PrivateRun, Record, check_printable
+from privclust.queries.participation import Cohort
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,6 +114,8 @@ class Statement:
         What it was given as public besides.
     participation : Participation or None
         Of a federation.
+    cohort : Cohort or None
+        Nodes that added the noise themselves, if it was not added here.
     version : str
         Of privclust.
 
@@ -135,6 +138,7 @@ class Statement:
     dependencies: tuple[Dependency, ...] = ()
     public_points: tuple[PublicPoints, ...] = ()
     participation: Participation | None = None
+    cohort: Cohort | None = None
     version: str = field(default_factory=lambda: __version__)
 
     def __post_init__(self) -> None:
@@ -185,7 +189,12 @@ class Statement:
     @property
     def adjacency(self) -> str:
         """Which two tables the guarantee compares, in words."""
-        return _statement_text.adjacency(self.run.unit)
+        return _statement_text.adjacency(self.run.unit, self.place)
+
+    @property
+    def place(self) -> str:
+        """What a place where rows of a federation lie is called."""
+        return "client" if self.cohort is None else "node"
 
     @property
     def counted_as(self) -> str | None:
@@ -229,6 +238,7 @@ class Statement:
             ],
             "public_points": [asdict(points) for points in self.public_points],
             "participation": None if self.participation is None else asdict(self.participation),
+            "cohort": None if self.cohort is None else asdict(self.cohort),
             "version": self.version,
         }
 
@@ -255,6 +265,7 @@ class Statement:
             ),
             public_points=tuple(PublicPoints(**points) for points in content["public_points"]),
             participation=None if participation is None else Participation(**participation),
+            cohort=_cohort(content.get("cohort")),
         )
         given, true = (content["private"], content["delta"]), (statement.private, statement.delta)
         epsilon = math.inf if content["epsilon"] is None else content["epsilon"]
@@ -300,3 +311,8 @@ class Statement:
         """
         drawn: Axes = plots().plot_statement(self, ax)
         return drawn
+
+
+def _cohort(content: Mapping[str, Any] | None) -> Cohort | None:
+    """Return the cohort that a file describes; older files have none."""
+    return None if content is None else Cohort(**{**content, "members": tuple(content["members"])})

@@ -311,10 +311,16 @@ class Curator:
             charge,
             result.noise,
             self.sampling_exponent,
+            self._noise_ratio(query, charge, result.scale),
         )
         self._report(slot, finished=True)
         self._progress.releases.append(release)
         return release
+
+    def _noise_ratio(self, query: Query, charge: Spend, scale: float) -> float:
+        if not isinstance(self._engine, NoisyEngine):
+            return 1.0
+        return scale / sigma_of(self._bounds(query), charge.quanta)
 
     def _report(self, slot: Slot, finished: bool) -> None:
         measured = len(self._progress.releases)

@@ -32,6 +32,8 @@ class Release:
         Where the noise came from; anything but "OpenDP" is not private.
     sampling_exponent : int
         0 if all rows were measured; otherwise h for a sample at the rate 2^-h.
+    noise_ratio : float
+        Its noise over that which its cost needs: above 1 where nodes add it in shares.
     """
 
     slot: str
@@ -42,6 +44,7 @@ class Release:
     charge: Spend
     noise: str
     sampling_exponent: int = 0
+    noise_ratio: float = 1.0
 
     @property
     def values(self) -> FloatArray:

@@ -11,3 +11,29 @@ class QueryParticipation:
 
     responded: int
     invited: int
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Nodes that cluster together, each of which adds a share of the noise.
+
+    Attributes
+    ----------
+    members : tuple of str
+        Their names.
+    coordinator : str
+        Who put the questions and added up.
+    colluding : int
+        Against so many of them together, and the coordinator, the guarantee holds.
+    """
+
+    members: tuple[str, ...]
+    coordinator: str
+    colluding: int
+
+    def __post_init__(self) -> None:
+        names = (*self.members, self.coordinator)
+        if not all(name and name.isprintable() for name in names):
+            raise ValueError("nodes and coordinators have names that can be printed")
+        if not 1 <= self.colluding < len(self.members):
+            raise ValueError("of the members of a cohort 1 at least, and not all, may collude")

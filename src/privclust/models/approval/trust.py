@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from privclust.models.statement import Statement
+from privclust.queries.participation import Cohort
 
 
 def trusted_parties(statement: Statement) -> list[tuple[str, str]]:
@@ -21,11 +22,7 @@ def trusted_parties(statement: Statement) -> list[tuple[str, str]]:
             "Readers of the release",
             "Nothing: the guarantee holds whatever they know and however they compute.",
         ),
-        (
-            "The people who ran the fit, and their machine",
-            "With the rows, which they read, and to run the published code: a changed program can "
-            "write any statement.",
-        ),
+        *(_WHO_READ_ROWS if statement.cohort is None else _who_run_nodes(statement.cohort)),
         (
             "The people who declared bounds, levels and unit",
             "To have taken them from knowledge of the field and not from the rows, and that one "
@@ -36,7 +33,7 @@ def trusted_parties(statement: Statement) -> list[tuple[str, str]]:
             "To have treated each row alone: what looked at other rows is not covered.",
         ),
     ]
-    if statement.participation is not None:
+    if statement.participation is not None and statement.cohort is None:
         parties.append(
             (
                 "The server of the federation, and all who may run code there",
@@ -44,7 +41,7 @@ def trusted_parties(statement: Statement) -> list[tuple[str, str]]:
                 "add the noise.",
             )
         )
-    if statement.record is None:
+    if statement.record is None and statement.cohort is None:
         parties.append(
             (
                 "Everybody who may read the rows",
@@ -54,8 +51,35 @@ def trusted_parties(statement: Statement) -> list[tuple[str, str]]:
     else:
         parties.append(
             (
-                "The ledger's owner",
+                "The ledger's owner"
+                if statement.cohort is None
+                else "The owners of nodes' ledgers",
                 "To keep one ledger for these rows under one name, and to put back no older copy.",
             )
         )
     return parties
+
+
+_WHO_READ_ROWS = (
+    (
+        "The people who ran the fit, and their machine",
+        "With the rows, which they read, and to run the published code: a changed program can "
+        "write any statement.",
+    ),
+)
+
+
+def _who_run_nodes(cohort: Cohort) -> tuple[tuple[str, str], ...]:
+    nodes = "node" if cohort.colluding == 1 else "nodes"
+    return (
+        (
+            f"The coordinator, and any {cohort.colluding} {nodes} together",
+            "Nothing about the rows of the others: they see sums that have enough noise without "
+            "their own. With the result: it is what they say it is.",
+        ),
+        (
+            "The owner of each node",
+            "With the rows of that node, and to run the published code there: a node that adds no "
+            "noise counts as one that colludes.",
+        ),
+    )

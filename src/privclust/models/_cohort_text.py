@@ -1,0 +1,87 @@
+"""What a statement says of nodes that added the noise themselves: who is protected against whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from privclust.models.formatting import rounded_up
+from privclust.models.private_run import PrivateRun
+from privclust.privacy.accounting import Spend, epsilon_of_spend
+from privclust.privacy.noise_shares import (
+    NoiseShare,
+    spend_against_all_others,
+    spend_at_nodes,
+    spend_of_outsiders,
+)
+from privclust.queries.participation import Cohort
+
+if TYPE_CHECKING:
+    from privclust.models.statement import Statement
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What a run guarantees against some of those who see it.
+
+    Attributes
+    ----------
+    against : str
+        Whom, in words.
+    epsilon, delta : float
+        The guarantee.
+    """
+
+    against: str
+    epsilon: float
+    delta: float
+
+
+def protections(run: PrivateRun, cohort: Cohort) -> tuple[Protection, ...]:
+    """Return what a run guarantees against whom, weakest opponent last."""
+    share = NoiseShare(len(cohort.members), cohort.colluding)
+    nodes = "node" if cohort.colluding == 1 else "nodes"
+    reserved = run.reserved
+    return (
+        _protection(run, f"the coordinator and any {cohort.colluding} {nodes} together", reserved),
+        _protection(
+            run,
+            "the coordinator and all other nodes together",
+            spend_against_all_others(reserved, share),
+        ),
+        _protection(run, "everybody else", spend_of_outsiders(reserved, share)),
+    )
+
+
+def _protection(run: PrivateRun, against: str, spend: Spend) -> Protection:
+    return Protection(against, epsilon_of_spend(spend, run.delta), run.delta)
+
+
+def cohort_lines(statement: Statement) -> list[str]:
+    """Say who added the noise, and who is protected against whom."""
+    cohort = statement.cohort
+    if cohort is None or not statement.run.private:
+        return []
+    return [
+        f"Nodes: {', '.join(map(repr, cohort.members))}; {cohort.coordinator!r} coordinated. Each "
+        "node added its share of the noise, masked what it sent, and charged its own ledger.",
+        "A row at one node is protected in this run, whichever node that is, against",
+        *(
+            f"  {one.against}: epsilon = {rounded_up(one.epsilon)}, delta = {rounded_up(one.delta)}"
+            for one in protections(statement.run, cohort)
+        ),
+        "The first line rests on X25519, HKDF-SHA256 and ChaCha20, too. If they are broken, what "
+        "nodes sent and somebody recorded is protected by the second line.",
+    ]
+
+
+def cohort_not_covered(run: PrivateRun, cohort: Cohort) -> list[str]:
+    """List what the guarantee of nodes does not speak of."""
+    listed = ["nodes that send something else than their sums, which nobody notices"]
+    if run.private:
+        twice = epsilon_of_spend(spend_at_nodes(run.reserved, 2), run.delta)
+        listed.append(
+            "somebody with rows at two nodes, for whom epsilon is "
+            f"{rounded_up(twice)} instead (at more nodes, mu grows with their number)"
+        )
+    return listed
