@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "privclust"
 PICTURE = Path(__file__).parent / "figures" / "packages.svg"
 PAGE = Path(__file__).parent / "architecture.md"
 BEGIN, END = "<!-- packages: made by docs/packages.py -->\n", "<!-- packages: end -->\n"
-BELOW_MODELS = frozenset({"accounting", "fingerprint", "plan", "release"})
+BELOW_MODELS = frozenset({"accounting", "fingerprint", "noise_shares", "plan", "release"})
 """Modules of `privacy` that models build on; the others build on models."""
 CURATOR, CALCULUS = "privacy: Curator, ledger", "privacy: accounting"
 COLORS = {CURATOR: "#fff3d6", CALCULUS: "#fff3d6", "engines": "#fbeeee", "sources": "#fbeeee"}

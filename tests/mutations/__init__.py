@@ -14,6 +14,7 @@ from mutations.kernels import KERNELS
 from mutations.ledger import LEDGER
 from mutations.node import NODE
 from mutations.noise import NOISE
+from mutations.noise_shares import NOISE_SHARES
 from mutations.queries import QUERIES
 from mutations.refusals import REFUSALS
 from mutations.sampling import SAMPLING
@@ -34,6 +35,7 @@ __all__ = [
 
 CATALOGUE = (
     *NOISE,
+    *NOISE_SHARES,
     *ACCOUNTING,
     *QUERIES,
     *KERNELS,
