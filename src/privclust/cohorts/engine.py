@@ -21,6 +21,7 @@ from privclust.engines.federated.wire import WireError, decode, encode
 from privclust.engines.noisy import FitTerms, NoisyEngine, NoisySums
 from privclust.errors import AbsentNodeError, NodeRefusedError
 from privclust.kernels.grid import IntArray
+from privclust.models.private_run import REAL_NOISE
 from privclust.privacy.measurement import sigma_of
 from privclust.queries.base import Query
 from privclust.queries.participation import Cohort, QueryParticipation
@@ -139,9 +140,9 @@ class CohortEngine(NoisyEngine):
             total += answer.integers().view(np.uint64)
         sigma = sigma_of(self.unit.sensitivity(query), quanta)
         scale = fit.agreement.terms.share(len(fit.cohort)).total(sigma)
-        others = sorted({answer.noise for answer in answers.values()} - {_REAL})
+        others = sorted({answer.noise for answer in answers.values()} - {REAL_NOISE})
         values: IntArray = total.view(np.int64)
-        return NoisySums(values, scale, others[0] if others else _REAL)
+        return NoisySums(values, scale, others[0] if others else REAL_NOISE)
 
     def expect_sample(self, key: bytes) -> None:
         """Nothing to prepare: each node draws its own sample when a question is about it."""
@@ -209,9 +210,6 @@ class CohortEngine(NoisyEngine):
                 return found
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-_REAL = "OpenDP"
 
 
 def _checked(given: bytes, name: str, question: Question, digest: bytes) -> Answer:

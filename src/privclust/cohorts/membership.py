@@ -7,9 +7,10 @@ what the node's owner allows; what is refused is refused by that and by the ledg
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn, TypeVar
 
+from privclust._version import __version__
 from privclust.cohorts.fit_store import FitStore, OwnOffer
 from privclust.cohorts.identity import Identity
 from privclust.cohorts.masks import new_secret, public_key
@@ -27,6 +28,7 @@ from privclust.queries.unit import Unit
 from privclust.sources.guard import guarded
 
 Kind = TypeVar("Kind")
+_SENT = {"Terms": "terms of a fit", "Agreement": "an agreement", "Question": "a question"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +148,7 @@ class Membership:
         if made is None:
             secret = new_secret()
             unsigned = Offer(digest, self.policy.name, public_key(secret), b"")
-            signature = self.identity.sign(unsigned.signed)
-            offer = Offer(digest, unsigned.name, unsigned.key, signature)
+            offer = replace(unsigned, signature=self.identity.sign(unsigned.signed))
             made = self.store.keep_offer(OwnOffer(offer, secret))
         return encode(made.offer)
 
@@ -198,7 +199,10 @@ class Membership:
             found = None
         # Another spelling of the same would have another hash.
         if found is None or encode(found) != message:
-            self._refuse(f"this is not {kind.__name__.lower()} that it could take part in")
+            self._refuse(
+                f"what arrived is not {_SENT[kind.__name__]}. All nodes and the coordinator need "
+                f"the same version of privclust, which is {__version__} here"
+            )
         return found
 
     def _refuse(self, why: str) -> NoReturn:
