@@ -97,6 +97,25 @@ def test_ledgers_bound_somebody_by_the_square_of_the_sum_of_their_mus(
     assert together**2 <= 3 * (each**2).sum() * (1 + 1e-12)
 
 
+@given(
+    st.integers(1, 5).flatmap(
+        lambda nodes: st.lists(
+            st.tuples(st.floats(0.0, 8.0), st.lists(st.booleans(), min_size=nodes, max_size=nodes)),
+            min_size=1,
+            max_size=9,
+        )
+    )
+)
+def test_unit_declared_for_several_nodes_is_bounded_by_the_mean_of_their_ledgers(
+    answers: list[tuple[float, list[bool]]],
+) -> None:
+    # Noise is made for all nodes at once; each that takes part charges the answer's whole mu.
+    nodes = len(answers[0][1])
+    truth = sum((mu * sum(part) / nodes) ** 2 for mu, part in answers)
+    ledgers = [sum(mu**2 for mu, part in answers if part[node]) for node in range(nodes)]
+    assert truth <= sum(ledgers) / nodes * (1 + 1e-12) <= max(ledgers) * (1 + 2e-12)
+
+
 slots = st.lists(
     st.tuples(st.integers(1, MU_MAX**2 * QUANTA), st.integers(1, 2**24)), min_size=1, max_size=6
 )
