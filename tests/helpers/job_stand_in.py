@@ -18,6 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from privclust.node.fork_server import serve
 from privclust.node.job import Job
 from privclust.node.job_process import main
 from privclust.privacy.ledger.journal import LedgerError
@@ -73,4 +74,4 @@ def run_job(policy: Any, job: Job, wait: Callable[[], None]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], read_policy, run_job))
+    sys.exit(serve(lambda arguments: main(arguments, read_policy, run_job), lambda: None))

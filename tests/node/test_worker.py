@@ -96,6 +96,12 @@ def members(group: int) -> list[int]:
     return found
 
 
+def children() -> set[int]:
+    """Return the processes that this one started, or that became its own."""
+    found = [folder / "children" for folder in Path("/proc/self/task").iterdir()]
+    return {int(pid) for file in found for pid in file.read_text().split()}
+
+
 def is_on_grid(job: Job) -> bool:
     return job.visible_at is not None and (job.visible_at - job.release_at) % job.seconds == 0
 
@@ -188,6 +194,17 @@ def test_job_that_waits_for_its_release_keeps_no_lane_from_the_next(node: Node) 
         jobs = [node.ended(run) for run in runs]
     starts = sorted(start for _, start in node.began())
     assert starts[1] < min(job.visible_at or 0 for job in jobs)
+
+
+def test_job_outlives_the_fork_server_and_the_next_has_another(node: Node) -> None:
+    first, before = node.submit("finish", seconds=6), children()
+    with node.working():
+        until(node.began)
+        (server,) = children() - before - {node.began()[0][0]}
+        os.kill(server, signal.SIGKILL)
+        second = node.submit("finish", seconds=6, number=1)
+        jobs = [node.ended(run) for run in (first, second)]
+    assert [(job.state, job.attempts) for job in jobs] == [("finished", 1)] * 2
 
 
 def test_worker_outlives_a_ledger_that_cannot_be_reached(

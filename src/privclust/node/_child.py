@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
+from privclust.node._starter import Started
 from privclust.node.job import Job
 from privclust.node.job_process import READY
 from privclust.node.schedule import TURNS_MAX, visible_at
@@ -25,32 +23,21 @@ class Child:
     ----------
     job : Job
         With the secret of its lease, which goes through a pipe: all may read arguments.
-    command : sequence of str
-        What is started, with the policy's path and the run's name appended.
-    policy_path : Path
-        The policy file.
+    started : Started
+        The process, which leads a group of its own.
     """
 
-    def __init__(self, job: Job, command: Sequence[str], policy_path: Path) -> None:
+    def __init__(self, job: Job, started: Started) -> None:
         self.job = job
         self.lease_until = job.lease_until
         self.out_of_time = False
         self._begun = time.monotonic()
         self._due: float | None = None
         self._reports = b""
-        self._process = subprocess.Popen(
-            [*command, str(policy_path), job.run],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # a group of its own, which is killed as a whole
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._output = self._process.stdout.fileno()
-        os.set_blocking(self._output, False)
+        self._process = started
+        self._code: int | None = None
         with suppress(BrokenPipeError):  # it ended already, and `exit_code` says how
-            os.write(self._process.stdin.fileno(), f"{job.lease}\n".encode())
+            os.write(started.stdin, f"{job.lease}\n".encode())
 
     @property
     def computing(self) -> bool:
@@ -77,30 +64,33 @@ class Child:
 
     def exit_code(self) -> int | None:
         """Return how the process ended, or None. Nothing that it started is left then."""
-        if self._process.returncode is None:
+        if self._code is None:
             ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
             # Not reaped yet, so that the group's number is still its own.
             if os.waitid(os.P_PID, self._process.pid, ended) is None:
                 return None
             self.kill()
-        return self._process.returncode
+        return self._code
 
     def kill(self) -> None:
         """Kill the process and all that it started."""
-        if self._process.returncode is None:
+        if self._code is None:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            _, status = os.waitpid(self._process.pid, 0)
+            with suppress(ChildProcessError):  # what it left behind became the worker's
+                while True:
+                    os.waitpid(-self._process.pid, 0)
             self._read()
-            for pipe in (self._process.stdin, self._process.stdout):
-                assert pipe is not None
-                pipe.close()
+            self._code = os.waitstatus_to_exitcode(status)
+            os.close(self._process.stdin)
+            os.close(self._process.stdout)
 
     def _read(self) -> None:
         """Take what the process reported since."""
-        if self._process.stdout is None or self._process.stdout.closed:
+        if self._code is not None:
             return
         try:
-            self._reports += os.read(self._output, 1000)
+            self._reports += os.read(self._process.stdout, 1000)
         except BlockingIOError:
             return
         if self._due is None and READY in self._reports:

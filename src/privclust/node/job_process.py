@@ -1,5 +1,7 @@
 """One job in a process of its own, which its worker can kill: ``POLICY RUN`` are its arguments.
 
+Run without arguments, this module is the fork server that such processes come from.
+
 Standard input brings the secret of the lease and stays open as long as the worker lives. Standard
 output tells the worker that the model is ready, and of an error the name of its class. Nothing else
 is written: an error's text may depend on rows.
@@ -128,7 +130,9 @@ def _limit(memory_gib: float, seconds: int) -> None:
 
 
 if __name__ == "__main__":
+    from privclust.node._preloaded import import_all
     from privclust.node.booking import carry_out
+    from privclust.node.fork_server import serve
     from privclust.node.policy import read_policy
 
-    sys.exit(main(sys.argv[1:], read_policy, carry_out))
+    sys.exit(serve(lambda arguments: main(arguments, read_policy, carry_out), import_all))

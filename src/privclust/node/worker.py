@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privclust.node._child import Child
+from privclust.node._starter import Starter, StartError
 from privclust.node.job_process import FAILED, STORED
 from privclust.node.jobs import MAX_ATTEMPTS, JobStore
 from privclust.node.schedule import TURNS_MAX
@@ -81,7 +82,7 @@ def run_worker(
     pace : Pace, optional
         How long is waited for what.
     command : sequence of str, optional
-        What is started for a job.
+        What is started as fork server, from which all jobs are forked.
     """
     worker = _Worker(policy, policy_path, pace or Pace(), command)
     try:
@@ -89,7 +90,7 @@ def run_worker(
             worker.step()
             stop.wait(worker.pace.poll)
     finally:
-        worker.kill_all()
+        worker.close()
 
 
 def start_up(policy: Policy) -> None:
@@ -116,7 +117,7 @@ class _Worker:
         self._store = JobStore(policy.node.ledger)
         self._lanes = policy.node.lanes
         self._policy_path = policy_path
-        self._command = command
+        self._starter = Starter(command)
         self._children: list[Child] = []
 
     def step(self) -> None:
@@ -127,19 +128,27 @@ class _Worker:
         except LedgerError as error:
             _log.warning("no job leased: %s", type(error).__name__)
 
-    def kill_all(self) -> None:
+    def close(self) -> None:
         """Kill all processes."""
         for child in self._children:
             child.kill()
             _report(child, "stopped")
+        self._starter.close()
 
     def _start_due(self) -> None:
+        if not self._starter.is_ready():
+            return
         # Those that wait for their release compute nothing, and keep no lane from the next.
         while sum(child.computing for child in self._children) < self._lanes:
             job = self._store.lease(time.time(), self.pace.lease)
             if job is None:
                 return
-            self._children.append(Child(job, self._command, self._policy_path))
+            try:
+                started = self._starter.start([str(self._policy_path), job.run])
+            except StartError:
+                _log.warning("run %s: not started; tried again when its lease has expired", job.run)
+                return
+            self._children.append(Child(job, started))
 
     def _is_over(self, child: Child) -> bool:
         """See to one process, and tell whether nothing is left to do about it."""
