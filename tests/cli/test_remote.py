@@ -202,6 +202,29 @@ def test_refusal_of_a_node_is_one_message(node: Node, monkeypatch: pytest.Monkey
     error_message(privclust("describe", "credit.csv"), 3, "https://host/tables/credit")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--rows", 1000),
+        ("--columns", 2),
+        ("--max-rows-per-unit", 1),
+        ("--picture", "loss.png"),
+        ("--engine", "spark"),
+        ("--force",),
+    ],
+)
+def test_plan_at_a_node_refuses_what_is_for_numbers_typed_here(
+    node: Node, words: tuple[object, ...]
+) -> None:
+    message = f"{words[0]} is for a plan without a table"
+    error_message(privclust("plan", node.url, "-k", 2, *words), 3, message)
+
+
+def test_plan_of_numbers_refuses_what_is_for_a_node() -> None:
+    numbers = ("--rows", 1000, "--columns", 2, "--delta", 1e-6)
+    error_message(privclust("plan", *numbers, "--ca-file", "ca.pem"), 3, "--ca-file is for a table")
+
+
 def test_plan_without_numbers_or_an_address_says_what_to_type() -> None:
     done = privclust("plan", "--rows", 1000)
     assert done.exit_code == 2

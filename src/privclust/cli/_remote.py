@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +24,7 @@ CaFile = Annotated[
 Certificate = Annotated[
     Path | None, typer.Option(help="Of a table at a node: your certificate and key (PEM).")
 ]
+FOR_NODES = "is for a table at a node, such as https://host/tables/credit"
 
 
 def remote_table(
@@ -40,14 +40,13 @@ def remote_table(
     """
     addresses = [word for word in typed if is_address(word)]
     if not addresses:
-        given = {"columns": columns, "ca-file": ca_file, "certificate": certificate}
-        _refuse(given, "is for a table at a node, such as https://host/tables/credit")
+        refuse_options(FOR_NODES, columns=columns, ca_file=ca_file, certificate=certificate)
         return None
     if len(typed) > 1:
         raise ParameterError(
             "a table at a node is fitted alone. Type one address, and no files beside it."
         )
-    _refuse(for_files, "is for files, and this table is at a node")
+    refuse_options("is for files, and this table is at a node", **for_files)
     return table_at(addresses[0], columns, ca_file, certificate)
 
 
@@ -71,7 +70,8 @@ def typed_again(table: RemoteTable) -> list[str]:
     return [table.url, *(word for option in options for word in option)]
 
 
-def _refuse(options: Mapping[str, object], why: str) -> None:
+def refuse_options(why: str, **options: object) -> None:
+    """Refuse the first of `options` that was typed: that is not None."""
     typed = [name for name, value in options.items() if value is not None]
     if typed:
         raise ParameterError(f"--{typed[0].replace('_', '-')} {why}. Leave it out.")

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privclust.cli._options import AsJson, Clusters, Epsilon, Force, RowsPerUnit, whole
-from privclust.cli._remote import CaFile, Certificate, table_at, typed_again
+from privclust.cli._options import AsJson, Clusters, Epsilon, Force, whole
+from privclust.cli._remote import (
+    FOR_NODES,
+    CaFile,
+    Certificate,
+    refuse_options,
+    table_at,
+    typed_again,
+)
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import INDENT, needing, reporting_errors, say, writing
 from privclust.cli.tables import print_table
@@ -43,7 +50,9 @@ def plan(
     ] = None,
     clusters: Clusters = 8,
     epsilon: Epsilon = 1.0,
-    max_rows_per_unit: RowsPerUnit = 1,
+    max_rows_per_unit: Annotated[
+        int | None, typer.Option(help="How many rows of one id count; 1 unless typed.")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="PNG to draw: loss against epsilon.")] = None,
     engine: Annotated[Engine | None, typer.Option(help="Say what it costs there, too.")] = None,
     force: Force = False,
@@ -54,6 +63,15 @@ def plan(
     """Say what a fit will give, from numbers you type or of a table at a node; no row is read."""
     if table is not None:
         with reporting_errors():
+            refuse_options(
+                "is for a plan without a table, and this one is at a node",
+                rows=rows,
+                columns=columns,
+                max_rows_per_unit=max_rows_per_unit,
+                picture=picture,
+                engine=engine,
+                force=force or None,
+            )
             found = table_at(table, None, ca_file, certificate)
             _plan_at_node(found, clusters, epsilon, delta, as_json)
         return
@@ -61,17 +79,19 @@ def plan(
         raise typer.BadParameter(
             "Type --rows, --columns and --delta, or the address of a table at a node."
         )
+    most = 1 if max_rows_per_unit is None else max_rows_per_unit
     from privclust.planning.forecast import forecast, forecast_grid
     from privclust.planning.spark_cost import READ_SECONDS, spark_cost
 
     with reporting_errors():
+        refuse_options(FOR_NODES, ca_file=ca_file, certificate=certificate)
         expected = forecast(
             rows,
             columns,
             clusters,
             epsilon=epsilon,
             delta=delta,
-            max_rows_per_unit=max_rows_per_unit,
+            max_rows_per_unit=most,
         )
         costs = [] if engine is None else [spark_cost(expected, kind) for kind in READ_SECONDS]
         if picture is not None:
@@ -86,14 +106,14 @@ def plan(
         else:
             for part in (expected, *costs):
                 say(str(part))
-            say(_what_counts(rows, max_rows_per_unit))
+            say(_what_counts(rows, most))
             _print_others(forecast_grid(expected))
             sizes = f"--rows {rows} --columns {columns} -k {clusters}"
             strength = f"--epsilon {epsilon} --delta {delta}"
             say(
                 "This measures it on public rows like yours; without --public, on made-up ones:\n"
                 f"{INDENT}privclust simulate {sizes} {strength} "
-                f"--max-rows-per-unit {max_rows_per_unit} --public FILE"
+                f"--max-rows-per-unit {most} --public FILE"
             )
 
 
