@@ -30,7 +30,8 @@ from helpers.node_policy import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privclust.node.identity import TOKEN_MAX, Identities, IdentityError
+from privclust.node.identity import Identities, IdentityError
+from privclust.remote._token import TOKEN_MAX
 
 OTHER = Key("h1", rsa_key("other"), "RS256")
 CLAIMS: dict[str, Any] = {

@@ -28,7 +28,9 @@ from privclust.queries.unit import Unit
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
-FACTS_OF_CALLERS = {"analyst"}
+ANALYST = "analyst"
+"""The fact that says who lets a fit run."""
+FACTS_OF_CALLERS = {ANALYST}
 """Facts that a node adds to those of a fit."""
 _TAKEN = {
     *("bounds_origin", "clustered_columns", "estimator", "follows_from", "numpy", "privclust"),

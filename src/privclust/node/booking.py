@@ -15,6 +15,7 @@ from privclust import estimators
 from privclust.algorithms._cost import cost_of
 from privclust.engines.absent import AbsentTable
 from privclust.estimators import _fit, _profile
+from privclust.estimators._recording import ANALYST
 from privclust.estimators.base import PrivateClusterer
 from privclust.models.model_file import model_from_bytes, to_json
 from privclust.models.profile_file import profile_to_json
@@ -29,8 +30,6 @@ from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.sources.dialects import Files
 
-ANALYST = "analyst"
-"""The fact of a run that says who lets it run."""
 Request = FitRequest | ProfileRequest
 Prepared = _fit.PreparedFit | _profile.PreparedProfile
 

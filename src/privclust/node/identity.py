@@ -20,9 +20,10 @@ from jwt.types import Options
 
 from privclust._files import read_regular
 from privclust.node.policy import AnalystPolicy, Issuer, Policy
+from privclust.remote._token import TOKEN_MAX
 
-TOKEN_MAX, KEYS_MAX = 2**13, 2**20
-"""Bytes of a token, and of a file of keys."""
+KEYS_MAX = 2**20
+"""Bytes of a file of keys."""
 LEEWAY = 30.0
 """Seconds by which clocks may differ."""
 RSA_BITS_MIN = 2048

@@ -10,8 +10,8 @@ from privclust._files import read_regular
 from privclust.remote.error import RemoteError
 
 VARIABLE, FILE_VARIABLE = "PRIVCLUST_TOKEN", "PRIVCLUST_TOKEN_FILE"
-BYTES_MAX = 8192
-"""What a node takes."""
+TOKEN_MAX = 8192
+"""Bytes that a node takes."""
 
 
 def read_token(given: str | None) -> str:
@@ -37,9 +37,9 @@ def read_token(given: str | None) -> str:
             "the token holds characters that no token has, such as spaces between others. Copy it "
             "again, as a whole and alone. Nothing was sent."
         )
-    if len(token) > BYTES_MAX:
+    if len(token) > TOKEN_MAX:
         raise RemoteError(
-            f"the token has more than {BYTES_MAX:,} bytes, which no node takes. Ask your identity "
+            f"the token has more than {TOKEN_MAX:,} bytes, which no node takes. Ask your identity "
             "provider for one with fewer claims. Nothing was sent."
         )
     return token
@@ -49,7 +49,7 @@ def _from_file(name: str | None) -> str | None:
     if not name:
         return None
     with suppress(OSError, ValueError):
-        return read_regular(Path(name), 2 * BYTES_MAX).decode("ascii")
+        return read_regular(Path(name), 2 * TOKEN_MAX).decode("ascii")
     raise RemoteError(
         f"the file that {FILE_VARIABLE} names cannot be read as a token. Check its path, your "
         "rights to it, and that it holds a token and nothing else. Nothing was sent."
