@@ -108,7 +108,7 @@ def test_waiting_reports_public_time_and_an_interrupt_says_how_to_go_on(node: No
 def test_bar_shows_public_time(monkeypatch: pytest.MonkeyPatch) -> None:
     views: list[_progress._View] = []
     _progress._timed(views.append)(Wait("running", 0.3, 420.0))
-    assert views == [_progress._View("running at the node", "", 0.3, 1.0, "7 min left")]
+    assert views == [_progress._View("running at the node", "", 0.3, 1.0, "7 minutes left")]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privclust.models._html import bar, block
+from privclust.models.formatting import spoken
 from privclust.privacy.progress import Step, Wait, is_watched, watching
 
 VARIABLE = "PRIVCLUST_PROGRESS"
@@ -155,13 +156,13 @@ def _timed(update: Callable[[_View], None]) -> Callable[[Step | Wait], None]:
 def _measured(step: Step, left: float | None) -> _View:
     done, total = step.measured + step.finished, step.measured + 1 + step.left
     count = f"query {done} of about {total}"
-    spoken = "" if left is None else f"about {_spoken(left)} left"
-    return _View(f"measuring {step.slot}", count, done, total, spoken)
+    rest = "" if left is None else f"about {spoken(left)} left"
+    return _View(f"measuring {step.slot}", count, done, total, rest)
 
 
 def _waited(wait: Wait) -> _View:
     return _View(
-        f"{wait.state} at the node", "", wait.part, 1.0, f"{_spoken(wait.seconds_left)} left"
+        f"{wait.state} at the node", "", wait.part, 1.0, f"{spoken(wait.seconds_left)} left"
     )
 
 
@@ -174,7 +175,3 @@ def _display(html: str, handle: Any = None) -> Any:
             return display(HTML(html), display_id=True)  # type: ignore[no-untyped-call]
         handle.update(HTML(html))  # type: ignore[no-untyped-call]
     return None
-
-
-def _spoken(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -73,7 +73,7 @@ class TableDescription:
       columns:        age (number, 18 to 100)
       protected unit: one row
       budget left:    epsilon 0.71 for one more fit, at delta 1e-06
-      a fit takes:    10 min, whatever the rows
+      a fit takes:    600 seconds, whatever the rows
       clusters:       64 at most
       estimators:     PrivateKMeans
     """
@@ -132,7 +132,7 @@ class TableDescription:
             "budget left": f"epsilon {_down(self.epsilon_left)} for one more fit, at delta "
             f"{self.delta:g}",
             "periods": "" if self.periods == 1 else f"{self.periods}, which share the budget",
-            "a fit takes": f"{spoken(self.seconds)}, whatever the rows",
+            "a fit takes": f"{self.seconds:g} seconds, whatever the rows",
             "clusters": f"{self.max_clusters} at most",
             "estimators": ", ".join(self.estimators),
         }
@@ -172,7 +172,7 @@ class RemoteForecast:
     Examples
     --------
     >>> print(RemoteForecast(1.0, 1e-6, 2.5, 12.0, True))
-    epsilon 1 at delta 1e-06; you have epsilon 2.5 left for one more fit, and it takes 12 s
+    epsilon 1 at delta 1e-06; you have epsilon 2.5 left for one more fit, and it takes 12 seconds
     """
 
     epsilon: float
@@ -199,20 +199,9 @@ class RemoteForecast:
     def __str__(self) -> str:
         text = (
             f"epsilon {self.epsilon:g} at delta {self.delta:g}; you have epsilon "
-            f"{_down(self.epsilon_left)} left for one more fit, and it takes {spoken(self.price)}"
+            f"{_down(self.epsilon_left)} left for one more fit, and it takes {self.price:g} seconds"
         )
         return text if self.allowed else f"{text}. The node would not take it"
-
-
-def spoken(seconds: float) -> str:
-    """Return a time in words.
-
-    Examples
-    --------
-    >>> spoken(45), spoken(600)
-    ('45 s', '10 min')
-    """
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _column(found: Fields) -> ColumnDescription:
