@@ -13,7 +13,8 @@ from helpers.command_line import error_message, lay_out, privclust
 from helpers.node_policy import HOSPITAL, write_keys
 
 from privclust import Ledger
-from privclust.node.policy import Policy, read_policy
+from privclust.node.policy import Policy
+from privclust.node.policy_file import read_policy
 
 POLICY = """\
 [node]
@@ -125,5 +126,5 @@ def test_status_counts_jobs_and_budgets(policy: Policy) -> None:
 
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "privclust.node.policy", None)
+    monkeypatch.setitem(sys.modules, "privclust.node.policy_file", None)
     error_message(privclust("node", "check", "policy.toml"), 13, '".[node]"')

@@ -28,7 +28,8 @@ from helpers.node_policy import HOSPITAL, NUMBERS, PROFILED, write_keys
 
 from privclust import Ledger
 from privclust.node.jobs import JobStore
-from privclust.node.policy import Policy, read_policy
+from privclust.node.policy import Policy
+from privclust.node.policy_file import read_policy
 from privclust.privacy.ledger.head_file import HeadFile
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from privclust.node._preloaded import import_all
 from privclust.node.booking import carry_out
 from privclust.node.fork_server import serve
 from privclust.node.job_process import main
-from privclust.node.policy import read_policy
+from privclust.node.policy_file import read_policy
 from privclust.testing import RepeatableNoise, noise_from
 
 SEED = 5

@@ -9,7 +9,7 @@ import logging
 import sys
 from pathlib import Path
 
-from privclust.node.policy import read_policy
+from privclust.node.policy_file import read_policy
 from privclust.node.worker import COMMAND, Pace, run_worker, stop_on_signal
 
 REPEATABLE = (sys.executable, str(Path(__file__).with_name("node_job.py")))

@@ -23,7 +23,7 @@ from privclust.node.booking import Booking
 from privclust.node.fit_request import FitRequest, ProfileRequest
 from privclust.node.job import Job, Kind, NewJob
 from privclust.node.jobs import JobStore, Quota
-from privclust.node.policy import read_policy
+from privclust.node.policy_file import read_policy
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError

@@ -15,7 +15,7 @@ from privclust import Ledger
 from privclust.node._jobs_schema import grant
 from privclust.node.booking import Booking
 from privclust.node.jobs import JobStore
-from privclust.node.policy import read_policy
+from privclust.node.policy_file import read_policy
 from privclust.node.set_up import set_up
 
 RUN = "00000000000000a1"

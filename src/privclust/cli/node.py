@@ -33,7 +33,7 @@ def init(
     """Make what a new node needs: its key, its table of jobs, the file with the ledger's head."""
     with reporting_errors():
         with needing("node"):
-            from privclust.node.policy import read_policy
+            from privclust.node.policy_file import read_policy
             from privclust.node.set_up import set_up
         found = read_policy(policy)
         with writing(policy):
@@ -63,7 +63,7 @@ def check(policy: PolicyFile) -> None:
     with reporting_errors():
         with needing("node"):
             from privclust.node.check import faults_of
-            from privclust.node.policy import read_policy
+            from privclust.node.policy_file import read_policy
         found = read_policy(policy)
         faults = faults_of(found)
         for fault in faults:
@@ -100,7 +100,7 @@ def worker(policy: PolicyFile) -> None:
     """Fit what analysts requested, one process each; needs the rows and no network."""
     with reporting_errors():
         with needing("node"):
-            from privclust.node.policy import read_policy
+            from privclust.node.policy_file import read_policy
             from privclust.node.worker import run_worker, start_up, stop_on_signal
         found, stop = read_policy(policy), stop_on_signal()
         _log_to_stderr()
@@ -115,7 +115,7 @@ def status(policy: PolicyFile) -> None:
         with needing("node"):
             from privclust.node.job import STATES
             from privclust.node.jobs import JobStore
-            from privclust.node.policy import read_policy
+            from privclust.node.policy_file import read_policy
         found = read_policy(policy)
         jobs = JobStore(found.node.ledger, found.node.lanes, found.node.tick)
         counts = jobs.counts(time.time())

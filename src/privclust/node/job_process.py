@@ -133,6 +133,6 @@ if __name__ == "__main__":
     from privclust.node._preloaded import import_all
     from privclust.node.booking import carry_out
     from privclust.node.fork_server import serve
-    from privclust.node.policy import read_policy
+    from privclust.node.policy_file import read_policy
 
     sys.exit(serve(lambda arguments: main(arguments, read_policy, carry_out), import_all))

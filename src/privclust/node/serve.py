@@ -28,7 +28,7 @@ from privclust.node.jobs import JobStore
 from privclust.node.metrics import LOOPBACK, Metrics
 from privclust.node.names import read_name_key
 from privclust.node.parts import Node
-from privclust.node.policy import read_policy
+from privclust.node.policy_file import read_policy
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 

@@ -9,7 +9,7 @@ import pytest
 from helpers.node_policy import BOUNDS, POLICY, policy_in, write_node
 
 from privclust.errors import PolicyError
-from privclust.node.policy import read_policy
+from privclust.node.policy_file import read_policy
 
 
 def test_all_that_a_policy_says_is_read(tmp_path: Path) -> None:
