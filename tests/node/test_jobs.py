@@ -215,6 +215,29 @@ def test_worker_whose_lease_expired_stores_nothing(store: JobStore) -> None:
     assert stored(store, run).state == "queued"
 
 
+def test_lease_that_was_given_back_is_free_at_once(store: JobStore) -> None:
+    store.submit(new(), LIMITS, NOW)
+    job = leased(store)
+    assert not store.give_back(job.run, "another", NOW)
+    assert store.lease(NOW, 30) is None
+    assert store.give_back(job.run, job.lease, NOW)
+    assert not store.finish(job.run, job.lease, "a model", NOW)
+    other = leased(store)
+    assert not store.give_back(job.run, job.lease, NOW)
+    assert (other.run, other.attempts) == (job.run, 2)
+
+
+def test_jobs_that_workers_have_and_have_not_are_counted(store: JobStore) -> None:
+    assert store.held(NOW) == (0, 0)
+    for number in range(2):
+        store.submit(new(number), LIMITS, NOW)  # the second one starts after the first
+    assert store.held(NOW + 59) == (0, 0)
+    assert store.held(NOW + 60) == (0, 1)
+    leased(store, NOW + 60)
+    assert store.held(NOW + 61) == (1, 0)
+    assert store.held(NOW + 90) == (0, 1)
+
+
 def test_renewed_lease_holds(store: JobStore) -> None:
     run = store.submit(new(), LIMITS, NOW).run
     job = leased(store)

@@ -256,6 +256,8 @@ def test_what_a_worker_began_ends_with_it_and_another_goes_on(
         assert worker.wait(PATIENCE) == (0 if number == signal.SIGTERM else -number)
     until(lambda: members(node.began()[0][0]) == [])
     assert node.job(run).state == "queued"
+    given_back = node.job(run).lease_until == 0.0
+    assert given_back == (number == signal.SIGTERM)
     with node.working():
         until(lambda: len(node.began()) == 2)
         assert node.job(run).attempts == 2

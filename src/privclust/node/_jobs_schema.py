@@ -68,6 +68,11 @@ FAILED = (
     "AND visible_at <= :now ORDER BY visible_at DESC, run LIMIT 20"
 )
 
+HELD = (
+    "SELECT coalesce(sum(CASE WHEN lease_until > :now THEN 1 ELSE 0 END), 0), "
+    "coalesce(sum(CASE WHEN lease_until <= :now AND starts_at <= :since THEN 1 ELSE 0 END), 0) "
+    "FROM privclust_jobs WHERE state = 'queued'"
+)
 DUE = (
     f"SELECT {', '.join(COLUMNS)} FROM privclust_jobs WHERE state = 'queued' "
     "AND starts_at <= :now AND lease_until <= :now ORDER BY starts_at, submitted, run LIMIT 1"
@@ -78,6 +83,7 @@ LEASE = (
 )
 _HOLDS = "run = :run AND state = 'queued' AND lease = :token AND lease_until > :now RETURNING run"
 RENEW = f"UPDATE privclust_jobs SET lease_until = :until WHERE {_HOLDS}"
+GIVE_BACK = f"UPDATE privclust_jobs SET lease = '', lease_until = 0 WHERE {_HOLDS}"
 END = (
     "UPDATE privclust_jobs SET state = :state, result = :result, visible_at = :visible_at, "
     f"lease = '', lease_until = 0 WHERE {_HOLDS}"

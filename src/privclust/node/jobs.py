@@ -134,6 +134,11 @@ class JobStore(Database):
         with self._transaction() as session:
             return bool(session.execute(sql.RENEW, values))
 
+    def give_back(self, run: str, token: str, now: float) -> bool:
+        """End a lease early, so that another worker may go on at once."""
+        with self._transaction() as session:
+            return bool(session.execute(sql.GIVE_BACK, {"run": run, "token": token, "now": now}))
+
     def finish(
         self, run: str, token: str, result: str, now: float, ready: float | None = None
     ) -> bool:
@@ -179,6 +184,12 @@ class JobStore(Database):
         """Return how many jobs have each state at the time `now`, as analysts see it."""
         with self._connected() as session:
             return dict(session.execute(sql.COUNTS, {"now": now}))
+
+    def held(self, now: float) -> tuple[int, int]:
+        """Return how many jobs workers have, and how many are due for a minute and nobody's."""
+        with self._connected() as session:
+            ((held, due),) = session.execute(sql.HELD, {"now": now, "since": now - 60})
+        return int(held), int(due)
 
     def failed(self, now: float) -> list[tuple[str, str, str]]:
         """Return run, analyst and table of jobs that have failed, the newest first."""

@@ -1,6 +1,7 @@
 """The worker of a node: leases jobs, runs each in a process of its own, and kills what must end.
 
-Several workers may share a node's jobs. One that is gone loses its leases, and another goes on.
+Several workers may share a node's jobs. One that is stopped gives its leases back, one that is gone
+loses them, and another goes on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +80,7 @@ def run_worker(
     policy_path : Path
         The policy file, which each job's process reads itself.
     stop : threading.Event
-        Ends the work: processes are killed, and their jobs go on when their leases have expired.
+        Ends the work: processes are killed, and their jobs given back.
     pace : Pace, optional
         How long is waited for what.
     command : sequence of str, optional
@@ -129,9 +131,11 @@ class _Worker:
             _log.warning("no job leased: %s", type(error).__name__)
 
     def close(self) -> None:
-        """Kill all processes."""
+        """Kill all processes, and give their jobs back."""
         for child in self._children:
             child.kill()
+            with suppress(LedgerError):  # then the lease expires
+                self._store.give_back(child.job.run, child.job.lease, time.time())
             _report(child, "stopped")
         self._starter.close()
 
