@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,8 @@ from helpers.command_line import error_message, lay_out, privclust
 from helpers.node_policy import HOSPITAL, write_keys
 
 from privclust import Ledger
+from privclust.node.job import NewJob
+from privclust.node.jobs import JobStore, Quota
 from privclust.node.policy import Policy
 from privclust.node.policy_file import read_policy
 
@@ -122,7 +125,17 @@ def test_status_counts_jobs_and_budgets(policy: Policy) -> None:
     done = privclust("node", "status", "policy.toml")
     assert done.exit_code == 0, done.output
     assert "queued" in done.stdout
+    assert "Workers have 0 of them." in done.stdout
+    assert "no worker has them" not in done.stdout
     assert "│ visits │ visits" in done.stdout
+
+
+def test_status_says_that_no_worker_runs(policy: Policy) -> None:
+    jobs, before = JobStore(policy.node.ledger), time.time() - 100
+    job = NewJob("0" * 16, "fit", "a1", "visits", "{}", price=10.0, seconds=600)
+    jobs.submit(job, Quota(max_queued=5, work_per_day=100.0), before)
+    done = privclust("node", "status", "policy.toml")
+    assert "1 should have begun more than a minute ago, and no worker has them." in done.stdout
 
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

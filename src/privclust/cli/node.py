@@ -110,7 +110,7 @@ def worker(policy: PolicyFile) -> None:
 
 @node_app.command("status", cls=Command, epilog=epilog("node status"))
 def status(policy: PolicyFile) -> None:
-    """Say how many fits wait, run and ended, and what budgets have left."""
+    """Say how many fits wait, run and ended, what workers have, and what budgets have left."""
     with reporting_errors():
         with needing("node"):
             from privclust.node.job import STATES
@@ -120,6 +120,13 @@ def status(policy: PolicyFile) -> None:
         jobs = JobStore(found.node.ledger, found.node.lanes, found.node.tick)
         counts = jobs.counts(time.time())
         print_table(("state", "jobs"), [(one, str(counts.get(one, 0))) for one in STATES])
+        held, due = jobs.held(time.time())
+        say(f"Workers have {held} of them.")
+        if due:
+            say(
+                f"{due} should have begun more than a minute ago, and no worker has them. See "
+                "whether a worker runs, and what its log says."
+            )
         failed = jobs.failed(time.time())
         if failed:
             print_table(("failed, newest first", "analyst", "table"), failed, whole="failed")
