@@ -42,6 +42,12 @@ def wait_until_ready(starter: Starter) -> None:
         time.sleep(0.02)
 
 
+def started(starter: Starter, *arguments: str) -> Started:
+    process = starter.start(arguments)
+    assert process is not None
+    return process
+
+
 def report_of(process: Started) -> Any:
     """Wait until a process has ended by itself, and return what it printed."""
     _, status = os.waitpid(process.pid, 0)

@@ -6,7 +6,7 @@ import os
 import socket
 from typing import Any
 
-from helpers.forked import report_of, starting
+from helpers.forked import report_of, started, starting
 from helpers.processes import output_of
 
 DRAWS = """
@@ -77,7 +77,7 @@ print(len({tuple(part) for part in drawn}))
 
 def test_two_jobs_draw_different_noise() -> None:
     with starting(DRAWS) as starter:
-        first, second = (report_of(starter.start([])) for _ in range(2))
+        first, second = (report_of(started(starter)) for _ in range(2))
     assert (first.pop("had OpenDP"), second.pop("had OpenDP")) == (False, False)
     for name, drawn in first.items():
         assert drawn != second[name], name
@@ -94,7 +94,7 @@ def test_job_inherits_nothing_but_its_two_pipes() -> None:
     with socket.socket() as open_socket:
         open_socket.set_inheritable(True)
         with starting(SELF) as starter:
-            process = starter.start([])
+            process = started(starter)
             os.write(process.stdin, b"\n")
             found: dict[str, Any] = report_of(process)
     assert found["parent"] == os.getpid()  # its own parent has ended
@@ -106,7 +106,7 @@ def test_job_inherits_nothing_but_its_two_pipes() -> None:
 
 def test_server_with_a_thread_starts_each_job_anew() -> None:
     with starting(WITH_A_THREAD) as starter:
-        assert report_of(starter.start(["word"])) == {"arguments": ["word"], "threads": 1}
+        assert report_of(started(starter, "word")) == {"arguments": ["word"], "threads": 1}
 
 
 def test_server_ends_with_its_worker() -> None:

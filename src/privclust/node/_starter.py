@@ -19,10 +19,6 @@ _SECONDS = 20.0
 _log = logging.getLogger("privclust.node.worker")
 
 
-class StartError(OSError):
-    """The fork server could not start a process."""
-
-
 @dataclass(frozen=True)
 class Started:
     """A process of a job.
@@ -68,11 +64,8 @@ class Starter:
             self._ready = self._answer(0.0) == READY
         return self._ready
 
-    def start(self, arguments: Sequence[str]) -> Started:
-        """Start a process that gets `arguments`.
-
-        Raises `StartError` if that fails; the next one may succeed.
-        """
+    def start(self, arguments: Sequence[str]) -> Started | None:
+        """Start a process that gets `arguments`; None if that failed, as the next may not."""
         read, stdin = os.pipe()
         stdout, write = os.pipe()
         try:
@@ -88,7 +81,7 @@ class Starter:
             os.close(stdin)
             os.close(stdout)
             self.close()
-            raise StartError("the fork server started no process")
+            return None
         os.set_blocking(stdout, False)
         return Started(pid, stdin, stdout)
 

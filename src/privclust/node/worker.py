@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privclust.node._child import Child
-from privclust.node._starter import Starter, StartError
+from privclust.node._starter import Starter
 from privclust.node.job_process import FAILED, STORED
 from privclust.node.jobs import MAX_ATTEMPTS, JobStore
 from privclust.node.schedule import TURNS_MAX
@@ -147,9 +147,8 @@ class _Worker:
             job = self._store.lease(time.time(), self.pace.lease)
             if job is None:
                 return
-            try:
-                started = self._starter.start([str(self._policy_path), job.run])
-            except StartError:
+            started = self._starter.start([str(self._policy_path), job.run])
+            if started is None:
                 _log.warning("run %s: not started; tried again when its lease has expired", job.run)
                 return
             self._children.append(Child(job, started))
