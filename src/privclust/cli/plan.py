@@ -28,6 +28,7 @@ from privclust.remote.table import RemoteTable
 
 if TYPE_CHECKING:
     from privclust.planning.forecast import Forecast
+    from privclust.planning.spark_cost import SparkCost
 
 
 class Engine(StrEnum):
@@ -79,8 +80,7 @@ def plan(
         raise typer.BadParameter(
             "Type --rows, --columns and --delta, or the address of a table at a node."
         )
-    most = 1 if max_rows_per_unit is None else max_rows_per_unit
-    from privclust.planning.forecast import forecast, forecast_grid
+    from privclust.planning.forecast import forecast
     from privclust.planning.spark_cost import READ_SECONDS, spark_cost
 
     with reporting_errors():
@@ -91,7 +91,7 @@ def plan(
             clusters,
             epsilon=epsilon,
             delta=delta,
-            max_rows_per_unit=most,
+            max_rows_per_unit=1 if max_rows_per_unit is None else max_rows_per_unit,
         )
         costs = [] if engine is None else [spark_cost(expected, kind) for kind in READ_SECONDS]
         if picture is not None:
@@ -104,17 +104,24 @@ def plan(
             content |= {"spark": [asdict(cost) for cost in costs]} if costs else {}
             typer.echo(json.dumps(content))
         else:
-            for part in (expected, *costs):
-                say(str(part))
-            say(_what_counts(rows, most))
-            _print_others(forecast_grid(expected))
-            sizes = f"--rows {rows} --columns {columns} -k {clusters}"
-            strength = f"--epsilon {epsilon} --delta {delta}"
-            say(
-                "This measures it on public rows like yours; without --public, on made-up ones:\n"
-                f"{INDENT}privclust simulate {sizes} {strength} "
-                f"--max-rows-per-unit {most} --public FILE"
-            )
+            _say_all(expected, costs)
+
+
+def _say_all(expected: Forecast, costs: Iterable[SparkCost]) -> None:
+    """Say what to expect, what it costs on Spark, and how to measure it."""
+    from privclust.planning.forecast import forecast_grid
+
+    for part in (expected, *costs):
+        say(str(part))
+    say(_what_counts(expected.n_rows, expected.max_rows_per_unit))
+    _print_others(forecast_grid(expected))
+    sizes = f"--rows {expected.n_rows} --columns {expected.n_columns} -k {expected.n_clusters}"
+    strength = f"--epsilon {expected.epsilon} --delta {expected.delta}"
+    say(
+        "This measures it on public rows like yours; without --public, on made-up ones:\n"
+        f"{INDENT}privclust simulate {sizes} {strength} "
+        f"--max-rows-per-unit {expected.max_rows_per_unit} --public FILE"
+    )
 
 
 def _plan_at_node(
