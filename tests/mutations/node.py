@@ -44,6 +44,20 @@ NODE = (
         "tests/node/test_jobs.py::test_only_the_holder_of_a_lease_stores_anything[sqlite]",
     ),
     Mutation(
+        "a noise source loaded before jobs are forked",
+        "node/_preloaded.py",
+        '    "psycopg",\n',
+        '    "psycopg",\n    "opendp.prelude",\n',
+        "tests/node/test_fork_server.py::test_two_jobs_draw_different_noise",
+    ),
+    Mutation(
+        "a job forked beside threads",
+        "node/fork_server.py",
+        "run if alone else _run_anew",
+        "run",
+        "tests/node/test_fork_server.py::test_server_with_a_thread_starts_each_job_anew",
+    ),
+    Mutation(
         "a result shown when it is ready",
         "node/job.py",
         "if job.visible_at is None or now < job.visible_at:",

@@ -6,6 +6,7 @@ import os
 import socket
 from typing import Any
 
+import pytest
 from helpers.forked import report_of, started, starting
 from helpers.processes import output_of
 
@@ -75,6 +76,7 @@ print(len({tuple(part) for part in drawn}))
 """
 
 
+@pytest.mark.attack
 def test_two_jobs_draw_different_noise() -> None:
     with starting(DRAWS) as starter:
         first, second = (report_of(started(starter)) for _ in range(2))
@@ -104,6 +106,7 @@ def test_job_inherits_nothing_but_its_two_pipes() -> None:
     assert found["arguments"] == 1  # forked without a thread: nothing was imported again
 
 
+@pytest.mark.attack
 def test_server_with_a_thread_starts_each_job_anew() -> None:
     with starting(WITH_A_THREAD) as starter:
         assert report_of(started(starter, "word")) == {"arguments": ["word"], "threads": 1}
