@@ -32,21 +32,35 @@ class Crashes:
         self._node = node
         self._database = database
         self._rng = np.random.default_rng(seed)
+        self._begun = 0
         self.counts = {"web": 0, "worker": 0, "database": 0}
+        self.at_work = 0
 
     def next(self) -> None:
         """Wait for a moment, then end one part, in turns."""
-        time.sleep(self._rng.uniform(0.0, 1.5))
         part = min(self.counts, key=lambda name: self.counts[name])
         self.counts[part] += 1
+        if part == "worker":
+            until(self._works, self._node.describe)
+        time.sleep(self._rng.uniform(0.0, 6.0 if part == "worker" else 1.5))
         if part == "database":
             execute(self._database, CUT)
         elif part == "web":
             self._node.kill("web")
             self._node.start_web()
         else:
+            self.at_work += self._node.jobs.held(time.time())[0] > 0
             self._node.kill("worker")
+            self._begun = self._attempts()
             self._node.start_worker(noise="repeatable")
+
+    def _works(self) -> bool:
+        """Tell whether the newest worker has begun something, or has nothing to begin."""
+        jobs = self._node.jobs.of_analyst("ada")
+        return self._attempts() > self._begun or all(job.state != "queued" for job in jobs)
+
+    def _attempts(self) -> int:
+        return sum(job.attempts for job in self._node.jobs.of_analyst("ada"))
 
 
 def accepted(node: Deployment, token: str, key: str) -> Reply:
@@ -85,6 +99,7 @@ def crashed(postgres: Any, folder: Path, n_crashes: int, seed: int) -> None:
         )
         check(node, runs, token)
         assert min(crashes.counts.values()) > 0
+        assert crashes.at_work >= crashes.counts["worker"] / 2
 
 
 def check(node: Deployment, runs: list[str], token: str) -> None:
