@@ -65,7 +65,7 @@ class Starter:
         return self._ready
 
     def start(self, arguments: Sequence[str]) -> Started | None:
-        """Start a process that gets `arguments`; None if that failed, as the next may not."""
+        """Start a process that gets `arguments`; None if that failed. The next may succeed."""
         read, stdin = os.pipe()
         stdout, write = os.pipe()
         try:
