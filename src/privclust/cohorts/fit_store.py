@@ -70,6 +70,8 @@ class FitStore:
                 self._memory.pop(name, None)
             else:
                 (self._folder / name).unlink(missing_ok=True)
+                for left in self._folder.glob(f"{name}.*"):  # by a process that died
+                    left.unlink(missing_ok=True)
 
     def _read(self, name: str) -> bytes | None:
         if self._folder is None:
@@ -94,7 +96,7 @@ class FitStore:
                 os.link(made, self._folder / name)
             _sync(self._folder)
         finally:
-            made.unlink()
+            made.unlink(missing_ok=True)
 
 
 def _name(digest: bytes, kind: str) -> str:

@@ -55,6 +55,24 @@ def public_key(secret: bytes) -> bytes:
     return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 
+def shares_secrets(key: bytes) -> bool:
+    """Tell whether secrets follow from a public key; from points of small order none does.
+
+    That is so for every private key or for none: each is a multiple of 8.
+
+    Examples
+    --------
+    >>> shares_secrets(public_key(new_secret())), shares_secrets(bytes(32))
+    (True, False)
+    """
+    any_secret = X25519PrivateKey.from_private_bytes(bytes(32))
+    try:
+        any_secret.exchange(X25519PublicKey.from_public_bytes(key))
+    except ValueError:
+        return False
+    return True
+
+
 def masked(
     values: IntArray, secret: bytes, own: MaskKey, others: Iterable[MaskKey], context: bytes
 ) -> IntArray:

@@ -118,7 +118,8 @@ class LocalMember:
         question, agreement = self._membership.question(message)
         if question.agreement not in self._fits:
             own = self._membership.store.offer(agreement.terms.digest)
-            assert own is not None
+            if own is None:  # another agreement on the same terms was ended
+                raise NodeRefusedError(f"{self.name} refuses: the fit has ended.")
             self._fits[question.agreement] = Answering(
                 self.name, agreement, own, self._table, self._membership.ledger
             )

@@ -217,7 +217,8 @@ def _rehearsed(question: Question, terms: Terms) -> None:
 def _facts(terms: Terms) -> dict[str, str]:
     """Return what a node's ledger says of a fit."""
     return {
-        **dict(terms.facts),
+        # By the name that is left out, caps on the node's own analysts are counted.
+        **{name: text for name, text in terms.facts if name != "analyst"},
         "coordinator": terms.coordinator,
         "members": " ".join(member.name for member in terms.members),
         "colluding": str(terms.colluding),

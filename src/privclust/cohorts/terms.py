@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from privclust._version import __version__
 from privclust.cohorts.identity import KEY_BYTES, is_signed
-from privclust.cohorts.masks import MaskKey, length_prefixed
+from privclust.cohorts.masks import MaskKey, length_prefixed, shares_secrets
 from privclust.domains.base import Domain
 from privclust.engines.federated._request import Columns
 from privclust.engines.federated.wire import encode, let_travel
@@ -17,6 +17,8 @@ from privclust.queries.unit import Unit
 
 PROTOCOL = 1
 DIGEST_BYTES = 32
+FACTS_MAX, FACT_TEXT_MAX = 100, 2**12
+"""Facts of a fit, and characters of one: ledgers of nodes keep them."""
 _PURPOSE = b"privclust: a node's key for one fit, version 1"
 
 
@@ -95,6 +97,8 @@ class Terms:
             raise ValueError("all nodes and the coordinator need the same version of privclust.")
         if not self.domain.fits(self.columns) or self.unit.clients or self.unit.whole:
             raise ValueError("columns are those of the domain, and units are those of one node.")
+        if not _are_facts(self.facts):
+            raise ValueError(f"facts are up to {FACTS_MAX} names that differ, each with a text.")
         if self.delta <= 0 or not Budget(self.epsilon, self.delta).admits(self.reserve):
             raise ValueError("more is set aside than epsilon and delta guarantee.")
 
@@ -150,7 +154,7 @@ class Agreement:
     ------
     ValueError
         If an offer is of other terms, not signed by its member's identity, or has the key of
-        another.
+        another or a useless one.
     """
 
     terms: Terms
@@ -166,6 +170,9 @@ class Agreement:
             valid = offer.terms == digest and len(offer.key) == KEY_BYTES
             if not valid or not is_signed(member.identity, offer.signature, offer.signed):
                 raise ValueError("an offer is not signed by its member's identity.")
+            # Otherwise the other members would find out when they have charged and read.
+            if not shares_secrets(offer.key):
+                raise ValueError("a member's key is one from which no secret follows.")
 
     @property
     def digest(self) -> bytes:
@@ -184,3 +191,12 @@ class Agreement:
             for member, offer in zip(self.terms.members, self.offers, strict=True)
             if member.name in cohort
         }
+
+
+def _are_facts(facts: tuple[tuple[str, ...], ...]) -> bool:
+    texts = [text for fact in facts for text in fact]
+    return (
+        len({fact[0] for fact in facts if len(fact) == 2}) == len(facts) <= FACTS_MAX
+        # Databases take no text with a zero in it.
+        and all(len(text) <= FACT_TEXT_MAX and "\0" not in text for text in texts)
+    )
