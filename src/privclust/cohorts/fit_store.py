@@ -33,6 +33,7 @@ class FitStore:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._memory: dict[str, bytes] = {}
+        self._latest: tuple[bytes, Agreement] | None = None
         if folder is None:
             return
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -61,7 +62,13 @@ class FitStore:
     def agreement(self, digest: bytes) -> Agreement | None:
         """Return the agreement of a hash."""
         content = self._read(_name(digest, "agreement"))
-        return None if content is None else decode(content, Agreement)
+        if content is None:
+            return None
+        latest = self._latest  # read once: another thread may put its own there
+        if latest is None or latest[0] != content:
+            # All signatures are verified, which at 50 members takes longer than to answer.
+            self._latest = latest = (content, decode(content, Agreement))
+        return latest[1]
 
     def forget(self, agreement: Agreement) -> None:
         """Delete what is kept of a fit that has ended, its secret first."""

@@ -23,6 +23,7 @@ MASK_KEY_BYTES = 32
 _PURPOSE = b"privclust: mask of one question between two nodes, version 1"
 _NONCE = bytes(16)
 """A key makes one stream, so that the nonce need not differ."""
+_ANY_SECRET = X25519PrivateKey.from_private_bytes(bytes(32))
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,8 @@ def shares_secrets(key: bytes) -> bool:
     >>> shares_secrets(public_key(new_secret())), shares_secrets(bytes(32))
     (True, False)
     """
-    any_secret = X25519PrivateKey.from_private_bytes(bytes(32))
     try:
-        any_secret.exchange(X25519PublicKey.from_public_bytes(key))
+        _ANY_SECRET.exchange(X25519PublicKey.from_public_bytes(key))
     except ValueError:
         return False
     return True
