@@ -13,6 +13,7 @@ TARGETS = (
     "approval_files",
     "arrow_batches",
     "bounds_files",
+    "cohort_questions",
     "csv_files",
     "json_schemas",
     "ledger_entries",

@@ -110,12 +110,12 @@ def altered(message: bytes, choose: Choose) -> bytes:
 
 
 def _agreed(message: bytes) -> bytes:
-    """Return a request that assumes what its altered query declares; others as they are."""
+    """Return a request or question that assumes what its altered query declares."""
     try:
-        request = decode(message, QueryRequest)
+        request: Any = decode(message, object)
         query = request.query
         return encode(replace(request, sensitivity=query.sensitivity, size=query.size))
-    except ValueError:
+    except (AttributeError, TypeError, ValueError):
         return message
 
 
@@ -148,10 +148,10 @@ def check(message: bytes) -> bool:
     """Send a request to clients with and without a row; tell whether the request was understood."""
     request = read_request(message)
     if request is None:
-        assert Client(_table(COLUMNS, None, 5)).respond(message) == b""
+        assert Client(table_for(COLUMNS, None, 5)).respond(message) == b""
         return False
     query, unit = request.query, request.unit
-    every = _table(request.columns, request.domain, 9)
+    every = table_for(request.columns, request.domain, 9)
     some = [every, every[1:], every[:1], every[:0]]
     if not isinstance(every, np.ndarray):
         some += [lambda part=part: part for part in tuple(some)]  # read as a stream
@@ -173,7 +173,7 @@ def check(message: bytes) -> bool:
     return True
 
 
-def _table(columns: tuple[str, ...] | int, domain: Domain | None, n_rows: int) -> Any:
+def table_for(columns: tuple[str, ...] | int, domain: Domain | None, n_rows: int) -> Any:
     """Return rows for the columns of a request, the first of them of somebody alone."""
     rng = np.random.default_rng(3)
     if isinstance(columns, int):

@@ -1,0 +1,297 @@
+"""The coordinator: whose answers it adds up, and what it does when one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.cohort_parts import (
+    BUDGET,
+    DOMAIN,
+    LABEL,
+    NAMES,
+    members_of,
+    tables_of,
+)
+from helpers.query_examples import COLUMNS, VOTES
+
+from privclust.cohorts.engine import CohortEngine
+from privclust.cohorts.federation import NodeFederation
+from privclust.cohorts.member import LocalMember
+from privclust.cohorts.question import Answer
+from privclust.cohorts.terms import Offer
+from privclust.engines.federated.wire import decode, encode
+from privclust.engines.memory import NumpyEngine
+from privclust.engines.noisy import FitTerms
+from privclust.errors import AbsentNodeError, NodeRefusedError
+from privclust.kernels.grid import UNIT
+from privclust.privacy.accounting import QUANTA
+from privclust.privacy.curator import Curator
+from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.plan import Slot, make_plan
+from privclust.queries import ROW, Count
+from privclust.testing import NoNoise, noise_from
+
+PLAN = make_plan(BUDGET, [Slot("votes", 0.5), Slot("count", 0.5)])
+
+
+class Flaky:
+    """A node in front of another, which may be gone for a while or say something else."""
+
+    def __init__(self, node: LocalMember) -> None:
+        self.node = node
+        self.name, self.identity = node.name, node.identity
+        self.gone_from = 10**9
+        self.asked = 0
+        self.said: Callable[[bytes], bytes | None] = lambda given: given
+        self.offered: Callable[[bytes], bytes] = lambda given: given
+        self.ended = 0
+
+    def offer(self, message: bytes) -> bytes:
+        return self.offered(self.node.offer(message))
+
+    def join(self, message: bytes) -> None:
+        self.node.join(message)
+
+    def ask(self, message: bytes) -> None:
+        self.asked += 1
+        if self.asked >= self.gone_from:
+            raise AbsentNodeError(f"{self.name} does not respond.")
+        self.node.ask(message)
+
+    def answer(self, agreement: bytes, question: bytes) -> bytes | None:
+        given = self.node.answer(agreement, question)
+        return None if given is None else self.said(given)
+
+    def end(self, agreement: bytes) -> None:
+        self.ended += 1
+        if self.asked >= self.gone_from:
+            raise AbsentNodeError(f"{self.name} does not respond.")
+        self.node.end(agreement)
+
+
+def nodes_of(names: Iterable[str] = NAMES, **changed: Any) -> dict[str, Flaky]:
+    members = members_of(tables_of(names), **changed)
+    return {name: Flaky(member) for name, member in members.items()}
+
+
+def engine_of(nodes: dict[str, Flaky], **changed: Any) -> CohortEngine:
+    given: dict[str, Any] = {"minimum": 2, "seconds": 0.3, **changed}
+    federation = NodeFederation(tuple(nodes.values()), COLUMNS, "ada", **given)
+    return federation.open_engine(None, DOMAIN, ROW)
+
+
+def spent(node: Flaky) -> list[str]:
+    (run,) = node.node._membership.ledger.runs(LABEL)
+    return list(run.charges)
+
+
+def opened(engine: CohortEngine, ledger: Ledger | None = None, **more: Any) -> Curator:
+    return Curator.open(engine, PLAN, ledger, **more)
+
+
+def exact(*names: str) -> list[float]:
+    tables = tables_of()
+    parts = [NumpyEngine(tables[name], DOMAIN).aggregate(VOTES) for name in names]
+    return [sum(column) / UNIT for column in zip(*parts, strict=True)]
+
+
+def test_release_is_the_sum_and_says_how_much_noise_it_has() -> None:
+    nodes = nodes_of()
+    with noise_from(NoNoise()):
+        curator = opened(engine_of(nodes))
+        release = curator.measure("votes", VOTES)
+    assert release.values.tolist() == exact(*NAMES)
+    trusted = np.sqrt(VOTES.sensitivity.l2_squared * QUANTA / release.charge.quanta)
+    assert release.scale == pytest.approx(trusted * np.sqrt(3 / 2), rel=1e-12)
+    assert release.noise == "none"
+    assert all(spent(node) == ["votes"] for node in nodes.values())
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"values": bytes(8 * VOTES.size - 8)},
+        {"values": bytes(8 * VOTES.size + 8)},
+        {"values": b""},
+        {"name": "north"},
+        {"question": bytes(32)},
+        {"noise": "a\nb"},
+    ],
+)
+def test_something_else_than_an_answer_is_refused(changed: dict[str, Any]) -> None:
+    nodes = nodes_of()
+    nodes["south"].said = lambda given: encode(replace(decode(given, Answer), **changed))
+    curator = opened(engine_of(nodes))
+    with pytest.raises(NodeRefusedError, match="south gave something else"):
+        curator.measure("votes", VOTES)
+    assert curator.releases == ()
+
+
+@pytest.mark.parametrize("given", [b"", b"\xff" * 50, encode(b"answer")])
+def test_other_bytes_for_an_answer_are_refused(given: bytes) -> None:
+    nodes = nodes_of()
+    nodes["south"].said = lambda _: given
+    with pytest.raises(NodeRefusedError, match="south gave something else"):
+        opened(engine_of(nodes)).measure("votes", VOTES)
+
+
+def test_answer_to_an_older_question_is_refused() -> None:
+    nodes, seen = nodes_of(), list[bytes]()
+    curator = opened(engine_of(nodes))
+
+    def first(given: bytes) -> bytes:
+        seen.append(given)
+        return seen[0]
+
+    nodes["south"].said = first
+    curator.measure("votes", VOTES)
+    with pytest.raises(NodeRefusedError, match="south gave something else"):
+        curator.measure("count", Count())
+
+
+def test_nodes_that_do_not_agree_are_named() -> None:
+    nodes = nodes_of()
+    nodes["south"].offered = lambda given: encode(replace(decode(given, Offer), key=bytes(32)))
+    with pytest.raises(NodeRefusedError, match="the nodes do not agree"):
+        opened(engine_of(nodes))
+    nodes["south"].offered = lambda _: b"nothing"
+    with pytest.raises(NodeRefusedError, match="south made no offer that can be read"):
+        opened(engine_of(nodes))
+
+
+def test_node_that_lies_about_its_key_is_refused() -> None:
+    nodes = nodes_of()
+    nodes["south"].identity = nodes["north"].identity[::-1]
+    with pytest.raises(NodeRefusedError, match="policy does not have 'south' with the key"):
+        opened(engine_of(nodes))
+
+
+# Nodes that are gone ------------------------------------------------------------------------------
+
+
+def test_node_that_comes_back_in_time_is_asked_again() -> None:
+    nodes = nodes_of()
+    north = nodes["north"]
+    ask = north.ask
+
+    def late(message: bytes) -> None:
+        north.gone_from = 2 if north.asked == 0 else 10**9
+        north.asked += 1
+        if north.asked < 3:
+            raise AbsentNodeError("north does not respond.")
+        ask(message)
+
+    north.ask = late  # type: ignore[method-assign]
+    with noise_from(NoNoise()):
+        found = opened(engine_of(nodes, seconds=20.0)).measure("votes", VOTES)
+    assert found.values.tolist() == exact(*NAMES)
+    assert all(spent(node) == ["votes"] for node in nodes.values())
+
+
+@pytest.mark.attack
+def test_smaller_cohort_is_asked_again_and_charged_again() -> None:
+    """At each node that answered, and at the coordinator."""
+    nodes = nodes_of()
+    nodes["north"].gone_from = 1
+    ledger = Ledger.in_memory()
+    ledger.add("all", BUDGET.epsilon, BUDGET.delta)
+    engine = engine_of(nodes, reserve=0.5)
+    with noise_from(NoNoise()):
+        curator = opened(engine, ledger, label="all")
+        release = curator.measure("votes", VOTES)
+    assert release.values.tolist() == exact("east", "south")
+    one = curator.plan.price(curator.plan.slot("votes"))
+    assert release.scale == pytest.approx(
+        np.sqrt(VOTES.sensitivity.l2_squared * QUANTA / one.quanta) * np.sqrt(2)
+    )
+    for name in ("east", "south"):
+        assert spent(nodes[name]) == ["votes", "votes, attempt 2"]
+    assert spent(nodes["north"]) == []
+    (run,) = ledger.runs("all")
+    assert run.spent.quanta == 2 * one.quanta
+    assert [(p.responded, p.invited) for p in engine.participation] == [(2, 3), (2, 2)]
+    # The next is asked of those who are left, at once; half of the reserve is gone, not all.
+    with noise_from(NoNoise()):
+        curator.measure("count", Count())
+    assert spent(nodes["east"]) == ["votes", "votes, attempt 2", "count"]
+
+
+@pytest.mark.attack
+def test_nothing_is_asked_again_beyond_the_reserve() -> None:
+    nodes = nodes_of()
+    nodes["north"].gone_from = 1
+    curator = opened(engine_of(nodes))
+    with pytest.raises(AbsentNodeError, match="too little is set aside to ask the others again"):
+        curator.measure("votes", VOTES)
+    assert spent(nodes["east"]) == ["votes"]
+    assert curator.releases == ()
+
+
+@pytest.mark.attack
+def test_fit_ends_with_fewer_nodes_than_the_minimum() -> None:
+    nodes = nodes_of()
+    nodes["north"].gone_from = nodes["east"].gone_from = 1
+    curator = opened(engine_of(nodes, reserve=0.5))
+    with pytest.raises(AbsentNodeError, match=r"east, north gave no answer in 0\.3 seconds"):
+        curator.measure("votes", VOTES)
+
+
+@pytest.mark.attack
+def test_node_refuses_attempts_that_its_reservation_does_not_cover() -> None:
+    """A coordinator without a reserve, which asks again all the same."""
+    nodes = nodes_of()
+    engine = engine_of(nodes)
+    opened(engine)
+    quanta = PLAN.price(PLAN.slot("votes")).quanta
+    for attempt in (1, 2):
+        assert engine.measure("votes", attempt, VOTES, quanta, 1) is not None
+    with pytest.raises(NodeRefusedError, match="too little set aside"):
+        engine.measure("votes", 3, VOTES, quanta, 1)
+
+
+# Resuming -----------------------------------------------------------------------------------------
+
+
+def test_fit_goes_on_by_each_ledger() -> None:
+    """The coordinator's process ends in mid-fit: what nodes answered comes again."""
+    nodes, ledger = nodes_of(), Ledger.in_memory()
+    ledger.add("all", BUDGET.epsilon, BUDGET.delta)
+    curator = opened(engine_of(nodes, minimum=3), ledger, label="all")
+    votes = curator.measure("votes", VOTES)
+    nodes["north"].gone_from = 1
+    with pytest.raises(AbsentNodeError):
+        curator.measure("count", Count())
+    kept = nodes["east"].node._membership.ledger.head()
+    nodes["north"].gone_from = 10**9
+    resumed = opened(engine_of(nodes, minimum=3), ledger, label="all", resume=curator.run)
+    assert resumed.measure("votes", VOTES).values.tolist() == votes.values.tolist()
+    assert nodes["east"].node._membership.ledger.head() == kept
+    resumed.measure("count", Count())
+    assert nodes["east"].node._membership.ledger.head() == kept  # it had answered before
+    assert spent(nodes["north"]) == ["votes", "count"]
+    assert all(len(node.node._membership.ledger.runs(LABEL)) == 1 for node in nodes.values())
+
+
+def test_end_deletes_secrets_and_closes_runs_where_nodes_respond() -> None:
+    nodes = nodes_of()
+    engine = engine_of(nodes)
+    engine.close()  # nothing was begun
+    assert nodes["east"].ended == 0
+    engine.begin(_terms())
+    nodes["north"].gone_from = 0
+    engine.close()
+    for name in ("east", "south"):
+        membership = nodes[name].node._membership
+        assert membership.store._memory == {}
+        assert not membership.ledger.runs(LABEL)[0].open
+    assert nodes["north"].ended == 1
+
+
+def _terms() -> FitTerms:
+    most = PLAN.reserve
+    return FitTerms("run", {}, BUDGET.epsilon, BUDGET.delta, most.quanta, most.slack, most.tail)

@@ -1,0 +1,178 @@
+"""What nodes agree on: parts that belong together, signed by all."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from cohorts.test_masks import LOW_ORDER
+from helpers.cohort_parts import (
+    BUDGET,
+    NAMES,
+    RESERVE,
+    agreed,
+    identity,
+    membership_of,
+    offers_for,
+    terms_of,
+    with_offer,
+)
+
+from privclust.cohorts.terms import Agreement, Member, Terms
+from privclust.domains.box import Box
+from privclust.engines.federated.wire import WireError, decode, encode
+from privclust.queries import Unit
+
+MEMBERS = tuple(Member(name, identity(name).public) for name in NAMES)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"members": MEMBERS[:1]}, "2 to 1000 members"),
+        ({"members": MEMBERS[::-1]}, "sorted by names"),
+        ({"members": (*MEMBERS, MEMBERS[-1])}, "names that differ"),
+        ({"members": (MEMBERS[0], Member("z", MEMBERS[0].identity))}, "identity of its own"),
+        ({"colluding": 0}, "more members than may collude, who are 1 at least"),
+        ({"colluding": 2, "minimum": 2}, "more members than may collude"),
+        ({"colluding": -1}, "1 at least"),
+        ({"minimum": 1}, "more members than may collude"),
+        ({"minimum": 4}, "more members than may collude"),
+        ({"version": "0.0.1"}, "same version"),
+        ({"protocol": 2}, "same version"),
+        ({"columns": ("a", "b")}, "columns are those of the domain"),
+        ({"columns": 2}, "columns are those of the domain"),
+        ({"unit": Unit("who", 1, clients=1)}, "units are those of one node"),
+        ({"unit": Unit("client", 1, whole=True)}, "units are those of one node"),
+        ({"quanta": 2 * RESERVE.quanta}, "more is set aside"),
+        ({"quanta": -1}, "negative"),
+        ({"slack": 1.0}, "more is set aside"),
+        ({"tail": 1e-6}, "more is set aside"),
+        ({"slack": -1.0}, "negative"),
+        ({"delta": 0.0}, "more is set aside"),
+        ({"epsilon": BUDGET.epsilon / 2}, "more is set aside"),
+        ({"epsilon": 65.0}, "epsilon"),
+        ({"facts": (("seed", "1"), ("seed", "2"))}, "facts"),
+        ({"facts": (("seed", "1", "2"),)}, "facts"),
+        ({"facts": (("seed",),)}, "facts"),
+        ({"facts": (("seed", "\0"),)}, "facts"),
+        ({"facts": (("seed", "1" * 2**20),)}, "facts"),
+        ({"facts": tuple((f"fact {n:04}", "1") for n in range(1000))}, "facts"),
+    ],
+)
+def test_terms_whose_parts_do_not_agree_are_refused(changed: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        terms_of(**changed)
+
+
+@pytest.mark.parametrize(("name", "key"), [("", bytes(32)), ("a\n", bytes(32)), ("a", bytes(31))])
+def test_member_without_a_name_or_key_is_refused(name: str, key: bytes) -> None:
+    with pytest.raises(ValueError, match="a name that can be printed, and a key of 32 bytes"):
+        Member(name, key)
+
+
+def test_hash_of_terms_is_over_all_of_them() -> None:
+    terms = terms_of()
+    others: dict[str, Any] = {
+        "fit": "another",
+        "coordinator": "bob",
+        "members": tuple(replace(one, name=f"x{one.name}") for one in MEMBERS),
+        "colluding": 2,
+        "minimum": 3,
+        "columns": ("a", "b", "d"),
+        "domain": Box([0.0] * 3, [1.0, 2.0, 4.0]),
+        "unit": Unit("who", 2),
+        "facts": (),
+        "epsilon": 2.0,
+        "delta": 1e-5,
+        "quanta": RESERVE.quanta - 1,
+        "slack": RESERVE.slack / 2,
+        "tail": RESERVE.tail / 2,
+    }
+    assert set(others) | {"protocol", "version"} == {one.name for one in fields(Terms)}
+    seen = {terms.digest}
+    for name, value in others.items():
+        seen.add(terms_of(**{"minimum": 3, name: value}).digest)
+    assert len(seen) == 1 + len(others)
+
+
+def test_terms_arrive_as_they_left() -> None:
+    terms = terms_of()
+    assert encode(decode(encode(terms), Terms)) == encode(terms)
+
+
+# Agreements -------------------------------------------------------------------------------------
+
+
+def agreement() -> Agreement:
+    return agreed(terms_of(), map(membership_of, NAMES))
+
+
+@pytest.mark.attack
+def test_agreement_needs_the_signed_offer_of_every_member() -> None:
+    whole = agreement()
+    north, south = whole.offers[1], whole.offers[2]
+    by_north = identity("north").sign(replace(south, name="south").signed)
+    wrong = {
+        "one missing": whole.offers[:2],
+        "none": (),
+        "another order": whole.offers[::-1],
+        "one twice": (*whole.offers[:2], whole.offers[1]),
+        "another's name": with_offer(whole, 2, name="west"),
+        "another's key": with_offer(whole, 2, key=north.key),
+        "a key that was not signed": with_offer(whole, 2, key=bytes(31) + b"\1"),
+        "a short key": with_offer(whole, 2, key=south.key[:31]),
+        "no signature": with_offer(whole, 2, signature=b""),
+        "signed by another member": with_offer(whole, 2, signature=by_north),
+        "of other terms": with_offer(whole, 2, terms=terms_of(fit="another").digest),
+    }
+    for offers in wrong.values():
+        with pytest.raises(ValueError, match="member"):
+            Agreement(whole.terms, offers)
+        content = encode(whole.terms), offers
+        with pytest.raises(WireError):
+            decode(encode(content), Agreement)
+    assert Agreement(whole.terms, whole.offers).digest == whole.digest
+
+
+@pytest.mark.attack
+def test_offer_for_other_terms_does_not_serve_again() -> None:
+    """The same nodes under weaker terms: their signatures are over the terms."""
+    nodes = [membership_of(name) for name in NAMES]
+    old = offers_for(terms_of(), nodes)
+    weaker = terms_of(fit="another")
+    with pytest.raises(ValueError, match="not signed"):
+        Agreement(weaker, old)
+    renamed = tuple(replace(offer, terms=weaker.digest) for offer in old)
+    with pytest.raises(ValueError, match="not signed"):
+        Agreement(weaker, renamed)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("point", LOW_ORDER.values(), ids=LOW_ORDER)
+def test_key_by_which_no_secret_is_shared_is_refused_in_an_offer(point: int) -> None:
+    """A member that signs such a key would let the others charge and read, and then fail."""
+    whole = agreement()
+    weak = replace(whole.offers[2], key=point.to_bytes(32, "little"))
+    signed = replace(weak, signature=identity("south").sign(weak.signed))
+    with pytest.raises(ValueError, match="no secret"):
+        Agreement(whole.terms, (*whole.offers[:2], signed))
+
+
+def test_hash_of_an_agreement_is_over_all_offers() -> None:
+    nodes = [membership_of(name) for name in NAMES]
+    one = agreed(terms_of(), nodes)
+    again = agreed(terms_of(), nodes)
+    other = Agreement(terms_of(), offers_for(terms_of(), [*nodes[:2], membership_of("south")]))
+    assert one.digest == again.digest != other.digest
+    assert one.run == one.digest.hex()[:16] != other.run
+
+
+def test_keys_are_those_of_a_cohort() -> None:
+    whole = agreement()
+    found = whole.keys(("east", "south"))
+    assert set(found) == {"east", "south"}
+    assert found["south"].key == whole.offers[2].key
+    assert found["south"].identity == identity("south").public
