@@ -102,9 +102,13 @@ class CohortEngine(NoisyEngine):
         except ValueError as error:
             raise NodeRefusedError(f"the nodes do not agree: {error}") from None
         joined = encode(agreement)
-        for node in self._nodes.values():
-            node.join(joined)
         self._fit = _Fit(agreement, agreement.digest, tuple(self._nodes))
+        try:
+            for node in self._nodes.values():
+                node.join(joined)
+        except NodeRefusedError:
+            self.close()  # those that joined set something aside for nothing
+            raise
 
     def measure(
         self, slot: str, attempt: int, query: Query, quanta: int, l0: int

@@ -27,21 +27,26 @@ class FitStore:
     Parameters
     ----------
     folder : Path or None
-        Made if it is missing; None keeps all in memory, for rehearsals.
+        Made if it is missing; None keeps all in memory, for rehearsals. A group may read it, where
+        the process that masks is another user than the one that makes offers.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._memory: dict[str, bytes] = {}
         self._latest: tuple[bytes, Agreement] | None = None
+        self._mode = 0o600
         if folder is None:
             return
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.name == "posix" and folder.stat().st_mode & 0o077:
+        mode = folder.stat().st_mode
+        if os.name == "posix" and mode & 0o027:
             raise PermissionError(
                 f"others may enter the folder {str(folder)!r}, in which a node keeps the secrets "
                 f"of its fits. Keep it to the node: chmod 700 {folder.name}."
             )
+        if mode & 0o050:
+            self._mode = 0o640
 
     def keep_offer(self, made: OwnOffer) -> OwnOffer:
         """Keep an offer, unless one of the same terms was made before; return the one that is."""
@@ -80,6 +85,25 @@ class FitStore:
                 for left in self._folder.glob(f"{name}.*"):  # by a process that died
                     left.unlink(missing_ok=True)
 
+    def count_offers(self) -> int:
+        """Return how many offers are kept."""
+        names = self._memory if self._folder is None else os.listdir(self._folder)
+        return sum(name.endswith(".offer") for name in names)
+
+    def forget_offers(self, before: float) -> None:
+        """Delete offers from before a time that no agreement followed from."""
+        if self._folder is None:
+            return
+        joined = set()
+        for file in self._folder.glob("*.agreement"):
+            kept = self.agreement(bytes.fromhex(file.stem))
+            if kept is not None:
+                joined.add(_name(kept.terms.digest, "offer"))
+        for file in self._folder.glob("*.offer"):
+            with suppress(FileNotFoundError):
+                if file.name not in joined and file.stat().st_mtime < before:
+                    file.unlink()
+
     def _read(self, name: str) -> bytes | None:
         if self._folder is None:
             return self._memory.get(name)
@@ -93,7 +117,7 @@ class FitStore:
             self._memory.setdefault(name, content)
             return
         made = self._folder / f"{name}.{os.urandom(8).hex()}"
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._mode)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)

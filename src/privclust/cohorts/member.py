@@ -15,7 +15,7 @@ from privclust.engines.factory import local_table
 from privclust.engines.federated.wire import decode, encode
 from privclust.errors import NodeRefusedError
 from privclust.kernels.grid import IntArray
-from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger._admission import SlotConflictError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 from privclust.privacy.node_curator import NodeCurator, ShareRequest
 
@@ -77,7 +77,7 @@ class Answering:
 
         try:
             result = self._curator.measure(request, mask)
-        except (BudgetExceededError, LedgerError):
+        except (BudgetExceededError, SlotConflictError):
             raise NodeRefusedError(
                 f"{self._name} refuses: its ledger has another question in this slot, or too "
                 "little set aside for it. Nothing was read there."

@@ -18,11 +18,14 @@ from privclust.cohorts.question import Question
 from privclust.cohorts.terms import Agreement, Offer, Terms
 from privclust.domains.base import Domain
 from privclust.engines.federated._rehearsal import rehearse
-from privclust.engines.federated._request import Columns
+from privclust.engines.federated._request import SIZE_MAX, Columns
 from privclust.engines.federated.wire import WireError, decode, encode
 from privclust.errors import EngineError, NodeRefusedError, safe_repr
 from privclust.privacy.accounting import epsilon_of_spend
+from privclust.privacy.ledger._admission import Cap, RunConflictError
+from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+from privclust.privacy.ledger.records import period_of
 from privclust.privacy.noise_shares import spend_against_all_others
 from privclust.queries.unit import Unit
 from privclust.sources.guard import guarded
@@ -121,6 +124,8 @@ class Membership:
         The data set's name there.
     store : FitStore
         Where secrets and agreements are kept.
+    coordinator : str, optional
+        Who sends all that arrives, if that is known: fits of others do not exist for them.
     """
 
     def __init__(
@@ -130,19 +135,19 @@ class Membership:
         ledger: Ledger,
         label: str,
         store: FitStore,
+        coordinator: str | None = None,
     ) -> None:
         self.policy = policy
         self.store = store
         self.ledger = ledger
         self.identity = identity
         self._label = label
+        self._coordinator = coordinator
 
     def offer(self, message: bytes) -> bytes:
         """Return a signed key for a fit of these terms, the same as often as it is asked for."""
         terms = self._read(message, Terms)
-        wrong = self.policy.fault(terms, self.identity.public)
-        if wrong is not None:
-            self._refuse(wrong)
+        self._check(terms)
         digest = terms.digest
         made = self.store.offer(digest)
         if made is None:
@@ -152,37 +157,61 @@ class Membership:
             made = self.store.keep_offer(OwnOffer(offer, secret))
         return encode(made.offer)
 
-    def join(self, message: bytes) -> Agreement:
-        """Check an agreement in full and set its price aside in the ledger, once."""
+    def agreement(self, message: bytes) -> Agreement:
+        """Check an agreement in full; nothing is set aside yet."""
         agreement = self._read(message, Agreement)
         terms = agreement.terms
-        wrong = self.policy.fault(terms, self.identity.public)
-        if wrong is not None:
-            self._refuse(wrong)
+        self._check(terms)
         made = self.store.offer(terms.digest)
         if made is None or made.offer not in agreement.offers:
             self._refuse("it made another offer for these terms, or none")
-        if self.ledger.dataset(self._label).unit != terms.unit.ledger_name:
+        account = self.ledger.dataset(self._label)
+        if account.unit != terms.unit.ledger_name:
             self._refuse("its ledger counts another unit")
         try:
-            self.ledger.reserve(self._label, terms.reserve, _facts(terms), run=agreement.run)
+            period_of(account, _facts(terms))
+        except LedgerError:
+            self._refuse("its ledger has other periods than the one that the fit names, or none")
+        return agreement
+
+    def join(self, message: bytes, cap: Cap | None = None) -> Agreement:
+        """Check an agreement in full and set its price aside in the ledger, once.
+
+        `cap` is what all fits of its coordinator may cost together.
+        """
+        agreement = self.agreement(message)
+        facts = _facts(agreement.terms)
+        if cap is not None:
+            facts[cap.fact] = cap.value  # whatever the terms say of it
+        reserve, run = agreement.terms.reserve, agreement.run
+        try:
+            self.ledger.reserve(self._label, reserve, facts, run=run, cap=cap)
         except BudgetExceededError:
             self._refuse("its ledger has too little left for this fit")
+        except RunConflictError:
+            self._refuse("its ledger has another fit of this name")
         self.store.keep_agreement(agreement)
         return agreement
 
-    def question(self, message: bytes) -> tuple[Question, Agreement]:
-        """Return a question and what it belongs to, or refuse it; no row is read for that."""
-        question = self._read(message, Question)
-        agreement = self.store.agreement(question.agreement)
-        if agreement is None:
+    def agreed(self, digest: bytes) -> Agreement:
+        """Return the agreement of a hash, or refuse; that of another coordinator is none."""
+        agreement = self.store.agreement(digest)
+        if agreement is None or self._coordinator not in (None, agreement.terms.coordinator):
             self._refuse("it has no such agreement, or the fit has ended")
-        if self.policy.name not in question.cohort:
-            self._refuse("it is not in the cohort that is asked")
-        try:
-            _rehearsed(question, agreement.terms)
-        except EngineError:
-            self._refuse("the question does not keep to the agreement")
+        return agreement
+
+    def question(self, message: bytes, size_max: int = SIZE_MAX) -> tuple[Question, Agreement]:
+        """Return a question and what it belongs to, or refuse it; no row is read for that.
+
+        The answer to it has at most `size_max` numbers.
+        """
+        question = self._read(message, Question)
+        agreement = self.agreed(question.agreement)
+        # Its owner may have changed the policy since it was agreed on.
+        self._check(agreement.terms)
+        wrong = fault_of_question(question, agreement, self.policy.name, size_max)
+        if wrong is not None:
+            self._refuse(wrong)
         return question, agreement
 
     def end(self, digest: bytes) -> None:
@@ -191,6 +220,16 @@ class Membership:
         if agreement is not None:
             self.ledger.close(agreement.run, finished=True)
             self.store.forget(agreement)
+
+    def _check(self, terms: Terms) -> None:
+        if self._coordinator not in (None, terms.coordinator):
+            self._refuse("the terms name another coordinator than the one who sends them")
+        wrong = self.policy.fault(terms, self.identity.public)
+        if wrong is not None:
+            self._refuse(wrong)
+        delta = self.ledger.dataset(self._label).budget.delta
+        if terms.delta > delta:
+            self._refuse(f"its ledger allows a delta of {delta:g}")
 
     def _read(self, message: bytes, kind: type[Kind]) -> Kind:
         try:
@@ -207,6 +246,23 @@ class Membership:
 
     def _refuse(self, why: str) -> NoReturn:
         raise NodeRefusedError(f"{self.policy.name} refuses: {why}. Nothing was read there.")
+
+
+def fault_of_question(
+    question: Question, agreement: Agreement, name: str, size_max: int = SIZE_MAX
+) -> str | None:
+    """Return why the node of a `name` gives no answer to a question; None if it does."""
+    if question.agreement != agreement.digest:
+        return "the question is of another agreement"
+    if name not in question.cohort:
+        return "it is not in the cohort that is asked"
+    if question.size > size_max:
+        return f"an answer has at most {size_max:,} numbers"
+    try:
+        _rehearsed(question, agreement.terms)
+    except EngineError:
+        return "the question does not keep to the agreement"
+    return None
 
 
 @guarded

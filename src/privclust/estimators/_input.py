@@ -59,10 +59,11 @@ class OpenTable:
         """Nodes that add the noise themselves, if the table is a federation of such."""
         return self.engine.cohort if isinstance(self.engine, NoisyEngine) else None
 
-    def close(self) -> None:
-        """Let clients of a federation forget the fit's samples: it has ended."""
-        if isinstance(self.engine, FederatedEngine | NoisyEngine):
-            self.engine.close()
+    def close(self, ended: bool = True) -> None:
+        """Let clients of a federation forget the fit's samples, and nodes a fit that has ended."""
+        engine = self.engine
+        if isinstance(engine, FederatedEngine) or (isinstance(engine, NoisyEngine) and ended):
+            engine.close()
 
 
 @clears_frames

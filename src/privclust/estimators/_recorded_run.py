@@ -129,11 +129,13 @@ class PlannedRun:
         )
         # The engine spreads rows over the cores itself; BLAS threads beside it would only spin.
         with threadpool_limits(1, "blas"), recorded.noting_how_to_resume(curator.run):
+            ended = recorded.ledger is None  # then nobody can go on with it
             try:
                 with showing_progress():
                     result = work(curator)
+                ended = True
             finally:
-                table.close()
+                table.close(ended)
             if before_end is not None:
                 before_end()
             record = recorded.record(curator.close())

@@ -36,6 +36,10 @@ class RunConflictError(LedgerError):
     """
 
 
+class SlotConflictError(LedgerError):
+    """A slot belongs to another query, or its run has ended: what a caller may not repeat."""
+
+
 @dataclass(frozen=True)
 class Cap:
     """The most that all runs with one fact in common may cost together.

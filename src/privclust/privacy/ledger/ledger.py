@@ -17,7 +17,13 @@ from typing import Any
 from privclust.errors import safe_repr
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
-from privclust.privacy.ledger._admission import Cap, check_run_name, excess, was_reserved
+from privclust.privacy.ledger._admission import (
+    Cap,
+    SlotConflictError,
+    check_run_name,
+    excess,
+    was_reserved,
+)
 from privclust.privacy.ledger._summary import ledger_html, ledger_text
 from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.ledger.records import (
@@ -248,7 +254,7 @@ class Ledger:
             claimed = pages.lines("claim", run=run, slot=slot) if slot in found.charges else []
             body = {"spend": asdict(charge), "fingerprint": hashed}
             if claimed and claimed[0].entry.body != body:
-                raise LedgerError(
+                raise SlotConflictError(
                     f"slot {slot!r} belongs to another query in this run, or was charged "
                     "another price. Resume it with the parameters and versions it was started "
                     "with, or start a new run."
@@ -257,7 +263,7 @@ class Ledger:
             if results:
                 return as_result(results[0])
             if not found.open:
-                raise LedgerError(
+                raise SlotConflictError(
                     f"run {run} was closed before it was finished. Start a new one, which spends "
                     "anew."
                 )
