@@ -404,7 +404,20 @@ ROUTES = [
     ("GET", "/v1/profiles/0123456789abcdef/events"),
     ("GET", "/v1/profiles/0123456789abcdef/profile"),
     ("POST", "/v1/profiles/0123456789abcdef/cancel"),
+    ("GET", "/v1/federations"),
+    ("GET", "/v1/federations/together"),
+    ("POST", "/v1/federations/together/offers"),
+    ("POST", "/v1/federations/together/agreements"),
+    ("POST", "/v1/federations/together/questions"),
+    ("GET", "/v1/federations/together/answers/0a/0b"),
+    ("POST", "/v1/federations/together/end"),
 ]
+PARAMETERS = {
+    "0123456789abcdef": "{id}",
+    "credit": "{table}",
+    "together": "{federation}",
+    "0a/0b": "{agreement}/{question}",
+}
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
@@ -420,10 +433,11 @@ def test_every_route_needs_a_token(node: Running, method: str, path: str) -> Non
 def test_every_route_is_in_the_list() -> None:
     made = make_app(node_of_nothing())
     found = {(next(iter(route.methods - {"HEAD"})), route.path) for route in made.routes}  # type: ignore[attr-defined]
-    listed = {
-        (method, path.replace("0123456789abcdef", "{id}").replace("credit", "{table}"))
-        for method, path in ROUTES
-    }
+    listed = set()
+    for method, path in ROUTES:
+        for typed, parameter in PARAMETERS.items():
+            path = path.replace(typed, parameter)
+        listed.add((method, path))
     assert found == listed
 
 

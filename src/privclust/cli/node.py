@@ -30,9 +30,10 @@ def init(
         ),
     ] = False,
 ) -> None:
-    """Make what a new node needs: its key, its table of jobs, the file with the ledger's head."""
+    """Make what a new node needs: its keys, its tables of jobs, the file with the ledger's head."""
     with reporting_errors():
         with needing("node"):
+            from privclust.node._federation_check import public_keys
             from privclust.node.policy_file import read_policy
             from privclust.node.set_up import set_up
         found = read_policy(policy)
@@ -44,6 +45,11 @@ def init(
             "Back the key up apart from the ledger. It never changes: with another key, a request "
             "that is sent again would be paid again."
         )
+        for federation, key in public_keys(found):
+            say(
+                f"In {federation.name}, others have this line under partners: "
+                f'{federation.member} = "{key}"'
+            )
 
 
 @node_app.command("grant", cls=Command, epilog=epilog("node grant"))

@@ -12,7 +12,7 @@ from privclust.privacy.ledger._sql_schema import quoted
 TABLE = (
     """CREATE TABLE privclust_jobs (
     run TEXT PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('fit', 'profile')),
+    kind TEXT NOT NULL CHECK (kind IN ('fit', 'profile', 'answers')),
     analyst TEXT NOT NULL,
     table_name TEXT NOT NULL,
     request TEXT NOT NULL,
@@ -97,6 +97,17 @@ CANCEL = (
     "lease = '', lease_until = 0 WHERE run = :run "
     f"AND {_PUBLIC_STATE} IN ('queued', 'running')"
 )
+CLOSE = (
+    "UPDATE privclust_jobs SET state = 'finished', result = '', visible_at = :at, "
+    "release_at = :at, lease = '', lease_until = 0 "
+    "WHERE run = :run AND kind = 'answers' AND state = 'queued'"
+)
+AGAIN = (
+    "UPDATE privclust_jobs SET state = 'queued', result = NULL, visible_at = NULL, "
+    "price = price + :price, seconds = :seconds, submitted = :submitted, lane = :lane, "
+    "starts_at = :starts_at, release_at = :release_at, attempts = 0 "
+    "WHERE run = :run AND kind = 'answers' AND state = 'finished'"
+)
 REFUSE = (
     "UPDATE privclust_jobs SET state = 'refused', visible_at = NULL, lease = '', lease_until = 0 "
     "WHERE run = :run AND state IN ('queued', 'failed')"
@@ -110,9 +121,10 @@ def grant(role: str) -> str:
 
     Examples
     --------
-    >>> print(grant("node").splitlines()[-2])
+    >>> print(grant("node").splitlines()[-3])
     GRANT SELECT, INSERT, UPDATE ON privclust_jobs TO "node";
     """
     *lines, last = ledger_grant(role).splitlines()
     lines.append(f"GRANT SELECT, INSERT, UPDATE ON privclust_jobs TO {quoted(role)};")
+    lines.append(f"GRANT SELECT, INSERT, UPDATE, DELETE ON privclust_questions TO {quoted(role)};")
     return "\n".join([*lines, last])

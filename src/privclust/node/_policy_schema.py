@@ -54,6 +54,20 @@ TABLE = _part(
     estimators={"type": "array", "items": {"enum": ESTIMATORS}},
     description=_TEXT,
 )
+FEDERATION = _part(
+    "table member identity secrets coordinators minimum epsilon epsilon_alone",
+    table=_TEXT,
+    member=_TEXT,
+    identity=_TEXT,
+    secrets=_TEXT,
+    partners={"type": "object", "additionalProperties": _TEXT},
+    coordinators=_TEXTS,
+    minimum=_COUNT,
+    colluding=_COUNT,
+    epsilon=_NUMBER,
+    epsilon_alone=_NUMBER,
+    seconds=_COUNT,
+)
 ANALYST = _part(
     "issuer subject tables epsilon work_per_day",
     issuer=_TEXT,

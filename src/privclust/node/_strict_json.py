@@ -49,9 +49,9 @@ def read_object(body: bytes) -> dict[str, Any]:
     return content
 
 
-def too_long() -> RequestError:
+def too_long(bytes_max: int = BYTES_MAX) -> RequestError:
     """Return the error of a body that has too many bytes."""
-    return refused("invalid-request", f"The body has more than {BYTES_MAX:,} bytes.", status=413)
+    return refused("invalid-request", f"The body has more than {bytes_max:,} bytes.", status=413)
 
 
 def _wrong(cause: str) -> RequestError:

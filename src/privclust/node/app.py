@@ -24,9 +24,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from privclust.node import _endpoints
+from privclust.node import _endpoints, _federation_endpoints
 from privclust.node._endpoints import Call
 from privclust.node._events import Streams
+from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, QUESTION_BYTES_MAX
 from privclust.node._strict_json import BYTES_MAX, too_long
 from privclust.node.identity import IdentityError
 from privclust.node.job import Kind
@@ -82,6 +83,7 @@ def make_app(node: Node) -> Starlette:
             service.route(f"{one}/cancel", partial(_endpoints.cancel, kind=kind), "POST"),
             service.events_route(f"{one}/events", kind),
         ]
+    routes += _federation_routes(service)
     app = Starlette(
         routes=routes,
         middleware=[Middleware(_Outermost, metrics=node.metrics)],
@@ -89,6 +91,20 @@ def make_app(node: Node) -> Starlette:
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _federation_routes(service: _Service) -> list[Route]:
+    """Return what coordinators of federations need."""
+    one, work = "/v1/federations/{federation}", _federation_endpoints
+    return [
+        service.route("/v1/federations", work.federations),
+        service.route(one, work.federation),
+        service.route(f"{one}/offers", work.offer, "POST", AGREEMENT_BYTES_MAX),
+        service.route(f"{one}/agreements", work.join, "POST", AGREEMENT_BYTES_MAX),
+        service.route(f"{one}/questions", work.ask, "POST", QUESTION_BYTES_MAX),
+        service.route(f"{one}/answers/{{agreement}}/{{question}}", work.answer),
+        service.route(f"{one}/end", work.end, "POST"),
+    ]
 
 
 class _Service:
@@ -100,11 +116,13 @@ class _Service:
         self._threads = asyncio.Semaphore(THREADS)
         self._own = {name: asyncio.Semaphore(THREADS_PER_ANALYST) for name in node.policy.analysts}
 
-    def route(self, path: str, work: Work, method: str = "GET") -> Route:
-        """Return the route of a function."""
+    def route(
+        self, path: str, work: Work, method: str = "GET", bytes_max: int = BYTES_MAX
+    ) -> Route:
+        """Return the route of a function, whose requests have bodies of at most `bytes_max`."""
 
         async def endpoint(request: Request) -> Response:
-            call = await self._call(request, path)
+            call = await self._call(request, path, bytes_max)
             return await self._run(call, work)
 
         return Route(path, _refusing(endpoint), methods=[method])
@@ -126,14 +144,14 @@ class _Service:
 
         return Route(path, _refusing(endpoint), methods=["GET"])
 
-    async def _call(self, request: Request, path: str) -> Call:
+    async def _call(self, request: Request, path: str, bytes_max: int = BYTES_MAX) -> Call:
         request.scope[_TEMPLATE] = path
         analyst = self._node.identities.identify(
             _single(request, "authorization"),
             _certificate(_single(request, CERTIFICATE_HEADER)),
             self._node.clock(),
         )
-        body = await _body(request) if request.method == "POST" else b""
+        body = await _body(request, bytes_max) if request.method == "POST" else b""
         return Call(self._node, analyst, request.path_params, request.headers, body)
 
     async def _run(self, call: Call, work: Callable[[Call], Result]) -> Result:
@@ -183,14 +201,14 @@ def _certificate(header: str | None) -> bytes | None:
         return None
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, bytes_max: int) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for part in request.stream():
                 body += part
-                if len(body) > BYTES_MAX:
-                    raise too_long()
+                if len(body) > bytes_max:
+                    raise too_long(bytes_max)
     except TimeoutError:
         raise refused(
             "invalid-request", "The body did not arrive in time. Send it again.", status=408

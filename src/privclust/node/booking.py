@@ -19,6 +19,7 @@ from privclust.estimators._recording import ANALYST
 from privclust.estimators.base import PrivateClusterer
 from privclust.models.model_file import model_from_bytes, to_json
 from privclust.models.profile_file import profile_to_json
+from privclust.node.answering import answer_questions
 from privclust.node.fit_request import FitRequest, ProfileRequest, estimator_of
 from privclust.node.job import Job
 from privclust.node.jobs import JobStore
@@ -77,7 +78,7 @@ class Booking:
 
     def reserve(self, job: Job) -> None:
         """Set aside what a job may spend, once, however often this is repeated."""
-        cap, head = _cap(self.policy.analysts[job.analyst]), HeadFile(self.policy.node.head)
+        cap, head = cap_of(self.policy.analysts[job.analyst]), HeadFile(self.policy.node.head)
         head.check(self._ledger())
         self._prepared(self.request(job), job).run.reserve(job.run, cap)
         head.advance(self._ledger())
@@ -101,7 +102,7 @@ class Booking:
 
     def epsilon_left(self, analyst: AnalystPolicy, table: TablePolicy) -> float:
         """Return the largest epsilon that one more fit of an analyst may have."""
-        return self._ledger().epsilon_left(table.dataset, _cap(analyst))
+        return self._ledger().epsilon_left(table.dataset, cap_of(analyst))
 
     def forecast(self, request: FitRequest) -> dict[str, Any] | None:
         """Return what to expect of a fit, from public numbers; None if there are too few."""
@@ -182,12 +183,16 @@ class Booking:
         return Ledger.open(self.policy.node.ledger)
 
 
-def carry_out(policy: Policy, job: Job, wait: Callable[[], None]) -> str:
-    """Measure what a job requests, in a process of its own."""
+def carry_out(policy: Policy, job: Job, wait: Callable[[], None]) -> str | None:
+    """Measure what a job requests, in a process of its own; answers are nothing to release."""
+    if job.kind == "answers":
+        answer_questions(policy, job)
+        return None
     return Booking(policy, JobStore(policy.node.ledger)).carry_out(job, wait)
 
 
-def _cap(analyst: AnalystPolicy) -> Cap:
+def cap_of(analyst: AnalystPolicy) -> Cap:
+    """Return what all that an analyst does with a data set may cost together."""
     return Cap(ANALYST, analyst.id, analyst.epsilon)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from privclust.domains.bounds import read_bounds
 from privclust.domains.bounds_file import declared_column
 from privclust.errors import PolicyError, did_you_mean, safe_repr
+from privclust.node._federation_check import faults_of_federations
 from privclust.node.identity import has_keys
 from privclust.node.names import read_name_key
 from privclust.node.policy import NodeSettings, Policy, TablePolicy
@@ -43,7 +44,7 @@ def faults_of(policy: Policy) -> list[str]:
         if ledger is not None:
             faults += faults_of_account(table, ledger)
         found += [f"[tables.{table.name}] {fault}" for fault in faults]
-    return found
+    return [*found, *faults_of_federations(policy)]
 
 
 def faults_of_account(table: TablePolicy, ledger: Ledger) -> Iterator[str]:

@@ -35,7 +35,7 @@ READY = b"ready\n"
 STARTING_SECONDS = 60
 _GIB = 2**30
 
-RunJob = Callable[["Policy", Job, Callable[[], None]], str]
+RunJob = Callable[["Policy", Job, Callable[[], None]], str | None]
 
 
 class Release:
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str], read_policy: Callable[[Path], Policy], run_jo
     """Run the job that `arguments` name and return an exit code.
 
     `read_policy` reads the policy file. `run_job` gets the policy, the job and a function that
-    waits for the release time, and returns the result.
+    waits for the release time, and returns the result; None if the job was ended meanwhile.
     """
     reports = _silence()
     token = _read_line(0).decode()
@@ -85,6 +85,8 @@ def main(arguments: Sequence[str], read_policy: Callable[[Path], Policy], run_jo
         release = Release(job, lambda: os.write(reports, READY))
         failed = FAILED
         result = run_job(policy, job, release)
+        if result is None:
+            return STORED
         return STORED if store.finish(run, token, result, time.time(), release.ready) else LOST
     except Exception as error:
         os.write(reports, f"{type(error).__name__}\n".encode())

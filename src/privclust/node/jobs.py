@@ -104,12 +104,29 @@ class JobStore(Database):
                     raise ConflictError
                 return stored
             _check(session, new, limits, now)
-            released = dict(session.execute(sql.ENDS))
-            ends = [released.get(lane, 0) for lane in range(self._lanes)]
-            times = schedule.times(now, ends, new.seconds, self._tick)
-            job = Job(**asdict(new), submitted=int(now), **asdict(times))
+            times = asdict(self._times(session, new, now))
+            job = Job(**asdict(new), submitted=int(now), **times)
             session.execute(sql.INSERT, asdict(job))
             return job
+
+    def submit_again(self, new: NewJob, limits: Quota, now: float) -> Job:
+        """Give answers whose time was over another time, which counts as much again."""
+        with self._transaction() as session:
+            stored = _found(session.execute(sql.GET, {"run": new.run}))
+            if stored is None or stored.state != "finished":
+                raise ConflictError
+            _check(session, new, limits, now)
+            times = asdict(self._times(session, new, now))
+            more = {"price": new.price, "seconds": new.seconds, "submitted": int(now)}
+            session.execute(sql.AGAIN, {"run": new.run, **more, **times})
+            (row,) = session.execute(sql.GET, {"run": new.run})
+            return Job(*row)
+
+    def close_answers(self, run: str, now: float) -> None:
+        """End answers to a federation, whose lane is free from the next tick on."""
+        at = schedule.next_tick(now, self._tick)
+        with self._transaction() as session:
+            session.execute(sql.CLOSE, {"run": run, "at": at})
 
     def lease(self, now: float, duration: float) -> Job | None:
         """Give the caller the oldest job that is due, for `duration` seconds from `now`.
@@ -212,6 +229,11 @@ class JobStore(Database):
                 "visible_at": schedule.visible_at(ready, job.times, job.seconds),
             }
             return bool(session.execute(sql.END, values))
+
+    def _times(self, session: Session, new: NewJob, now: float) -> schedule.Times:
+        released = dict(session.execute(sql.ENDS))
+        ends = [released.get(lane, 0) for lane in range(self._lanes)]
+        return schedule.times(now, ends, new.seconds, self._tick)
 
     def _schema(self, session: Session) -> tuple[str, ...]:
         return sql.TABLE

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from privclust.node.audit_log import AuditLog
 from privclust.node.booking import Booking
+from privclust.node.federations import Joined
 from privclust.node.identity import Identities
 from privclust.node.jobs import JobStore
 from privclust.node.metrics import Metrics
 from privclust.node.policy import Policy
+from privclust.node.questions import QuestionStore
 from privclust.privacy.ledger.ledger import Ledger
 
 
@@ -32,6 +34,10 @@ class Node:
         Returns POSIX seconds.
     audit_log, metrics
         What the owner sees of it.
+    questions : QuestionStore
+        What federations ask.
+    federations : mapping
+        What the node takes part in, by name.
     """
 
     policy: Policy
@@ -43,3 +49,5 @@ class Node:
     clock: Callable[[], float]
     audit_log: AuditLog
     metrics: Metrics
+    questions: QuestionStore
+    federations: Mapping[str, Joined] = field(default_factory=dict)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from privclust.domains.bounds import BoundedColumns
+from privclust.node.federation_policy import FederationPolicy
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ class Policy:
     tables: Mapping[str, TablePolicy]
     analysts: Mapping[str, AnalystPolicy]
     digest: str
+    federations: Mapping[str, FederationPolicy] = field(default_factory=dict)
 
     def analyst(self, issuer_url: str, subject: str) -> AnalystPolicy | None:
         """Return whom the tokens of an issuer for a subject stand for; None if for nobody."""

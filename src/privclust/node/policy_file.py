@@ -15,7 +15,8 @@ from privclust.domains.bounds import BoundedColumns, declared_columns
 from privclust.domains.bounds_file import read_file
 from privclust.errors import PolicyError, did_you_mean, safe_repr
 from privclust.models._json_schema import fault
-from privclust.node._policy_schema import ANALYST, ISSUER, NODE, TABLE
+from privclust.node._policy_schema import ANALYST, FEDERATION, ISSUER, NODE, TABLE
+from privclust.node.federation_policy import check_federations, federation_of
 from privclust.node.policy import AnalystPolicy, Issuer, NodeSettings, Policy, TablePolicy
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX
 
@@ -23,7 +24,12 @@ BYTES_MAX = 2**20
 """What a policy may have: thousands of analysts."""
 CLUSTERS_MAX = 2**16
 LANES_MAX, SECONDS_MAX, MEMORY_MAX_GIB = 64, 30 * 86400, 2**14
-_PARTS: Mapping[str, Mapping[str, Any]] = {"issuers": ISSUER, "tables": TABLE, "analysts": ANALYST}
+_PARTS: Mapping[str, Mapping[str, Any]] = {
+    "issuers": ISSUER,
+    "tables": TABLE,
+    "analysts": ANALYST,
+    "federations": FEDERATION,
+}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -60,12 +66,15 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
         ) from None
     _check_keys("the policy", parsed, ("node", *_PARTS))
     folder = Path(os.path.abspath(file)).parent
+    tables = {name: _table(name, part, folder) for name, part in _parts(parsed, "tables")}
+    together = _parts(parsed, "federations")
     policy = Policy(
         _settings(_checked("node", parsed.get("node", {}), NODE), folder),
         {name: _issuer(name, part, folder) for name, part in _parts(parsed, "issuers")},
-        {name: _table(name, part, folder) for name, part in _parts(parsed, "tables")},
+        tables,
         {name: _analyst(name, part) for name, part in _parts(parsed, "analysts")},
         sha256(content).hexdigest(),
+        {name: federation_of(name, part, folder, tables) for name, part in together},
     )
     _check_together(policy)
     return policy
@@ -226,6 +235,7 @@ def _check_together(policy: Policy) -> None:
                 "analyst may do into one of them",
             )
         found[key] = analyst.id
+    check_federations(policy.federations, policy.analysts)
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> str:

@@ -53,7 +53,7 @@ def times(now: float, ends: Sequence[int], seconds: int, tick: int) -> Times:
     Times(lane=0, starts_at=700, release_at=1300)
     """
     lane = min(range(len(ends)), key=lambda place: ends[place])
-    starts_at = _round_up(max(math.ceil(now), ends[lane]), tick)
+    starts_at = next_tick(max(now, ends[lane]), tick)
     return Times(lane, starts_at, starts_at + seconds)
 
 
@@ -85,6 +85,17 @@ def progress(now: float, times: Times) -> float:
     length = times.release_at - times.starts_at
     tenths = math.floor(10 * (now - times.starts_at) / length)
     return min(max(tenths, 0), 10) / 10
+
+
+def next_tick(now: float, tick: int) -> int:
+    """Return the first public time from `now` on.
+
+    Examples
+    --------
+    >>> next_tick(100.5, 10), next_tick(110, 10)
+    (110, 110)
+    """
+    return _round_up(math.ceil(now), tick)
 
 
 def _round_up(number: int, step: int) -> int:

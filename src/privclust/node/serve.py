@@ -23,12 +23,14 @@ from privclust.node.audit_log import AuditLog
 from privclust.node.booking import Booking
 from privclust.node.check import check_not_writable, faults_of_account
 from privclust.node.core_dumps import forbid_core_dumps
+from privclust.node.federations import joined
 from privclust.node.identity import Identities
 from privclust.node.jobs import JobStore
 from privclust.node.metrics import LOOPBACK, Metrics
 from privclust.node.names import read_name_key
 from privclust.node.parts import Node
 from privclust.node.policy_file import read_policy
+from privclust.node.questions import QuestionStore
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 
@@ -120,6 +122,8 @@ def checked_node(policy_file: str | os.PathLike[str]) -> Node:
         clock=time.time,
         audit_log=AuditLog(policy.node.audit_log, policy.digest),
         metrics=Metrics(),
+        questions=QuestionStore(policy.node.ledger),
+        federations=joined(policy),
     )
 
 

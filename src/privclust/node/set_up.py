@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
+from pathlib import Path
 
+from privclust.cohorts.fit_store import FitStore
 from privclust.node.jobs import JobStore
 from privclust.node.names import KEY_BYTES_MIN
 from privclust.node.policy import Policy
+from privclust.node.questions import QuestionStore
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
@@ -16,7 +19,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
-    """Make the key that names runs, the file with the ledger's newest head, and the jobs' table.
+    """Make keys, the file with the ledger's newest head, and the tables of jobs and questions.
 
     What is there stays as it is. Returns what was made.
 
@@ -30,11 +33,14 @@ def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
     """
     made, node = [], policy.node
     ledger = Ledger.open(node.ledger)
-    if not node.name_key.exists():
-        with open(os.open(node.name_key, _NEW, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(KEY_BYTES_MIN))
+    if _has_made_key(node.name_key):
         made.append(f"{node.name_key.name}, the key that names runs")
+    for federation in policy.federations.values():
+        if _has_made_key(federation.identity):
+            made.append(f"{federation.identity.name}, by which others know {federation.member}")
+        FitStore(federation.secrets)  # makes its folder
     JobStore(node.ledger)  # makes its table
+    QuestionStore(node.ledger)
     if not node.head.exists():
         if not ledger_is_newest and any(ledger.runs(one.label) for one in ledger.datasets()):
             raise LedgerError(
@@ -46,3 +52,12 @@ def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
         HeadFile(node.head).create(ledger)
         made.append(f"{node.head.name}, which keeps the ledger's newest head")
     return made
+
+
+def _has_made_key(file: Path) -> bool:
+    """Write a new key, which only its owner may read, unless there is one."""
+    if file.exists():
+        return False
+    with open(os.open(file, _NEW, 0o600), "w", encoding="ascii") as opened:
+        opened.write(secrets.token_hex(KEY_BYTES_MIN))
+    return True
