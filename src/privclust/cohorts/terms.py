@@ -197,6 +197,6 @@ def _are_facts(facts: tuple[tuple[str, ...], ...]) -> bool:
     texts = [text for fact in facts for text in fact]
     return (
         len({fact[0] for fact in facts if len(fact) == 2}) == len(facts) <= FACTS_MAX
-        # Databases take no text with a zero in it.
-        and all(len(text) <= FACT_TEXT_MAX and "\0" not in text for text in texts)
+        # A line break could pass for an entry of its own where ledgers are printed.
+        and all(len(text) <= FACT_TEXT_MAX and text.isprintable() for text in texts)
     )
