@@ -1,9 +1,10 @@
-"""Addresses of tables at nodes, such as https://host/tables/credit."""
+"""Addresses at nodes, such as https://host/tables/credit and https://host/federations/wards."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
 from privclust.errors import ParameterError, safe_repr
@@ -11,12 +12,19 @@ from privclust.errors import ParameterError, safe_repr
 LOCAL = ("127.0.0.1", "localhost")
 """Hosts to which a token may go without TLS: it does not leave the machine."""
 NAME_MAX = 200
-_PATH = re.compile(r"(?P<prefix>(?:/[\w.~-]+)*?)(?:/v1)?/tables/(?P<table>[^/]+)/?")
+_PATH = r"(?P<prefix>(?:/[\w.~-]+)*?)(?:/v1)?/{place}/(?P<name>[^/]+)/?"
+
+
+Place = Literal["tables", "federations"]
+_WHAT: dict[Place, tuple[str, str]] = {
+    "tables": ("table", "https://host/tables/credit"),
+    "federations": ("federation", "https://host/federations/wards"),
+}
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a node is, and what it calls a table.
+    """Where a node is, and what it calls a table, or a federation that it takes part in.
 
     Examples
     --------
@@ -32,26 +40,26 @@ class Address:
     table: str
 
     @classmethod
-    def of(cls, url: object) -> Address:
+    def of(cls, url: object, place: Place = "tables") -> Address:
         """Read an address as a user types it."""
+        what, example = _WHAT[place]
         if not isinstance(url, str) or not is_address(url):
             raise ParameterError(
-                "a remote table needs an address such as https://host/tables/credit; got "
-                f"{safe_repr(url)}."
+                f"a remote {what} needs an address such as {example}; got {safe_repr(url)}."
             )
         parts = urlsplit(url)
         if parts.username is not None or parts.password is not None:
             # Nothing of it is repeated here: it may be a password.
             raise ParameterError(
-                "the address of a remote table holds a user or a password. Leave them out, and "
+                f"the address of a remote {what} holds a user or a password. Leave them out, and "
                 "put a token into the environment variable PRIVCLUST_TOKEN."
             )
-        found = _PATH.fullmatch(parts.path)
-        table = unquote(found["table"]) if found else ""
-        if found is None or parts.query or parts.fragment or not _is_name(table):
+        found = re.fullmatch(_PATH.format(place=place), parts.path)
+        name = unquote(found["name"]) if found else ""
+        if found is None or parts.query or parts.fragment or not _is_name(name):
             raise ParameterError(
-                f"{safe_repr(url)} does not name a table. Type its address, such as "
-                "https://host/tables/credit, without anything behind the name."
+                f"{safe_repr(url)} does not name a {what}. Type its address, such as {example}, "
+                "without anything behind the name."
             )
         secure, host = parts.scheme == "https", parts.hostname or ""
         if not secure and host not in LOCAL:
@@ -59,7 +67,7 @@ class Address:
                 "a token must not travel in the clear: http:// is for 127.0.0.1 and localhost "
                 f"alone. Type https:// in place of it; got {safe_repr(url)}."
             )
-        return cls(secure, host, _port(parts.port, secure), found["prefix"], table)
+        return cls(secure, host, _port(parts.port, secure), found["prefix"], name)
 
     @property
     def place(self) -> str:

@@ -26,6 +26,8 @@ PATIENT: tuple[float, ...] = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, *(30.0,) * 6)
 """While a fit that was paid for is waited for."""
 TIMEOUT = 30.0
 """Seconds without a byte."""
+JSON, BYTES = "application/json", "application/octet-stream"
+"""What a body is: parameters, or a message of a federation."""
 SMALL, LARGE = 2**24, 2**28
 """Bytes of a response: of a description or a status, and of a model or a profile."""
 SECONDS = {SMALL: 120.0, LARGE: 1800.0}
@@ -68,6 +70,7 @@ class Connection:
         key: str | None = None,
         most: int = SMALL,
         pauses: tuple[float, ...] = PAUSES,
+        kind: str = JSON,
     ) -> Response:
         """Return a response of any status, or say why there is none.
 
@@ -77,7 +80,7 @@ class Connection:
         for pause in (*pauses, None):
             response = None
             try:
-                response = self._exchange(method, path, body, key, most)
+                response = self._exchange(method, path, body, key, most, kind)
             except ssl.SSLCertVerificationError as error:
                 cause = _untrusted(error)
                 break
@@ -99,16 +102,22 @@ class Connection:
         )
 
     def _exchange(
-        self, method: str, path: str, body: bytes | None, key: str | None, most: int
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        key: str | None,
+        most: int,
+        kind: str,
     ) -> Response:
         connection = self._open()
         headers = {
             "Authorization": f"Bearer {read_token(self._token)}",
-            "Accept": "application/json, application/problem+json",
+            "Accept": f"{kind}, application/problem+json",
             "User-Agent": f"privclust/{__version__}",
         }
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = kind
         if key is not None:
             headers["Idempotency-Key"] = key
         # Headers that never end keep no timeout of single bytes.

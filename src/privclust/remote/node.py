@@ -1,0 +1,174 @@
+"""A node of a federation, as whoever coordinates a fit sees it: over HTTPS, as bytes."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from privclust.errors import (
+    AbsentNodeError,
+    FailedClientError,
+    Message,
+    NodeRefusedError,
+    Parameter,
+    ParameterError,
+)
+from privclust.remote._address import Address
+from privclust.remote._connection import BYTES, PAUSES, SMALL, Certificate, Connection, Response
+from privclust.remote._fields import Fields
+from privclust.remote._problems import check, problem_of
+from privclust.remote.error import RemoteError
+
+_KEY_BYTES = 32
+_ONCE: tuple[float, ...] = ()
+"""Questions and answers are asked for again anyway, by who waits for all nodes."""
+
+
+class RemoteNode:
+    """A node that takes part in a federation, for `NodeFederation`.
+
+    The node decides by its owner's policy and ledger whether it takes part. What it sends has its
+    noise and is masked: only the sum over all nodes can be read (docs/federated-nodes.md).
+
+    Parameters
+    ----------
+    url : str
+        Where it is, such as "https://north.example/federations/wards". TLS is always verified;
+        http:// is for 127.0.0.1 and localhost alone.
+    name : str, optional
+        What the other nodes call it; by default what it says itself.
+    identity : str, optional
+        Its public key, 64 hexadecimal digits, as its owner gave it to you; by default what it says
+        itself. The other nodes compare it with their own policies in either case.
+    token : str, optional
+        Who you are: a token of the identity provider that this node trusts. By default it is that
+        of the environment variable PRIVCLUST_TOKEN, or of the file that PRIVCLUST_TOKEN_FILE
+        names, read anew for each request. It is never shown, pickled or saved.
+    ca_file : str, optional
+        A PEM file with the authority that signed the node's certificate, if it is your own.
+    certificate : str or pair of str, optional
+        A PEM file with your client certificate and its key, or one file each, if the node wants it.
+
+    Examples
+    --------
+    >>> RemoteNode("https://north.example/federations/wards", name="north", identity="ab" * 32)
+    RemoteNode('https://north.example/federations/wards', name='north')
+    """
+
+    def __init__(
+        self,
+        url: str,
+        name: str | None = None,
+        identity: str | None = None,
+        token: str | None = None,
+        ca_file: str | None = None,
+        certificate: Certificate | None = None,
+    ) -> None:
+        self.url = url
+        self._name = name
+        self._identity = None if identity is None else _key(identity)
+        self._files = ca_file, certificate
+        self._connection = Connection(Address.of(url, "federations"), token, ca_file, certificate)
+
+    def __repr__(self) -> str:
+        name = "" if self._name is None else f", name={self._name!r}"
+        return f"{type(self).__name__}({self.url!r}{name})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Without the token: those who get a pickle bring their own.
+        identity = None if self._identity is None else self._identity.hex()
+        return type(self), (self.url, self._name, identity, None, *self._files)
+
+    @property
+    def name(self) -> str:
+        """What the other nodes call it."""
+        if self._name is None:
+            self._describe()
+        assert self._name is not None
+        return self._name
+
+    @property
+    def identity(self) -> bytes:
+        """The public key that the other nodes know it by."""
+        if self._identity is None:
+            self._describe()
+        assert self._identity is not None
+        return self._identity
+
+    def offer(self, message: bytes) -> bytes:
+        """Return a signed key for a fit of these terms."""
+        return self._accepted(self._send("POST", "offers", message, PAUSES), 200).body
+
+    def join(self, message: bytes) -> None:
+        """Let the node check an agreement in full and set its price aside."""
+        self._accepted(self._send("POST", "agreements", message, PAUSES), 204)
+
+    def ask(self, message: bytes) -> None:
+        """Put a question."""
+        self._accepted(self._send("POST", "questions", message), 202)
+
+    def answer(self, agreement: bytes, question: bytes) -> bytes | None:
+        """Return the answer to the question of a hash; None if there is none yet."""
+        path = f"answers/{agreement.hex()}/{question.hex()}"
+        response = self._send("GET", path)
+        if response.status == 404:
+            raise AbsentNodeError(f"{self.name} does not know of the question any more.")
+        found = self._accepted(response, 200, 204)
+        return found.body if found.status == 200 else None
+
+    def end(self, agreement: bytes) -> None:
+        """End a fit: the node deletes its secret, and what was not charged is free again."""
+        self._accepted(self._send("POST", "end", agreement, PAUSES), 204)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        pauses: tuple[float, ...] = _ONCE,
+    ) -> Response:
+        address = self._connection.address
+        whole = address.path("federations", address.table, *path.split("/"))
+        try:
+            return self._connection.send(method, whole, body, most=SMALL, pauses=pauses, kind=BYTES)
+        except RemoteError as error:
+            if error.kind != "unreachable":
+                raise
+            raise AbsentNodeError(f"{self._name or self.url}: {error}") from None
+
+    def _accepted(self, response: Response, *expected: int) -> Response:
+        """Return a response of an expected status, or say what the node refuses."""
+        return response if response.status in expected else self._refuse(response)
+
+    def _refuse(self, response: Response) -> NoReturn:
+        error = problem_of(response)
+        said = "json" in response.headers.get("content-type", "")
+        if error.kind == "failed":
+            raise FailedClientError
+        if response.status >= 500 or (response.status == 429 and not said):
+            # A database that is gone for a moment, or a proxy that wants fewer requests a second.
+            raise AbsentNodeError(f"{self._name or self.url}: {error}")
+        raise NodeRefusedError(f"{self._name or self.url}: {error}")
+
+    def _describe(self) -> None:
+        """Take the node's word for what the user did not give."""
+        path = self._connection.address.path("federations", self._connection.address.table)
+        body = check(self._connection.send("GET", path), 200).body
+        found = Fields.of(body, "a federation")
+        self._name = self._name or found.text("member")
+        self._identity = self._identity or _key(found.text("identity"))
+
+
+def _key(text: object) -> bytes:
+    try:
+        key = bytes.fromhex(text) if isinstance(text, str) else b""
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise ParameterError(
+            Message(
+                Parameter("identity"),
+                f" must be {2 * _KEY_BYTES} hexadecimal digits, as the owner of the node gave it "
+                "to you; 'privclust node init' prints it there.",
+            )
+        )
+    return key
