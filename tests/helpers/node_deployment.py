@@ -199,10 +199,12 @@ def deployed(
     epsilon: float = 8.0,
     node: str = "lanes = 2",
     datasets: Sequence[str] = ("credit",),
+    further: str = "",
 ) -> Iterator[Deployment]:
     """Write a node's folder, start nginx before it, and end everything afterwards.
 
     `analysts` maps ids to further lines of their part of the policy; the subject is the id.
+    `further` parts are added at its end.
     """
     folder.chmod(0o755)  # nginx's workers go through it
     write_keys(folder / "hospital.jwks", HOSPITAL)
@@ -220,6 +222,7 @@ def deployed(
             f'[analysts.{name}]\nissuer = "hospital"\nsubject = "{name}"\n{lines}\n'
             for name, lines in analysts.items()
         ),
+        further,
     ]
     deployment = Deployment(folder, _free_port(), _free_port())
     deployment.policy_path.write_text("\n".join(parts))
