@@ -13,7 +13,7 @@ TARGETS = (
     "approval_files",
     "arrow_batches",
     "bounds_files",
-    "cohort_questions",
+    "cohort_requests",
     "csv_files",
     "json_schemas",
     "ledger_entries",

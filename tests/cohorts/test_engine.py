@@ -1,4 +1,4 @@
-"""The coordinator: whose answers it adds up, and what it does when one is missing."""
+"""The coordinator: whose replies it adds up, and what it does when one is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from helpers.query_examples import COLUMNS, VOTES
 from privclust.cohorts.engine import CohortEngine
 from privclust.cohorts.federation import NodeFederation
 from privclust.cohorts.member import LocalMember
-from privclust.cohorts.question import Answer
+from privclust.cohorts.sum_request import Reply
 from privclust.cohorts.terms import Offer
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.memory import NumpyEngine
@@ -45,7 +45,7 @@ class Flaky:
         self.node = node
         self.name, self.identity = node.name, node.identity
         self.gone_from = 10**9
-        self.asked = 0
+        self.requested = 0
         self.said: Callable[[bytes], bytes | None] = lambda given: given
         self.offered: Callable[[bytes], bytes] = lambda given: given
         self.ended = 0
@@ -56,19 +56,19 @@ class Flaky:
     def join(self, message: bytes) -> None:
         self.node.join(message)
 
-    def ask(self, message: bytes) -> None:
-        self.asked += 1
-        if self.asked >= self.gone_from:
+    def submit(self, message: bytes) -> None:
+        self.requested += 1
+        if self.requested >= self.gone_from:
             raise AbsentNodeError(f"{self.name} does not respond.")
-        self.node.ask(message)
+        self.node.submit(message)
 
-    def answer(self, agreement: bytes, question: bytes) -> bytes | None:
-        given = self.node.answer(agreement, question)
+    def reply(self, agreement: bytes, request: bytes) -> bytes | None:
+        given = self.node.reply(agreement, request)
         return None if given is None else self.said(given)
 
     def end(self, agreement: bytes) -> None:
         self.ended += 1
-        if self.asked >= self.gone_from:
+        if self.requested >= self.gone_from:
             raise AbsentNodeError(f"{self.name} does not respond.")
         self.node.end(agreement)
 
@@ -119,28 +119,28 @@ def test_release_is_the_sum_and_says_how_much_noise_it_has() -> None:
         {"values": bytes(8 * VOTES.size + 8)},
         {"values": b""},
         {"name": "north"},
-        {"question": bytes(32)},
+        {"request": bytes(32)},
         {"noise": "a\nb"},
     ],
 )
-def test_something_else_than_an_answer_is_refused(changed: dict[str, Any]) -> None:
+def test_something_else_than_an_reply_is_refused(changed: dict[str, Any]) -> None:
     nodes = nodes_of()
-    nodes["south"].said = lambda given: encode(replace(decode(given, Answer), **changed))
+    nodes["south"].is_problem = lambda given: encode(replace(decode(given, Reply), **changed))
     curator = opened(engine_of(nodes))
     with pytest.raises(NodeRefusedError, match="south gave something else"):
         curator.measure("votes", VOTES)
     assert curator.releases == ()
 
 
-@pytest.mark.parametrize("given", [b"", b"\xff" * 50, encode(b"answer")])
-def test_other_bytes_for_an_answer_are_refused(given: bytes) -> None:
+@pytest.mark.parametrize("given", [b"", b"\xff" * 50, encode(b"reply")])
+def test_other_bytes_for_an_reply_are_refused(given: bytes) -> None:
     nodes = nodes_of()
-    nodes["south"].said = lambda _: given
+    nodes["south"].is_problem = lambda _: given
     with pytest.raises(NodeRefusedError, match="south gave something else"):
         opened(engine_of(nodes)).measure("votes", VOTES)
 
 
-def test_answer_to_an_older_question_is_refused() -> None:
+def test_reply_to_an_older_request_is_refused() -> None:
     nodes, seen = nodes_of(), list[bytes]()
     curator = opened(engine_of(nodes))
 
@@ -148,7 +148,7 @@ def test_answer_to_an_older_question_is_refused() -> None:
         seen.append(given)
         return seen[0]
 
-    nodes["south"].said = first
+    nodes["south"].is_problem = first
     curator.measure("votes", VOTES)
     with pytest.raises(NodeRefusedError, match="south gave something else"):
         curator.measure("count", Count())
@@ -174,15 +174,15 @@ def test_node_that_lies_about_its_key_is_refused() -> None:
 # Nodes that are gone ------------------------------------------------------------------------------
 
 
-def test_node_that_comes_back_in_time_is_asked_again() -> None:
+def test_node_that_comes_back_in_time_is_sent_the_request_again() -> None:
     nodes = nodes_of()
     north = nodes["north"]
     ask = north.ask
 
     def late(message: bytes) -> None:
-        north.gone_from = 2 if north.asked == 0 else 10**9
-        north.asked += 1
-        if north.asked < 3:
+        north.gone_from = 2 if north.requested == 0 else 10**9
+        north.requested += 1
+        if north.requested < 3:
             raise AbsentNodeError("north does not respond.")
         ask(message)
 
@@ -194,8 +194,8 @@ def test_node_that_comes_back_in_time_is_asked_again() -> None:
 
 
 @pytest.mark.attack
-def test_smaller_cohort_is_asked_again_and_charged_again() -> None:
-    """At each node that answered, and at the coordinator."""
+def test_smaller_cohort_is_sent_the_request_again_and_charged_again() -> None:
+    """At each node that replied, and at the coordinator."""
     nodes = nodes_of()
     nodes["north"].gone_from = 1
     ledger = Ledger.in_memory()
@@ -215,14 +215,14 @@ def test_smaller_cohort_is_asked_again_and_charged_again() -> None:
     (run,) = ledger.runs("all")
     assert run.spent.quanta == 2 * one.quanta
     assert [(p.responded, p.invited) for p in engine.participation] == [(2, 3), (2, 2)]
-    # The next is asked of those who are left, at once; half of the reserve is gone, not all.
+    # The next is requested of those who are left, at once; half of the reserve is gone, not all.
     with noise_from(NoNoise()):
         curator.measure("count", Count())
     assert spent(nodes["east"]) == ["votes", "votes, attempt 2", "count"]
 
 
 @pytest.mark.attack
-def test_nothing_is_asked_again_beyond_the_reserve() -> None:
+def test_nothing_is_sent_the_request_again_beyond_the_reserve() -> None:
     nodes = nodes_of()
     nodes["north"].gone_from = 1
     curator = opened(engine_of(nodes))
@@ -237,7 +237,7 @@ def test_fit_ends_with_fewer_nodes_than_the_minimum() -> None:
     nodes = nodes_of()
     nodes["north"].gone_from = nodes["east"].gone_from = 1
     curator = opened(engine_of(nodes, reserve=0.5))
-    with pytest.raises(AbsentNodeError, match=r"east, north gave no answer in 0\.3 seconds"):
+    with pytest.raises(AbsentNodeError, match=r"east, north gave no reply in 0\.3 seconds"):
         curator.measure("votes", VOTES)
 
 
@@ -258,7 +258,7 @@ def test_node_refuses_attempts_that_its_reservation_does_not_cover() -> None:
 
 
 def test_fit_goes_on_by_each_ledger() -> None:
-    """The coordinator's process ends in mid-fit: what nodes answered comes again."""
+    """The coordinator's process ends in mid-fit: what nodes replied comes again."""
     nodes, ledger = nodes_of(), Ledger.in_memory()
     ledger.add("all", BUDGET.epsilon, BUDGET.delta)
     curator = opened(engine_of(nodes, minimum=3), ledger, label="all")
@@ -272,7 +272,7 @@ def test_fit_goes_on_by_each_ledger() -> None:
     assert resumed.measure("votes", VOTES).values.tolist() == votes.values.tolist()
     assert nodes["east"].node._membership.ledger.head() == kept
     resumed.measure("count", Count())
-    assert nodes["east"].node._membership.ledger.head() == kept  # it had answered before
+    assert nodes["east"].node._membership.ledger.head() == kept  # it had replied before
     assert spent(nodes["north"]) == ["votes", "count"]
     assert all(len(node.node._membership.ledger.runs(LABEL)) == 1 for node in nodes.values())
 

@@ -182,9 +182,9 @@ def test_fit_that_shares_of_noise_cannot_serve_is_refused(model: Any, says: str)
     log: list[str] = []
 
     class Noting(RehearsedNode):
-        def ask(self, message: bytes) -> None:
-            log.append("asked")
-            super().ask(message)
+        def submit(self, message: bytes) -> None:
+            log.append("requested")
+            super().submit(message)
 
     nodes = tuple(Noting(name, table) for name, table in TABLES.items())
     with pytest.raises(ParameterError, match=says):

@@ -83,28 +83,28 @@ def test_mask_is_of_one_context_and_one_pair() -> None:
         return masked(zeros, secret_of("north"), own, [other], context).tobytes()
 
     seen = [
-        of(own, other, b"question"),
-        of(own, other, b"question 2"),
+        of(own, other, b"request"),
+        of(own, other, b"request 2"),
         of(own, other, b""),
-        of(replace(own, identity=bytes(32)), other, b"question"),
-        of(own, replace(other, identity=bytes(32)), b"question"),
-        of(own, replace(other, name="west"), b"question"),
-        of(replace(own, name="a"), other, b"question"),
-        of(own, key_of("west"), b"question"),
+        of(replace(own, identity=bytes(32)), other, b"request"),
+        of(own, replace(other, identity=bytes(32)), b"request"),
+        of(own, replace(other, name="west"), b"request"),
+        of(replace(own, name="a"), other, b"request"),
+        of(own, key_of("west"), b"request"),
     ]
     negated = [(-np.frombuffer(one, np.int64)).tobytes() for one in seen]
     assert len({*seen, *negated}) == 2 * len(seen)
 
 
 def test_one_of_two_adds_and_the_other_subtracts() -> None:
-    assert (mask(b"question") == -mask(b"question", "south", "north")).all()
+    assert (mask(b"request") == -mask(b"request", "south", "north")).all()
 
 
 def test_masks_look_uniform_alone_and_against_each_other() -> None:
-    first, second = mask(b"question"), mask(b"question, again")
+    first, second = mask(b"request"), mask(b"request, again")
     for values in (first, second, first - second, first ^ second):
         assert is_uniform(values)
-    assert is_uniform(hidden("north", np.full(SIZE, 2**40), ["south", "west"], b"question"))
+    assert is_uniform(hidden("north", np.full(SIZE, 2**40), ["south", "west"], b"request"))
     assert not is_uniform(np.arange(SIZE))
 
 
@@ -129,7 +129,7 @@ def test_another_spelling_of_a_key_makes_another_mask() -> None:
 
 def test_what_is_masked_stays_as_it_was() -> None:
     values = np.arange(5)
-    hidden("north", values, ["south"], b"question")
+    hidden("north", values, ["south"], b"request")
     assert values.tolist() == [0, 1, 2, 3, 4]
 
 

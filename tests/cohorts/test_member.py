@@ -1,4 +1,4 @@
-"""A node that answers: charge, read, noise, mask, store; once, and to the whole cohort alike."""
+"""A node that replies: charge, read, noise, mask, store; once, and to the whole cohort alike."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from helpers.cohort_parts import (
     QUERY_QUANTA,
     added_up,
     agreed,
-    answered,
     ledger_of,
     members_of,
     membership_of,
     process_of,
-    question_of,
+    replied,
+    request_of,
     rows_of,
     tables_of,
     terms_of,
@@ -34,9 +34,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from fuzz.hostile import altered
-from fuzz.hostile_questions import check, questions
+from fuzz.hostile_requests import check, sum_requests
 from privclust.cohorts.member import LocalMember, RehearsedNode
-from privclust.cohorts.question import Answer
+from privclust.cohorts.sum_request import Reply
 from privclust.cohorts.terms import Agreement
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.memory import NumpyEngine
@@ -70,9 +70,9 @@ def exact() -> IntArray:
 def test_sum_of_all_is_what_a_trusted_server_would_add_up() -> None:
     members, agreement = begun()
     with noise_from(NoNoise()):
-        answers = [answered(one, question_of(agreement)) for one in members.values()]
-    assert added_up(answers).tolist() == exact().tolist()
-    assert {answer.noise for answer in answers} == {"none"}
+        replies = [replied(one, request_of(agreement)) for one in members.values()]
+    assert added_up(replies).tolist() == exact().tolist()
+    assert {reply.noise for reply in replies} == {"none"}
 
 
 OTHER_QUESTIONS: dict[str, dict[str, Any]] = {
@@ -89,41 +89,41 @@ OTHER_QUESTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.attack
 @pytest.mark.parametrize("what", OTHER_QUESTIONS)
-def test_masks_of_different_questions_do_not_vanish(what: str) -> None:
-    """Two of three are asked one thing, the third another: nothing comes of the sum."""
+def test_masks_of_different_requests_do_not_vanish(what: str) -> None:
+    """Two of three are requested one thing, the third another: nothing comes of the sum."""
     members, agreement = begun(FOUR)
-    question = question_of(agreement, cohort=NAMES)
-    changed = replace(question, **OTHER_QUESTIONS[what])
+    request = request_of(agreement, cohort=NAMES)
+    changed = replace(request, **OTHER_QUESTIONS[what])
     with noise_from(NoNoise()):
         for odd in ("east", "north"):
             fresh = {name: one for name, one in members.items() if name in NAMES}
-            asked = {name: changed if name == odd else question for name in fresh}
-            total = added_up([answered(fresh[name], asked[name]) for name in NAMES])
+            requested = {name: changed if name == odd else request for name in fresh}
+            total = added_up([replied(fresh[name], requested[name]) for name in NAMES])
             assert (np.abs(total) > 2**40).all()  # false alarm 3·2^-22 a time, keys are fresh
             members, agreement = begun(FOUR)
-            question = question_of(agreement, cohort=NAMES)
-            changed = replace(question, **OTHER_QUESTIONS[what])
+            request = request_of(agreement, cohort=NAMES)
+            changed = replace(request, **OTHER_QUESTIONS[what])
 
 
 @pytest.mark.attack
 def test_masks_of_different_agreements_do_not_vanish() -> None:
-    """The same keys and the same question, where one node knows another agreement."""
+    """The same keys and the same request, where one node knows another agreement."""
     members, agreement = begun()
     memberships = [membership_of(name, epsilon=1.0) for name in NAMES]
     other = agreed(terms_of(fit="another"), memberships)
     with noise_from(NoNoise()):
-        answers = [answered(members[name], question_of(agreement)) for name in NAMES[:2]]
+        replies = [replied(members[name], request_of(agreement)) for name in NAMES[:2]]
         south = LocalMember(memberships[2], tables_of()["south"])
-        answers.append(answered(south, question_of(other)))
-    assert (np.abs(added_up(answers)) > 2**40).all()
+        replies.append(replied(south, request_of(other)))
+    assert (np.abs(added_up(replies)) > 2**40).all()
 
 
-def test_answers_without_one_node_say_nothing() -> None:
+def test_replies_without_one_node_say_nothing() -> None:
     members, agreement = begun()
     with noise_from(NoNoise()):
-        answers = [answered(one, question_of(agreement)) for one in members.values()]
+        replies = [replied(one, request_of(agreement)) for one in members.values()]
     for left_out in range(3):
-        some = [one for place, one in enumerate(answers) if place != left_out]
+        some = [one for place, one in enumerate(replies) if place != left_out]
         assert (np.abs(added_up(some)) > 2**40).all()
 
 
@@ -131,37 +131,37 @@ def test_answers_without_one_node_say_nothing() -> None:
 
 
 @pytest.mark.attack
-def test_repeated_question_gets_the_bytes_that_were_stored() -> None:
+def test_repeated_request_gets_the_bytes_that_were_stored() -> None:
     """Also from a process that begins anew; noise drawn twice would average out."""
     members, agreement = begun()
-    question = question_of(agreement)
-    first = answered(members["north"], question)
-    assert answered(members["north"], question) == first
+    request = request_of(agreement)
+    first = replied(members["north"], request)
+    assert replied(members["north"], request) == first
     membership = members["north"]._membership
     fresh = process_of("north", agreement, membership, tables_of()["north"], membership.ledger)
-    assert decode(fresh.answer(question), Answer) == first
+    assert decode(fresh.reply(request), Reply) == first
     (run,) = membership.ledger.runs(LABEL)
-    assert run.spent == gaussian_spend(question.quanta, question.l0)
+    assert run.spent == gaussian_spend(request.quanta, request.l0)
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize(
     "what", [name for name in OTHER_QUESTIONS if name not in ("attempt", "slot")]
 )
-def test_changed_question_in_a_used_slot_is_refused(what: str) -> None:
+def test_changed_request_in_a_used_slot_is_refused(what: str) -> None:
     members, agreement = begun(FOUR)
-    question = question_of(agreement, cohort=NAMES)
-    answered(members["east"], question)
-    with pytest.raises(NodeRefusedError, match="another question in this slot"):
-        answered(members["east"], replace(question, **OTHER_QUESTIONS[what]))
+    request = request_of(agreement, cohort=NAMES)
+    replied(members["east"], request)
+    with pytest.raises(NodeRefusedError, match="another request in this slot"):
+        replied(members["east"], replace(request, **OTHER_QUESTIONS[what]))
 
 
 @pytest.mark.attack
 def test_slot_named_like_an_attempt_is_not_one() -> None:
     members, agreement = begun()
-    answered(members["east"], question_of(agreement, attempt=2))
-    with pytest.raises(NodeRefusedError, match="another question in this slot"):
-        answered(members["east"], question_of(agreement, slot="votes, attempt 2"))
+    replied(members["east"], request_of(agreement, attempt=2))
+    with pytest.raises(NodeRefusedError, match="another request in this slot"):
+        replied(members["east"], request_of(agreement, slot="votes, attempt 2"))
 
 
 class Dying(Ledger):
@@ -175,15 +175,15 @@ class Dying(Ledger):
 def test_noise_that_was_not_stored_does_not_leave() -> None:
     """A crash between charge and storing: charged once, drawn afresh, and only that is seen."""
     members, agreement = begun()
-    membership, question = members["north"]._membership, question_of(agreement)
+    membership, request = members["north"]._membership, request_of(agreement)
     dying = Dying(membership.ledger._journal)
     table = tables_of()["north"]
     with pytest.raises(KeyboardInterrupt):
-        process_of("north", agreement, membership, table, dying).answer(question)
+        process_of("north", agreement, membership, table, dying).reply(request)
     (run,) = membership.ledger.runs(LABEL)
-    assert run.spent == gaussian_spend(question.quanta, question.l0)
+    assert run.spent == gaussian_spend(request.quanta, request.l0)
     seen = {
-        process_of("north", agreement, membership, table, membership.ledger).answer(question)
+        process_of("north", agreement, membership, table, membership.ledger).reply(request)
         for _ in range(3)
     }
     assert len(seen) == 1
@@ -194,7 +194,7 @@ def test_noise_that_was_not_stored_does_not_leave() -> None:
 def test_two_workers_that_read_at_once_give_the_same_bytes() -> None:
     """Both claim before either has stored: the second discards its noise."""
     members, agreement = begun()
-    membership, question = members["north"]._membership, question_of(agreement)
+    membership, request = members["north"]._membership, request_of(agreement)
     barrier, seen = threading.Barrier(2), list[bytes]()
 
     class Meeting(Ledger):
@@ -205,7 +205,7 @@ def test_two_workers_that_read_at_once_give_the_same_bytes() -> None:
     def work() -> None:
         ledger = Meeting(membership.ledger._journal)
         table = tables_of()["north"]
-        seen.append(process_of("north", agreement, membership, table, ledger).answer(question))
+        seen.append(process_of("north", agreement, membership, table, ledger).reply(request))
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -224,7 +224,7 @@ def worker(folder: Path) -> Callable[[], str]:
     agreement = membership.store.agreement(bytes.fromhex(file.stem))
     assert agreement is not None
     node = process_of("north", agreement, membership, tables_of()["north"], ledger)
-    return lambda: node.answer(question_of(agreement)).hex()
+    return lambda: node.reply(request_of(agreement)).hex()
 
 
 def test_processes_give_the_same_bytes(tmp_path: Path) -> None:
@@ -273,9 +273,9 @@ def test_node_charges_before_it_reads_and_stores_before_it_sends() -> None:
     log: list[str] = []
     node, agreement = watched_node(log)
     assert log == []
-    answered(node, question_of(agreement))
+    replied(node, request_of(agreement))
     assert log == ["charge", "read", "store"]
-    answered(node, question_of(agreement))
+    replied(node, request_of(agreement))
     assert log == ["charge", "read", "store", "charge"]
 
 
@@ -292,16 +292,16 @@ def test_node_charges_before_it_reads_and_stores_before_it_sends() -> None:
         ({"query": SUMS, "size": SUMS.size, "sensitivity": SUMS.sensitivity}, "does not fit"),
     ],
 )
-def test_question_is_refused_before_rows_are_read(changed: dict[str, Any], says: str) -> None:
+def test_request_is_refused_before_rows_are_read(changed: dict[str, Any], says: str) -> None:
     """Sums change more coordinates than votes are charged for."""
     log: list[str] = []
     node, agreement = watched_node(log)
     with pytest.raises(NodeRefusedError, match=says):
-        answered(node, replace(question_of(agreement), **changed))
+        replied(node, replace(request_of(agreement), **changed))
     assert log == []
 
 
-def test_question_after_the_end_of_another_agreement_on_the_same_terms_is_refused() -> None:
+def test_request_after_the_end_of_another_agreement_on_the_same_terms_is_refused() -> None:
     """A member lost its offer and made another: both agreements have one secret of ours."""
     terms, nodes = terms_of(), [membership_of(name, epsilon=1.0) for name in NAMES]
     nodes[1].ledger = ledger_of(epsilon=2.0)
@@ -312,7 +312,7 @@ def test_question_after_the_end_of_another_agreement_on_the_same_terms_is_refuse
     node = LocalMember(nodes[1], tables_of()["north"])
     node.end(first.digest)
     with pytest.raises(NodeRefusedError, match="refuses"):
-        answered(node, question_of(second))
+        replied(node, request_of(second))
 
 
 def test_unreadable_rows_say_nothing() -> None:
@@ -322,7 +322,7 @@ def test_unreadable_rows_say_nothing() -> None:
     members, agreement = begun()
     node = LocalMember(members["north"]._membership, broken)
     with pytest.raises((EngineError, NodeRefusedError)) as failed:
-        answered(node, question_of(agreement))
+        replied(node, request_of(agreement))
     assert "1234567" not in str(failed.value)
 
 
@@ -334,13 +334,13 @@ def test_noise_of_the_sum_has_the_variance_that_the_cohort_owes() -> None:
     names, query = FOUR, ColumnHistograms(np.ones(3), 1024)
     members = members_of({name: rows_of(0) for name in names})
     agreement = agreed(terms_of(names, colluding=2, minimum=3), members.values())
-    question = question_of(agreement, query)
-    answers = []
+    request = request_of(agreement, query)
+    replies = []
     for seed, one in enumerate(members.values()):
         with noise_from(SeededNoise(seed)):
-            answers.append(answered(one, question))
-    noise = added_up(answers).astype(float)
-    sigma2 = query.sensitivity.l2_squared * 2.0**50 / question.quanta
+            replies.append(replied(one, request))
+    noise = added_up(replies).astype(float)
+    sigma2 = query.sensitivity.l2_squared * 2.0**50 / request.quanta
     statistic = float((noise**2).sum() / (sigma2 * 4 / 2))
     low, high = (chi2.isf(p, query.size) for p in (1 - 5e-7, 5e-7))
     assert low < statistic < high
@@ -355,30 +355,30 @@ def test_each_node_draws_its_own_sample_by_a_key_that_is_nowhere() -> None:
             return keys[-1].ljust(32, b"\0")
 
     members, agreement = begun()
-    question = question_of(agreement, sampling_exponent=1)
+    request = request_of(agreement, sampling_exponent=1)
     with noise_from(Noting()):
         for one in members.values():
-            answered(one, question)
+            replied(one, request)
     assert len(set(keys)) == 3
-    assert not any(key in encode(question) for key in keys)
+    assert not any(key in encode(request) for key in keys)
 
 
-# Hostile questions --------------------------------------------------------------------------------
+# Hostile requests --------------------------------------------------------------------------------
 
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=120)
-@given(st.integers(0, len(questions()) - 1), st.lists(st.integers(0, 2**16), max_size=24))
-def test_hostile_question_is_refused_or_counts_each_row_alone(
+@given(st.integers(0, len(sum_requests()) - 1), st.lists(st.integers(0, 2**16), max_size=24))
+def test_hostile_request_is_refused_or_counts_each_row_alone(
     number: int, choices: list[int]
 ) -> None:
     remaining = iter(choices)
-    agreement, message = questions()[number]
+    agreement, message = sum_requests()[number]
     check(agreement, altered(message, lambda most: next(remaining, 0) % most))
 
 
-@pytest.mark.parametrize("number", range(len(questions())))
-def test_honest_question_gets_an_answer(number: int) -> None:
-    assert check(*questions()[number])
+@pytest.mark.parametrize("number", range(len(sum_requests())))
+def test_honest_request_gets_an_reply(number: int) -> None:
+    assert check(*sum_requests()[number])
 
 
 # Rehearsals ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from helpers.cohort_parts import (
     ledger_of,
     membership_of,
     offers_for,
-    question_of,
+    request_of,
     terms_of,
 )
 
@@ -129,7 +129,7 @@ def test_another_spelling_is_refused() -> None:
         membership_of("north").offer(spelled)
 
 
-def test_offer_is_the_same_as_often_as_it_is_asked_for(tmp_path: Path) -> None:
+def test_offer_is_the_same_as_often_as_it_is_requested(tmp_path: Path) -> None:
     message = encode(terms_of())
     with ThreadPoolExecutor(4) as pool:
         stores = [membership_of("north", folder=tmp_path / "fits") for _ in range(8)]
@@ -154,9 +154,9 @@ def test_agreement_is_charged_once_however_often_it_is_joined() -> None:
 @pytest.mark.attack
 def test_facts_of_a_coordinator_replace_none_of_the_nodes_own() -> None:
     """Nor is a fit charged to the cap of an analyst whom its coordinator names."""
-    said = ("analyst", "colluding", "coordinator", "epsilon alone", "members")
+    claimed = ("analyst", "colluding", "coordinator", "epsilon alone", "members")
     nodes = nodes_of()
-    agreed(terms_of(facts=tuple((name, "a lie") for name in said)), nodes)
+    agreed(terms_of(facts=tuple((name, "a lie") for name in claimed)), nodes)
     (run,) = nodes[0].ledger.runs(LABEL)
     assert "a lie" not in run.facts.values()
 
@@ -196,7 +196,7 @@ def test_ledger_with_too_little_left_is_not_charged() -> None:
         agreed(terms_of(), poor)
 
 
-def test_budget_comes_back_as_far_as_no_question_was_answered() -> None:
+def test_budget_comes_back_as_far_as_no_request_was_replied() -> None:
     nodes = nodes_of()
     agreement = agreed(terms_of(), nodes)
     nodes[0].end(agreement.digest)
@@ -205,20 +205,20 @@ def test_budget_comes_back_as_far_as_no_question_was_answered() -> None:
     nodes[0].end(bytes(32))
 
 
-# Questions ----------------------------------------------------------------------------------------
+# Requests ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.attack
-def test_question_of_no_agreement_or_an_ended_one_is_refused() -> None:
+def test_request_of_no_agreement_or_an_ended_one_is_refused() -> None:
     nodes = nodes_of()
     agreement = agreed(terms_of(), nodes)
-    message = encode(question_of(agreement))
-    assert nodes[0].question(message)[1].digest == agreement.digest
+    message = encode(request_of(agreement))
+    assert nodes[0].request(message)[1].digest == agreement.digest
     with pytest.raises(NodeRefusedError, match="no such agreement, or the fit has ended"):
-        nodes[0].question(encode(replace(question_of(agreement), agreement=bytes(32))))
+        nodes[0].request(encode(replace(request_of(agreement), agreement=bytes(32))))
     nodes[0].end(agreement.digest)
     with pytest.raises(NodeRefusedError, match="no such agreement, or the fit has ended"):
-        nodes[0].question(message)
+        nodes[0].request(message)
     assert nodes[0].store.offer(agreement.terms.digest) is None
 
 
@@ -233,18 +233,18 @@ def test_question_of_no_agreement_or_an_ended_one_is_refused() -> None:
         ({"sampling_exponent": 40}, "does not keep to the agreement"),
     ],
 )
-def test_question_that_does_not_keep_to_the_agreement_is_refused(
+def test_request_that_does_not_keep_to_the_agreement_is_refused(
     changed: dict[str, Any], says: str
 ) -> None:
     nodes = nodes_of()
     agreement = agreed(terms_of(), nodes)
     with pytest.raises(NodeRefusedError, match=says):
-        nodes[1].question(encode(question_of(agreement, **changed)))
+        nodes[1].request(encode(request_of(agreement, **changed)))
 
 
-@pytest.mark.parametrize("message", [b"", b"\xff" * 40, encode(terms_of()), encode(b"question")])
+@pytest.mark.parametrize("message", [b"", b"\xff" * 40, encode(terms_of()), encode(b"request")])
 def test_other_bytes_are_refused(message: bytes) -> None:
     node = membership_of("north")
-    for act in (node.join, node.question):
+    for act in (node.join, node.request):
         with pytest.raises(NodeRefusedError, match=r"could take part in\. Nothing was read"):
             act(message)

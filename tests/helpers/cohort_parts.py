@@ -14,9 +14,9 @@ from helpers.query_examples import COLUMNS, VOTES
 
 from privclust.cohorts.fit_store import FitStore
 from privclust.cohorts.identity import Identity
-from privclust.cohorts.member import Answering, LocalMember
+from privclust.cohorts.member import LocalMember, Responder
 from privclust.cohorts.membership import MemberPolicy, Membership
-from privclust.cohorts.question import Answer, Question
+from privclust.cohorts.sum_request import Reply, SumRequest
 from privclust.cohorts.terms import Agreement, Member, Offer, Terms
 from privclust.domains.box import Box
 from privclust.engines.federated.wire import decode, encode
@@ -31,7 +31,7 @@ LABEL = "patients"
 BUDGET = Budget(1.0, 1e-6)
 DOMAIN = Box([0.0] * 3, [1.0, 2.0, 3.0])
 QUERY_QUANTA = QUANTA // 1000
-"""mu² of the questions that tests put: some fifty of them fit into a budget."""
+"""mu² of the requests that tests put: some fifty of them fit into a budget."""
 RESERVE = make_plan(BUDGET, [Slot("all", 1.0, 2**20)]).reserve
 
 
@@ -122,8 +122,8 @@ def agreed(terms: Terms, nodes: Iterable[Any]) -> Agreement:
     return agreement
 
 
-def question_of(of: Agreement, query: Query = VOTES, **changed: Any) -> Question:
-    """Return a question that all members of an agreement answer."""
+def request_of(of: Agreement, query: Query = VOTES, **changed: Any) -> SumRequest:
+    """Return a request that all members of an agreement reply."""
     given: dict[str, Any] = {
         "agreement": of.digest,
         "slot": "votes",
@@ -135,30 +135,30 @@ def question_of(of: Agreement, query: Query = VOTES, **changed: Any) -> Question
         "sensitivity": query.sensitivity,
         "size": query.size,
     }
-    return Question(query=query, **{**given, **changed})
+    return SumRequest(query=query, **{**given, **changed})
 
 
-def answered(node: LocalMember, question: Question) -> Answer:
-    """Put a question to a node and take its answer."""
-    node.ask(encode(question))
-    given = node.answer(question.agreement, question.digest)
+def replied(node: LocalMember, request: SumRequest) -> Reply:
+    """Send a request to a node and take its reply."""
+    node.submit(encode(request))
+    given = node.reply(request.agreement, request.digest)
     assert given is not None
-    return decode(given, Answer)
+    return decode(given, Reply)
 
 
-def added_up(answers: Iterable[Answer]) -> IntArray:
-    """Return what a coordinator makes of answers."""
-    parts = [answer.integers().view(np.uint64) for answer in answers]
+def added_up(replies: Iterable[Reply]) -> IntArray:
+    """Return what a coordinator makes of replies."""
+    parts = [reply.integers().view(np.uint64) for reply in replies]
     return np.sum(parts, axis=0, dtype=np.uint64).view(np.int64)
 
 
 def process_of(
     name: str, agreement: Agreement, membership: Membership, table: Any, ledger: Ledger
-) -> Answering:
+) -> Responder:
     """Return the part of a node that reads rows, as another process would begin it."""
     own = membership.store.offer(agreement.terms.digest)
     assert own is not None
-    return Answering(name, agreement, own, table, ledger)
+    return Responder(name, agreement, own, table, ledger)
 
 
 def rows_of(n_rows: int, seed: int = 0) -> Any:

@@ -14,7 +14,7 @@ from privclust.node.jobs import JobStore
 from privclust.node.metrics import Metrics
 from privclust.node.parts import Node
 from privclust.node.policy import AnalystPolicy, Policy, TablePolicy
-from privclust.node.questions import QuestionStore
+from privclust.node.sum_requests import SumRequestStore
 from privclust.privacy.accounting import Budget
 from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.privacy.ledger.records import Dataset
@@ -71,7 +71,7 @@ def node_of(policy: Policy, now: float, **parts: Any) -> Node:
     """Return a node of stand-ins, with the real store of jobs."""
     given: dict[str, Any] = {
         "jobs": JobStore(policy.node.ledger),
-        "questions": QuestionStore(policy.node.ledger),
+        "requests": SumRequestStore(policy.node.ledger),
         "booking": MemoryBooking(),
         "ledger": MemoryAccounts(),
         "clock": Clock(now),

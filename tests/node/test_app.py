@@ -408,15 +408,15 @@ ROUTES = [
     ("GET", "/v1/federations/together"),
     ("POST", "/v1/federations/together/offers"),
     ("POST", "/v1/federations/together/agreements"),
-    ("POST", "/v1/federations/together/questions"),
-    ("GET", "/v1/federations/together/answers/0a/0b"),
+    ("POST", "/v1/federations/together/requests"),
+    ("GET", "/v1/federations/together/replies/0a/0b"),
     ("POST", "/v1/federations/together/end"),
 ]
 PARAMETERS = {
     "0123456789abcdef": "{id}",
     "credit": "{table}",
     "together": "{federation}",
-    "0a/0b": "{agreement}/{question}",
+    "0a/0b": "{agreement}/{request}",
 }
 
 

@@ -53,7 +53,7 @@ class Rows:
 
 def request_for(query: Query | None = None, **changed: Any) -> ShareRequest:
     query = query or Count()
-    given = ShareRequest("count", query, QUANTA // 1000, 1, 0, SHARE, b"question")
+    given = ShareRequest("count", query, QUANTA // 1000, 1, 0, SHARE, b"request")
     return replace(given, **changed)
 
 
@@ -116,7 +116,7 @@ def test_another_context_in_a_slot_is_refused() -> None:
     curator = NodeCurator(rows, reserved(), RUN)
     curator.measure(request_for(), as_it_is)
     for other in (
-        request_for(context=b"question 2"),
+        request_for(context=b"request 2"),
         request_for(quanta=QUANTA // 999),
         request_for(l0=2),
     ):

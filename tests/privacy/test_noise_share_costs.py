@@ -28,19 +28,19 @@ mp: Any = mpmath.MPContext()
 mp.dps = 40
 
 
-def pld_epsilon(members: int, sigma: float, shift: int, answers: int, delta: float) -> float:
-    """Ask dp-accounting for the epsilon of `answers` sums with the noise of so many shares."""
+def pld_epsilon(members: int, sigma: float, shift: int, replies: int, delta: float) -> float:
+    """Ask dp-accounting for the epsilon of `replies` sums with the noise of so many shares."""
     mass = sum_of_shares(members, sigma)
     logs = dict(enumerate(np.log(mass[mass > 1e-280]).tolist()))
     moved = {x + shift: log for x, log in logs.items()}
     one = privacy_loss_distribution.from_two_probability_mass_functions(
         logs, moved, value_discretization_interval=1e-4
     )
-    return float(one.self_compose(answers).get_epsilon_for_delta(delta))
+    return float(one.self_compose(replies).get_epsilon_for_delta(delta))
 
 
 @pytest.mark.parametrize(
-    ("share", "sigma", "shift", "answers"),
+    ("share", "sigma", "shift", "replies"),
     [
         (NoiseShare(3, 1), 24.0, 6, 1),
         (NoiseShare(3, 2), 24.0, 6, 8),
@@ -49,21 +49,21 @@ def pld_epsilon(members: int, sigma: float, shift: int, answers: int, delta: flo
     ],
 )
 def test_second_accountant_agrees_with_every_line_of_a_statement(
-    share: NoiseShare, sigma: float, shift: int, answers: int
+    share: NoiseShare, sigma: float, shift: int, replies: int
 ) -> None:
     delta, mu = 1e-6, shift / sigma
     each = sigma / math.sqrt(share.honest)
     quanta, slack = math.ceil(mu**2 * QUANTA), lemma_slack(sigma, mu, 1)
     one = Spend(quanta, slack, 2 * math.exp(-72), None)
-    spend = sum([one] * answers, Spend())
+    spend = sum([one] * replies, Spend())
     for seen, claimed in (
         (share.honest, spend),
         (1, spend_against_all_others(spend, share)),
         (share.members, spend_of_outsiders(spend, share)),
     ):
         stated = epsilon_of_spend(claimed, delta)
-        found = pld_epsilon(seen, each, shift, answers, delta)
-        rounding = answers * 1e-4  # dp-accounting rounds each loss up to its next interval
+        found = pld_epsilon(seen, each, shift, replies, delta)
+        rounding = replies * 1e-4  # dp-accounting rounds each loss up to its next interval
         assert found - rounding <= stated <= found + 3 * claimed.slack + 0.01 * found
 
 
@@ -87,10 +87,10 @@ def test_somebody_at_several_nodes_is_stated_and_the_sum_of_ledgers_would_be_too
     st.lists(st.lists(st.floats(0.0, 8.0), min_size=3, max_size=3), min_size=1, max_size=9),
 )
 def test_ledgers_bound_somebody_by_the_square_of_the_sum_of_their_mus(
-    answers: list[list[float]],
+    replies: list[list[float]],
 ) -> None:
-    # Minkowski: rows are answers, columns the nodes' mus for it.
-    mus = np.array(answers)
+    # Minkowski: rows are replies, columns the nodes' mus for it.
+    mus = np.array(replies)
     together = math.sqrt((mus.sum(axis=1) ** 2).sum())
     each = np.sqrt((mus**2).sum(axis=0))
     assert together <= each.sum() * (1 + 1e-12)
@@ -107,12 +107,12 @@ def test_ledgers_bound_somebody_by_the_square_of_the_sum_of_their_mus(
     )
 )
 def test_unit_declared_for_several_nodes_is_bounded_by_the_mean_of_their_ledgers(
-    answers: list[tuple[float, list[bool]]],
+    replies: list[tuple[float, list[bool]]],
 ) -> None:
-    # Noise is made for all nodes at once; each that takes part charges the answer's whole mu.
-    nodes = len(answers[0][1])
-    truth = sum((mu * sum(part) / nodes) ** 2 for mu, part in answers)
-    ledgers = [sum(mu**2 for mu, part in answers if part[node]) for node in range(nodes)]
+    # Noise is made for all nodes at once; each that takes part charges the reply's whole mu.
+    nodes = len(replies[0][1])
+    truth = sum((mu * sum(part) / nodes) ** 2 for mu, part in replies)
+    ledgers = [sum(mu**2 for mu, part in replies if part[node]) for node in range(nodes)]
     assert truth <= sum(ledgers) / nodes * (1 + 1e-12) <= max(ledgers) * (1 + 2e-12)
 
 

@@ -1,4 +1,4 @@
-"""The coordinator's side of a fit: puts questions to nodes and adds up what they give back.
+"""The coordinator's side of a fit: sends requests to nodes and adds up what they give back.
 
 It sees sums that each node masked, and their total, which has the noise of all of them.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from privclust.cohorts.question import Answer, Question
+from privclust.cohorts.sum_request import Reply, SumRequest
 from privclust.cohorts.terms import Agreement, Member, Offer, Terms
 from privclust.domains.base import Domain
 from privclust.engines.federated._request import Columns
@@ -54,11 +54,11 @@ class Node(Protocol):
     def join(self, message: bytes) -> None:
         """Check an agreement in full and set its price aside."""
 
-    def ask(self, message: bytes) -> None:
-        """Take a question."""
+    def submit(self, message: bytes) -> None:
+        """Take a request."""
 
-    def answer(self, agreement: bytes, question: bytes) -> bytes | None:
-        """Return the answer to the question of a hash; None if there is none yet."""
+    def reply(self, agreement: bytes, request: bytes) -> bytes | None:
+        """Return the reply to the request of a hash; None if there is none yet."""
 
     def end(self, agreement: bytes) -> None:
         """End a fit."""
@@ -107,7 +107,7 @@ class CohortEngine(NoisyEngine):
             for node in self._nodes.values():
                 node.join(joined)
         except NodeRefusedError:
-            self.close()  # those that joined set something aside for nothing
+            self.close()  # those that joined set something aside in vain
             raise
 
     def measure(
@@ -116,7 +116,7 @@ class CohortEngine(NoisyEngine):
         """Return a query's noisy sums; None if nodes are missing without whom it can go on."""
         fit = self._fit
         assert fit is not None
-        question = Question(
+        request = SumRequest(
             fit.digest,
             slot,
             attempt,
@@ -128,28 +128,28 @@ class CohortEngine(NoisyEngine):
             query.sensitivity,
             query.size,
         )
-        answers = self._answers(question)
-        self.participation.append(QueryParticipation(len(answers), len(fit.cohort)))
-        if len(answers) < len(fit.cohort):
-            if len(answers) < self._federation.smallest:
+        replies = self._replies(request)
+        self.participation.append(QueryParticipation(len(replies), len(fit.cohort)))
+        if len(replies) < len(fit.cohort):
+            if len(replies) < self._federation.smallest:
                 raise AbsentNodeError(
-                    f"{_listed(set(fit.cohort) - set(answers))} gave no answer in "
-                    f"{self._federation.seconds:g} seconds. What was answered is kept: fit again "
+                    f"{_listed(set(fit.cohort) - set(replies))} gave no reply in "
+                    f"{self._federation.seconds:g} seconds. What was measured is kept: fit again "
                     "with resume when all nodes respond."
                 )
-            fit.cohort = tuple(sorted(answers))
+            fit.cohort = tuple(sorted(replies))
             return None
         total = np.zeros(query.size, dtype=np.uint64)
-        for answer in answers.values():
-            total += answer.integers().view(np.uint64)
+        for reply in replies.values():
+            total += reply.integers().view(np.uint64)
         sigma = sigma_of(self.unit.sensitivity(query), quanta)
         scale = fit.agreement.terms.share(len(fit.cohort)).total(sigma)
-        others = sorted({answer.noise for answer in answers.values()} - {REAL_NOISE})
+        others = sorted({reply.noise for reply in replies.values()} - {REAL_NOISE})
         values: IntArray = total.view(np.int64)
         return NoisySums(values, scale, others[0] if others else REAL_NOISE)
 
     def expect_sample(self, key: bytes) -> None:
-        """Nothing to prepare: each node draws its own sample when a question is about it."""
+        """Nothing to prepare: each node draws its own sample when a request is about it."""
 
     def sample(self, sampling_exponent: int, key: bytes) -> NoisyEngine:
         """Return an engine over some of the units, each in or out by a bit of its node's."""
@@ -191,24 +191,24 @@ class CohortEngine(NoisyEngine):
         except WireError:
             raise NodeRefusedError(f"{node.name} made no offer that can be read.") from None
 
-    def _answers(self, question: Question) -> Mapping[str, Answer]:
-        """Put a question to its cohort until all have answered, or the time is over."""
-        message, digest = encode(question), question.digest
-        waiting, found = set(question.cohort), dict[str, Answer]()
-        asked: set[str] = set()
+    def _replies(self, request: SumRequest) -> Mapping[str, Reply]:
+        """Send a request to its cohort until all have replied, or the time is over."""
+        message, digest = encode(request), request.digest
+        waiting, found = set(request.cohort), dict[str, Reply]()
+        requested: set[str] = set()
         end, pause = time.monotonic() + self._federation.seconds, _PAUSE
         while True:
             for name in sorted(waiting):
                 try:
-                    if name not in asked:
-                        self._nodes[name].ask(message)
-                        asked.add(name)
-                    given = self._nodes[name].answer(question.agreement, digest)
+                    if name not in requested:
+                        self._nodes[name].submit(message)
+                        requested.add(name)
+                    given = self._nodes[name].reply(request.agreement, digest)
                 except AbsentNodeError:
-                    asked.discard(name)  # it may have lost the question
+                    requested.discard(name)  # it may have lost the request
                     continue
                 if given is not None:
-                    found[name] = _checked(given, name, question, digest)
+                    found[name] = _checked(given, name, request, digest)
                     waiting.discard(name)
             if not waiting or time.monotonic() > end:
                 return found
@@ -216,19 +216,19 @@ class CohortEngine(NoisyEngine):
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _checked(given: bytes, name: str, question: Question, digest: bytes) -> Answer:
+def _checked(given: bytes, name: str, request: SumRequest, digest: bytes) -> Reply:
     try:
-        answer = decode(given, Answer)
+        reply = decode(given, Reply)
     except WireError:
-        answer = None
+        reply = None
     if (
-        answer is None
-        or (answer.question, answer.name) != (digest, name)
-        or len(answer.values) != 8 * question.size
-        or not answer.noise.isprintable()
+        reply is None
+        or (reply.request, reply.name) != (digest, name)
+        or len(reply.values) != 8 * request.size
+        or not reply.noise.isprintable()
     ):
-        raise NodeRefusedError(f"{name} gave something else than an answer to the question.")
-    return answer
+        raise NodeRefusedError(f"{name} gave something else than a reply to the request.")
+    return reply
 
 
 def _listed(names: set[str]) -> str:

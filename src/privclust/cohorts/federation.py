@@ -44,10 +44,10 @@ class NodeFederation(FederatedTable):
     minimum : int, optional
         The smallest cohort with which a fit goes on; by default all nodes. Set `reserve` with it.
     reserve : float, default=0.0
-        The part of mu² that is set aside to put questions again to those who are left when a node
+        The part of mu² that is set aside to send requests again to those who are left when a node
         is gone.
     seconds : float, default=600.0
-        How long to wait for the answers to one question.
+        How long to wait for the replies to one request.
 
     Examples
     --------

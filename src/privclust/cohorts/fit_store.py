@@ -71,7 +71,7 @@ class FitStore:
             return None
         latest = self._latest  # read once: another thread may put its own there
         if latest is None or latest[0] != content:
-            # All signatures are verified, which at 50 members takes longer than to answer.
+            # All signatures are verified, which at 50 members takes longer than to reply.
             self._latest = latest = (content, decode(content, Agreement))
         return latest[1]
 

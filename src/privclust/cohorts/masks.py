@@ -1,6 +1,6 @@
 """Masks that two nodes share and nobody else knows: they vanish when all sums are added up.
 
-Each pair of nodes has a secret (X25519, from keys of this fit), from which a key for each question
+Each pair of nodes has a secret (X25519, from keys of this fit), from which a key for each request
 follows (HKDF-SHA256), and from that a stream of numbers (ChaCha20). One of the two adds it, the
 other subtracts it, modulo 2^64.
 """
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from privclust.kernels.grid import IntArray
 
 MASK_KEY_BYTES = 32
-_PURPOSE = b"privclust: mask of one question between two nodes, version 1"
+_PURPOSE = b"privclust: mask of one request between two nodes, version 1"
 _NONCE = bytes(16)
 """A key makes one stream, so that the nonce need not differ."""
 _ANY_SECRET = X25519PrivateKey.from_private_bytes(bytes(32))
@@ -76,9 +76,9 @@ def shares_secrets(key: bytes) -> bool:
 def masked(
     values: IntArray, secret: bytes, own: MaskKey, others: Iterable[MaskKey], context: bytes
 ) -> IntArray:
-    """Add a node's masks of one question to its noisy sums, modulo 2^64.
+    """Add a node's masks of one request to its noisy sums, modulo 2^64.
 
-    `context` is all that the question says, as bytes. Nodes to whom different questions were put
+    `context` is all that the request says, as bytes. Nodes to whom different requests were sent
     have different masks, which do not vanish.
 
     Raises
@@ -90,8 +90,8 @@ def masked(
     --------
     >>> secrets = {name: new_secret() for name in ("north", "south")}
     >>> north, south = (MaskKey(n, bytes(32), public_key(s)) for n, s in secrets.items())
-    >>> one = masked(np.array([5]), secrets["north"], north, [south], b"question")
-    >>> two = masked(np.array([7]), secrets["south"], south, [north], b"question")
+    >>> one = masked(np.array([5]), secrets["north"], north, [south], b"request")
+    >>> two = masked(np.array([7]), secrets["south"], south, [north], b"request")
     >>> (one + two).tolist()
     [12]
     """

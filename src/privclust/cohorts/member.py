@@ -1,4 +1,4 @@
-"""A node that answers questions about its own rows."""
+"""A node that replies to requests for sums over its own rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from privclust.cohorts.fit_store import FitStore, OwnOffer
 from privclust.cohorts.identity import Identity
 from privclust.cohorts.masks import length_prefixed, masked
 from privclust.cohorts.membership import MemberPolicy, Membership
-from privclust.cohorts.question import Answer, Question
+from privclust.cohorts.sum_request import Reply, SumRequest
 from privclust.cohorts.terms import Agreement, Terms
 from privclust.engines.factory import local_table
 from privclust.engines.federated.wire import decode, encode
@@ -20,8 +20,8 @@ from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
 from privclust.privacy.node_curator import NodeCurator, ShareRequest
 
 
-class Answering:
-    """Answers the questions of one fit, as the process does that reads the rows.
+class Responder:
+    """Replies to the requests of one fit, as the process does that reads the rows.
 
     Parameters
     ----------
@@ -48,42 +48,42 @@ class Answering:
         self._own = own
         self._curator = NodeCurator(engine, ledger, agreement.run)
 
-    def answer(self, question: Question) -> bytes:
-        """Return the masked sums of a question that was checked; those stored, if any are."""
-        share = self._agreement.terms.share(len(question.cohort))
-        content = encode(question)
-        request = ShareRequest(
-            question.ledger_slot,
-            question.query,
-            question.quanta,
-            question.l0,
-            question.sampling_exponent,
+    def reply(self, request: SumRequest) -> bytes:
+        """Return the masked sums of a request that was checked; those stored, if any are."""
+        share = self._agreement.terms.share(len(request.cohort))
+        content = encode(request)
+        wanted = ShareRequest(
+            request.ledger_slot,
+            request.query,
+            request.quanta,
+            request.l0,
+            request.sampling_exponent,
             share,
             content,
         )
         try:
-            sigma = self._curator.sigma(request)
+            sigma = self._curator.sigma(wanted)
         except ValueError:
             raise NodeRefusedError(
-                f"{self._name} refuses: the noise of this question does not fit what it says of "
+                f"{self._name} refuses: the noise of this request does not fit what it says of "
                 "its query. Nothing was read there."
             ) from None
         context = length_prefixed(content, sigma.hex().encode(), str(share.largest).encode())
-        keys = self._agreement.keys(question.cohort)
+        keys = self._agreement.keys(request.cohort)
         own = keys.pop(self._name)
 
         def mask(noisy: IntArray) -> IntArray:
             return masked(noisy, self._own.secret, own, keys.values(), context)
 
         try:
-            result = self._curator.measure(request, mask)
+            result = self._curator.measure(wanted, mask)
         except (BudgetExceededError, SlotConflictError):
             raise NodeRefusedError(
-                f"{self._name} refuses: its ledger has another question in this slot, or too "
+                f"{self._name} refuses: its ledger has another request in this slot, or too "
                 "little set aside for it. Nothing was read there."
             ) from None
         values = result.values.astype("<i8", copy=False).tobytes()
-        return encode(Answer(question.digest, self._name, result.noise, values))
+        return encode(Reply(request.digest, self._name, result.noise, values))
 
 
 class LocalMember:
@@ -102,8 +102,8 @@ class LocalMember:
         self.identity = membership.identity.public
         self._table = table
         self._membership = membership
-        self._fits: dict[bytes, Answering] = {}
-        self._answers: dict[bytes, bytes] = {}
+        self._fits: dict[bytes, Responder] = {}
+        self._replies: dict[bytes, bytes] = {}
 
     def offer(self, message: bytes) -> bytes:
         """Return a signed key for a fit of these terms."""
@@ -113,21 +113,21 @@ class LocalMember:
         """Check an agreement in full and set its price aside."""
         self._membership.join(message)
 
-    def ask(self, message: bytes) -> None:
-        """Take a question, which is answered at once."""
-        question, agreement = self._membership.question(message)
-        if question.agreement not in self._fits:
+    def submit(self, message: bytes) -> None:
+        """Take a request, which is served at once."""
+        request, agreement = self._membership.request(message)
+        if request.agreement not in self._fits:
             own = self._membership.store.offer(agreement.terms.digest)
             if own is None:  # another agreement on the same terms was ended
                 raise NodeRefusedError(f"{self.name} refuses: the fit has ended.")
-            self._fits[question.agreement] = Answering(
+            self._fits[request.agreement] = Responder(
                 self.name, agreement, own, self._table, self._membership.ledger
             )
-        self._answers[question.digest] = self._fits[question.agreement].answer(question)
+        self._replies[request.digest] = self._fits[request.agreement].reply(request)
 
-    def answer(self, agreement: bytes, question: bytes) -> bytes | None:
-        """Return the answer to the question of a hash; None if there is none yet."""
-        return self._answers.get(question)
+    def reply(self, agreement: bytes, request: bytes) -> bytes | None:
+        """Return the reply to the request of a hash; None if there is none yet."""
+        return self._replies.get(request)
 
     def end(self, agreement: bytes) -> None:
         """End a fit."""
@@ -184,13 +184,13 @@ class RehearsedNode:
         """Check an agreement in full."""
         self._begun.join(message)
 
-    def ask(self, message: bytes) -> None:
-        """Take a question, which is answered at once."""
-        self._begun.ask(message)
+    def submit(self, message: bytes) -> None:
+        """Take a request, which is served at once."""
+        self._begun.submit(message)
 
-    def answer(self, agreement: bytes, question: bytes) -> bytes | None:
-        """Return the answer to the question of a hash."""
-        return self._begun.answer(agreement, question)
+    def reply(self, agreement: bytes, request: bytes) -> bytes | None:
+        """Return the reply to the request of a hash."""
+        return self._begun.reply(agreement, request)
 
     def end(self, agreement: bytes) -> None:
         """End a fit."""

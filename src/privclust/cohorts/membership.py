@@ -1,4 +1,4 @@
-"""A node's part in fits of a federation, as far as no row is read: offers, agreements, questions.
+"""A node's part in fits of a federation, as far as no row is read: offers, agreements, requests.
 
 Everything that arrives is hostile. It is rebuilt by constructors that check it, and compared with
 what the node's owner allows; what is refused is refused by that and by the ledger alone.
@@ -14,7 +14,7 @@ from privclust._version import __version__
 from privclust.cohorts.fit_store import FitStore, OwnOffer
 from privclust.cohorts.identity import Identity
 from privclust.cohorts.masks import new_secret, public_key
-from privclust.cohorts.question import Question
+from privclust.cohorts.sum_request import SumRequest
 from privclust.cohorts.terms import Agreement, Offer, Terms
 from privclust.domains.base import Domain
 from privclust.engines.federated._rehearsal import rehearse
@@ -31,7 +31,7 @@ from privclust.queries.unit import Unit
 from privclust.sources.guard import guarded
 
 Kind = TypeVar("Kind")
-_SENT = {"Terms": "terms of a fit", "Agreement": "an agreement", "Question": "a question"}
+_SENT = {"Terms": "terms of a fit", "Agreement": "an agreement", "SumRequest": "a request"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class MemberPolicy:
     partners : mapping of str to bytes
         The nodes that it clusters with, and the public keys of their identities.
     coordinators : tuple of str
-        Who may put questions.
+        Who may send requests.
     columns : tuple of str, or int
         The columns that may be clustered, in the order of the domain.
     domain : Domain
@@ -119,7 +119,7 @@ class Membership:
     identity : Identity
         Its key.
     ledger : Ledger
-        Its own, which every answer is charged to.
+        Its own, which every reply is charged to.
     label : str
         The data set's name there.
     store : FitStore
@@ -145,7 +145,7 @@ class Membership:
         self._coordinator = coordinator
 
     def offer(self, message: bytes) -> bytes:
-        """Return a signed key for a fit of these terms, the same as often as it is asked for."""
+        """Return a signed key for a fit of these terms, the same each time."""
         terms = self._read(message, Terms)
         self._check(terms)
         digest = terms.digest
@@ -200,19 +200,19 @@ class Membership:
             self._refuse("it has no such agreement, or the fit has ended")
         return agreement
 
-    def question(self, message: bytes, size_max: int = SIZE_MAX) -> tuple[Question, Agreement]:
-        """Return a question and what it belongs to, or refuse it; no row is read for that.
+    def request(self, message: bytes, size_max: int = SIZE_MAX) -> tuple[SumRequest, Agreement]:
+        """Return a request and what it belongs to, or refuse it; no row is read for that.
 
-        The answer to it has at most `size_max` numbers.
+        The reply to it has at most `size_max` numbers.
         """
-        question = self._read(message, Question)
-        agreement = self.agreed(question.agreement)
+        request = self._read(message, SumRequest)
+        agreement = self.agreed(request.agreement)
         # Its owner may have changed the policy since it was agreed on.
         self._check(agreement.terms)
-        wrong = fault_of_question(question, agreement, self.policy.name, size_max)
+        wrong = fault_of_request(request, agreement, self.policy.name, size_max)
         if wrong is not None:
             self._refuse(wrong)
-        return question, agreement
+        return request, agreement
 
     def end(self, digest: bytes) -> None:
         """End a fit: nothing more is charged to it, and its secret is deleted."""
@@ -248,26 +248,26 @@ class Membership:
         raise NodeRefusedError(f"{self.policy.name} refuses: {why}. Nothing was read there.")
 
 
-def fault_of_question(
-    question: Question, agreement: Agreement, name: str, size_max: int = SIZE_MAX
+def fault_of_request(
+    request: SumRequest, agreement: Agreement, name: str, size_max: int = SIZE_MAX
 ) -> str | None:
-    """Return why the node of a `name` gives no answer to a question; None if it does."""
-    if question.agreement != agreement.digest:
-        return "the question is of another agreement"
-    if name not in question.cohort:
-        return "it is not in the cohort that is asked"
-    if question.size > size_max:
-        return f"an answer has at most {size_max:,} numbers"
+    """Return why the node of a `name` gives no reply to a request; None if it does."""
+    if request.agreement != agreement.digest:
+        return "the request is of another agreement"
+    if name not in request.cohort:
+        return "it is not in the cohort of the request"
+    if request.size > size_max:
+        return f"a reply has at most {size_max:,} numbers"
     try:
-        _rehearsed(question, agreement.terms)
+        _rehearsed(request, agreement.terms)
     except EngineError:
-        return "the question does not keep to the agreement"
+        return "the request does not keep to the agreement"
     return None
 
 
 @guarded
-def _rehearsed(question: Question, terms: Terms) -> None:
-    rehearse(question.request(terms))
+def _rehearsed(request: SumRequest, terms: Terms) -> None:
+    rehearse(request.query_request(terms))
 
 
 def _facts(terms: Terms) -> dict[str, str]:

@@ -45,13 +45,13 @@ class Terms:
     fit : str
         Its name at the coordinator.
     coordinator : str
-        Who puts the questions and adds up.
+        Who sends the requests and adds up.
     members : tuple of Member
         Who takes part, sorted by name.
     colluding : int
         Against so many members together the guarantee holds, the coordinator among them.
     minimum : int
-        The smallest cohort that a question may be put to.
+        The smallest cohort that a request may be sent to.
     columns : tuple of str, or int
         The columns to cluster, in the order of the domain, or how many there are.
     domain : Domain

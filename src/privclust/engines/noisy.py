@@ -87,7 +87,7 @@ class NoisyEngine(ABC):
     def measure(
         self, slot: str, attempt: int, query: Query, quanta: int, l0: int
     ) -> NoisySums | None:
-        """Return a query's noisy sums; None if somebody is gone, and others may be asked again.
+        """Return a query's noisy sums; None if somebody is gone, and others may go on.
 
         mu² is `quanta`, and a unit changes `l0` coordinates at most. The first `attempt` is 1; each
         is charged by itself.

@@ -2,7 +2,7 @@
 
 Messages are bytes of `wire`, every one of them hostile. They are checked in full by
 `cohorts.membership`, whose refusals are texts that depend on the message, the policy and the ledger
-alone. What a process with rows has answered is read from a table.
+alone. What a process with rows has replied is read from a table.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from privclust.privacy.ledger.journal import LedgerError
 
 AGREEMENT_BYTES_MAX = 2**20
 """Of terms and agreements: those of 1000 members have half as many."""
-QUESTION_BYTES_MAX = 2**23
-"""Of questions, which are kept until the fit ends: 64 centres of 16,000 columns. `wire` would take
-32 times as much, which a process that four requests share has no room for."""
+REQUEST_BYTES_MAX = 2**23
+"""Of requests, which are kept until the fit ends: 64 centres of 16,000 columns. `wire` would take
+32 times as much, which is too much for a process that serves four at once."""
 OFFERS_MAX, OFFER_SECONDS = 200, 3600
 """Offers that wait for an agreement are kept for so long if there are many."""
 MEDIA_TYPE = "application/octet-stream"
@@ -109,7 +109,7 @@ def offer(call: Call) -> Response:
 
 @_refusing
 def join(call: Call) -> Response:
-    """Take part in the agreement in the body: set its price aside and queue what answers, once."""
+    """Take part in the agreement in the body: set its price aside and queue what replies, once."""
     found = _named(call)
     membership = found.membership(call.analyst)
     agreement = _logged(call, found, None, lambda: membership.agreement(call.body))
@@ -138,11 +138,11 @@ def join(call: Call) -> Response:
 
 
 @_refusing
-def ask(call: Call) -> Response:
-    """Keep the question in the body for the process that answers."""
+def submit(call: Call) -> Response:
+    """Keep the request in the body for the process that replies."""
     found = _named(call)
     membership = found.membership(call.analyst)
-    question, agreement = membership.question(call.body, SIZE_MAX)
+    request, agreement = membership.request(call.body, SIZE_MAX)
     job = call.node.jobs.get(agreement.run)
     if job is None:
         raise RequestError(NOT_FOUND)
@@ -150,31 +150,31 @@ def ask(call: Call) -> Response:
         raise RequestError(FAILED)
     if job.state == "finished":
         _queued(call, found, agreement)
-    if call.node.questions.ask(agreement.run, question.digest.hex(), call.body):
-        _note(call, found, "asked", agreement.run)
+    if call.node.requests.submit(agreement.run, request.digest.hex(), call.body):
+        _note(call, found, "requested", agreement.run)
     return Response(status_code=202)
 
 
 @_refusing
-def answer(call: Call) -> Response:
-    """Return an answer; nothing as long as there is none."""
+def reply(call: Call) -> Response:
+    """Return a reply; nothing as long as there is none."""
     _, agreement = _agreed(call, call.path["agreement"])
-    name = call.path["question"]
-    asked = call.node.questions.get(agreement.run, name) if _HASH.fullmatch(name) else None
+    name = call.path["request"]
+    requested = call.node.requests.get(agreement.run, name) if _HASH.fullmatch(name) else None
     job, now = call.node.jobs.get(agreement.run), call.node.clock()
-    if asked is None or job is None:
+    if requested is None or job is None:
         raise RequestError(NOT_FOUND)
-    if asked.outcome is None or now < asked.visible_at:
+    if requested.outcome is None or now < requested.visible_at:
         if _has_failed(call, job):
             raise RequestError(FAILED)
-        if asked.outcome is None and job.state == "finished":
-            raise RequestError(NOT_FOUND)  # nobody answers it, unless it is put again
+        if requested.outcome is None and job.state == "finished":
+            raise RequestError(NOT_FOUND)  # nobody serves it, unless it is sent again
         return Response(status_code=204)
-    if asked.outcome == "failed":
+    if requested.outcome == "failed":
         raise RequestError(FAILED)
-    if asked.outcome == "refused":
-        raise NodeRefusedError(asked.content.decode())
-    return Response(asked.content, media_type=MEDIA_TYPE)
+    if requested.outcome == "refused":
+        raise NodeRefusedError(requested.content.decode())
+    return Response(requested.content, media_type=MEDIA_TYPE)
 
 
 @_refusing
@@ -189,8 +189,8 @@ def end(call: Call) -> Response:
     membership = found.membership(call.analyst)
     membership.ledger.close(run, finished=True)  # from here on, nothing is charged
     HeadFile(node.policy.node.head).advance(membership.ledger)
-    node.jobs.close_answers(run, node.clock())
-    node.questions.drop(run)
+    node.jobs.close_replies(run, node.clock())
+    node.requests.drop(run)
     membership.end(agreement.digest)
     _note(call, found, "ended", run)
     return Response(status_code=204)
@@ -202,7 +202,7 @@ def _queued(call: Call, found: Joined, agreement: Agreement) -> Job:
     request = request_of(policy.name, agreement.digest)
     new = NewJob(
         run=agreement.run,
-        kind="answers",
+        kind="replies",
         analyst=analyst.id,
         table_name=policy.table,
         request=request,

@@ -12,7 +12,7 @@ from privclust.privacy.ledger._sql_schema import quoted
 TABLE = (
     """CREATE TABLE privclust_jobs (
     run TEXT PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('fit', 'profile', 'answers')),
+    kind TEXT NOT NULL CHECK (kind IN ('fit', 'profile', 'replies')),
     analyst TEXT NOT NULL,
     table_name TEXT NOT NULL,
     request TEXT NOT NULL,
@@ -100,13 +100,13 @@ CANCEL = (
 CLOSE = (
     "UPDATE privclust_jobs SET state = 'finished', result = '', visible_at = :at, "
     "release_at = :at, lease = '', lease_until = 0 "
-    "WHERE run = :run AND kind = 'answers' AND state = 'queued'"
+    "WHERE run = :run AND kind = 'replies' AND state = 'queued'"
 )
 AGAIN = (
     "UPDATE privclust_jobs SET state = 'queued', result = NULL, visible_at = NULL, "
     "price = price + :price, seconds = :seconds, submitted = :submitted, lane = :lane, "
     "starts_at = :starts_at, release_at = :release_at, attempts = 0 "
-    "WHERE run = :run AND kind = 'answers' AND state = 'finished'"
+    "WHERE run = :run AND kind = 'replies' AND state = 'finished'"
 )
 REFUSE = (
     "UPDATE privclust_jobs SET state = 'refused', visible_at = NULL, lease = '', lease_until = 0 "
@@ -126,5 +126,7 @@ def grant(role: str) -> str:
     """
     *lines, last = ledger_grant(role).splitlines()
     lines.append(f"GRANT SELECT, INSERT, UPDATE ON privclust_jobs TO {quoted(role)};")
-    lines.append(f"GRANT SELECT, INSERT, UPDATE, DELETE ON privclust_questions TO {quoted(role)};")
+    lines.append(
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON privclust_sum_requests TO {quoted(role)};"
+    )
     return "\n".join([*lines, last])

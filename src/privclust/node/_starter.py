@@ -61,7 +61,7 @@ class Starter:
         if self._socket is None:
             self._start_server()
         elif not self._ready:
-            self._ready = self._answer(0.0) == READY
+            self._ready = self._reply(0.0) == READY
         return self._ready
 
     def start(self, arguments: Sequence[str]) -> Started | None:
@@ -71,7 +71,7 @@ class Starter:
         try:
             assert self._socket is not None
             socket.send_fds(self._socket, [json.dumps(arguments).encode()], [read, write])
-            pid = int(self._answer(_SECONDS) or 0)
+            pid = int(self._reply(_SECONDS) or 0)
         except OSError:
             pid = 0
         finally:
@@ -105,7 +105,7 @@ class Starter:
                 start_new_session=True,  # what a terminal sends goes to the worker alone
             )
 
-    def _answer(self, seconds: float) -> bytes:
+    def _reply(self, seconds: float) -> bytes:
         """Return what the fork server sent, or nothing."""
         assert self._socket is not None
         self._socket.settimeout(seconds)

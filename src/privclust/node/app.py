@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from privclust.node import _endpoints, _federation_endpoints
 from privclust.node._endpoints import Call
 from privclust.node._events import Streams
-from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, QUESTION_BYTES_MAX
+from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, REQUEST_BYTES_MAX
 from privclust.node._strict_json import BYTES_MAX, too_long
 from privclust.node.identity import IdentityError
 from privclust.node.job import Kind
@@ -101,8 +101,8 @@ def _federation_routes(service: _Service) -> list[Route]:
         service.route(one, work.federation),
         service.route(f"{one}/offers", work.offer, "POST", AGREEMENT_BYTES_MAX),
         service.route(f"{one}/agreements", work.join, "POST", AGREEMENT_BYTES_MAX),
-        service.route(f"{one}/questions", work.ask, "POST", QUESTION_BYTES_MAX),
-        service.route(f"{one}/answers/{{agreement}}/{{question}}", work.answer),
+        service.route(f"{one}/requests", work.submit, "POST", REQUEST_BYTES_MAX),
+        service.route(f"{one}/replies/{{agreement}}/{{request}}", work.reply),
         service.route(f"{one}/end", work.end, "POST"),
     ]
 
@@ -219,7 +219,7 @@ async def _body(request: Request, bytes_max: int) -> bytes:
 
 
 class _Outermost:
-    """Adds headers, counts each response before it leaves, and answers errors by a fixed word."""
+    """Adds headers, counts each response before it leaves, and says of errors a fixed word."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

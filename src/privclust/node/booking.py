@@ -19,11 +19,11 @@ from privclust.estimators._recording import ANALYST
 from privclust.estimators.base import PrivateClusterer
 from privclust.models.model_file import model_from_bytes, to_json
 from privclust.models.profile_file import profile_to_json
-from privclust.node.answering import answer_questions
 from privclust.node.fit_request import FitRequest, ProfileRequest, estimator_of
 from privclust.node.job import Job
 from privclust.node.jobs import JobStore
 from privclust.node.policy import AnalystPolicy, Policy, TablePolicy
+from privclust.node.responding import reply_to_requests
 from privclust.planning.forecast import forecast
 from privclust.privacy.accounting import Budget
 from privclust.privacy.ledger._admission import Cap
@@ -184,9 +184,9 @@ class Booking:
 
 
 def carry_out(policy: Policy, job: Job, wait: Callable[[], None]) -> str | None:
-    """Measure what a job requests, in a process of its own; answers are nothing to release."""
-    if job.kind == "answers":
-        answer_questions(policy, job)
+    """Measure what a job requests, in a process of its own; replies are nothing to release."""
+    if job.kind == "replies":
+        reply_to_requests(policy, job)
         return None
     return Booking(policy, JobStore(policy.node.ledger)).carry_out(job, wait)
 

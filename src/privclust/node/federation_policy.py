@@ -36,13 +36,13 @@ class FederationPolicy:
     partners : mapping of str to bytes
         The other nodes, and the public keys of their identities.
     coordinators : tuple of str
-        The analysts of the policy who may put questions.
+        The analysts of the policy who may send requests.
     minimum, colluding : int
         The smallest cohort, and against how many members together a fit guarantees at least.
     epsilon, epsilon_alone : float
         The most that one fit may have, and the most against all other members together.
     seconds : int
-        For how long a fit's process answers; each such time counts as work of its coordinator.
+        For how long a fit's process replies; each such time counts as work of its coordinator.
     """
 
     name: str

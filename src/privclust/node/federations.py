@@ -15,7 +15,7 @@ from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.unit import Unit
 
 SIZE_MAX = 2**20
-"""Numbers of one answer, which then has 8 MiB: moments of 1000 columns."""
+"""Numbers of one reply, which then has 8 MiB: moments of 1000 columns."""
 
 
 @dataclass(frozen=True, eq=False)

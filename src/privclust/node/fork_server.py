@@ -32,7 +32,7 @@ def serve(run: Run, prepare: Callable[[], None]) -> int:
     """Start processes until the worker is gone; or, with arguments, be one of them.
 
     `prepare` imports what jobs need. Standard input is a socket of the worker's. A message has the
-    arguments of `run` and two descriptors, the process's standard input and output; the answer is
+    arguments of `run` and two descriptors, the process's standard input and output; the reply is
     the number of the process, whose exit code is what `run` returns.
     """
     if len(sys.argv) > 1:

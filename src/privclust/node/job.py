@@ -1,4 +1,4 @@
-"""A job of a node: a fit, a profile, or answers to a federation, and what is public of it."""
+"""A job of a node: a fit, a profile, or replies to a federation, and what is public of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from privclust.node import schedule
 from privclust.node.schedule import Times
 
-Kind = Literal["fit", "profile", "answers"]
+Kind = Literal["fit", "profile", "replies"]
 State = Literal["queued", "refused", "finished", "failed", "cancelled"]
 PublicState = Literal["queued", "running", "refused", "finished", "failed", "cancelled"]
 STATES: tuple[PublicState, ...] = get_args(PublicState)
@@ -23,7 +23,7 @@ class NewJob:
     ----------
     run : str
         The run's name in the ledger, 16 hexadecimal digits.
-    kind : {"fit", "profile", "answers"}
+    kind : {"fit", "profile", "replies"}
         What is to be done.
     analyst : str
         The analyst's id in the policy.

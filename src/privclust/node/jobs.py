@@ -110,7 +110,7 @@ class JobStore(Database):
             return job
 
     def submit_again(self, new: NewJob, limits: Quota, now: float) -> Job:
-        """Give answers whose time was over another time, which counts as much again."""
+        """Give replies whose time was over another time, which counts as much again."""
         with self._transaction() as session:
             stored = _found(session.execute(sql.GET, {"run": new.run}))
             if stored is None or stored.state != "finished":
@@ -122,8 +122,8 @@ class JobStore(Database):
             (row,) = session.execute(sql.GET, {"run": new.run})
             return Job(*row)
 
-    def close_answers(self, run: str, now: float) -> None:
-        """End answers to a federation, whose lane is free from the next tick on."""
+    def close_replies(self, run: str, now: float) -> None:
+        """End replies to a federation, whose lane is free from the next tick on."""
         at = schedule.next_tick(now, self._tick)
         with self._transaction() as session:
             session.execute(sql.CLOSE, {"run": run, "at": at})

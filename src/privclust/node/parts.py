@@ -12,7 +12,7 @@ from privclust.node.identity import Identities
 from privclust.node.jobs import JobStore
 from privclust.node.metrics import Metrics
 from privclust.node.policy import Policy
-from privclust.node.questions import QuestionStore
+from privclust.node.sum_requests import SumRequestStore
 from privclust.privacy.ledger.ledger import Ledger
 
 
@@ -34,7 +34,7 @@ class Node:
         Returns POSIX seconds.
     audit_log, metrics
         What the owner sees of it.
-    questions : QuestionStore
+    requests : SumRequestStore
         What federations ask.
     federations : mapping
         What the node takes part in, by name.
@@ -49,5 +49,5 @@ class Node:
     clock: Callable[[], float]
     audit_log: AuditLog
     metrics: Metrics
-    questions: QuestionStore
+    requests: SumRequestStore
     federations: Mapping[str, Joined] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from privclust.node.metrics import LOOPBACK, Metrics
 from privclust.node.names import read_name_key
 from privclust.node.parts import Node
 from privclust.node.policy_file import read_policy
-from privclust.node.questions import QuestionStore
+from privclust.node.sum_requests import SumRequestStore
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 
@@ -122,7 +122,7 @@ def checked_node(policy_file: str | os.PathLike[str]) -> Node:
         clock=time.time,
         audit_log=AuditLog(policy.node.audit_log, policy.digest),
         metrics=Metrics(),
-        questions=QuestionStore(policy.node.ledger),
+        requests=SumRequestStore(policy.node.ledger),
         federations=joined(policy),
     )
 

@@ -10,7 +10,7 @@ from privclust.cohorts.fit_store import FitStore
 from privclust.node.jobs import JobStore
 from privclust.node.names import KEY_BYTES_MIN
 from privclust.node.policy import Policy
-from privclust.node.questions import QuestionStore
+from privclust.node.sum_requests import SumRequestStore
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
@@ -19,7 +19,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
-    """Make keys, the file with the ledger's newest head, and the tables of jobs and questions.
+    """Make keys, the file with the ledger's newest head, and the tables of jobs and requests.
 
     What is there stays as it is. Returns what was made.
 
@@ -40,7 +40,7 @@ def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
             made.append(f"{federation.identity.name}, by which others know {federation.member}")
         FitStore(federation.secrets)  # makes its folder
     JobStore(node.ledger)  # makes its table
-    QuestionStore(node.ledger)
+    SumRequestStore(node.ledger)
     if not node.head.exists():
         if not ledger_is_newest and any(ledger.runs(one.label) for one in ledger.datasets()):
             raise LedgerError(

@@ -41,7 +41,7 @@ class _Progress:
     plan: Plan
     releases: list[Release] = field(default_factory=list)
     again: int = 0
-    """Quanta of slots that nodes were asked for once more."""
+    """Quanta of slots that were measured once more because a node was gone."""
 
 
 class Curator:
@@ -349,7 +349,7 @@ def reserve(
 def _plan_for(engine: AnyEngine, plan: Plan) -> Plan:
     if engine.unit.l0:
         plan = make_plan(plan.budget, _widened(plan.slots, engine))
-    return plan.keeping(engine.reserve) if isinstance(engine, NoisyEngine) else plan
+    return plan.with_reserve(engine.reserve) if isinstance(engine, NoisyEngine) else plan
 
 
 def _widened(slots: Iterable[Slot], engine: AnyEngine) -> list[Slot]:

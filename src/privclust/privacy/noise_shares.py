@@ -19,7 +19,7 @@ MEMBERS_MAX = 1000
 SHARE_SIGMA_MIN = 2.0**10
 """Least share: sums of such shares are one discrete Gaussian for all purposes (`kappa`).
 
-The smallest that is ever asked for, one vote at mu = 64 among 1000 nodes, is 33,159.
+The smallest that is ever needed, one vote at mu = 64 among 1000 nodes, is 33,159.
 """
 
 SHARE_SIGMA_MAX = 2.0**53
@@ -165,7 +165,7 @@ def spend_of_outsiders(spend: Spend, share: NoiseShare) -> Spend:
 def spend_at_nodes(spend: Spend, nodes: int) -> Spend:
     """Return what a fit costs somebody with rows at so many nodes, each of which reserved `spend`.
 
-    One answer then moves by up to so many sensitivities at once: mu is `nodes` times as large, and
+    One reply then moves by up to so many sensitivities at once: mu is `nodes` times as large, and
     mu² more than the sum of the nodes' ledgers.
 
     Examples

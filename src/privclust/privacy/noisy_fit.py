@@ -25,10 +25,10 @@ def check_has_shares(plan: Plan, noiseless: bool) -> None:
 
 
 def check_reserve(plan: Plan, again: int) -> None:
-    """Refuse to ask nodes again for more than a plan keeps for that, in quanta."""
+    """Refuse to measure again for more than a plan keeps for that, in quanta."""
     if again > plan.reserve.quanta - plan.quanta:
         raise AbsentNodeError(
-            "a node is gone, and too little is set aside to ask the others again. What was "
+            "a node is gone, and too little is set aside to measure again without it. What was "
             "measured is kept: fit again with resume when all nodes respond, or set a larger "
             "reserve for the next fit."
         )

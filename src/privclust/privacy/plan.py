@@ -90,7 +90,7 @@ class Plan:
         """Return what `slot` is charged."""
         return _price(slot, self.budget, self.quanta)
 
-    def keeping(self, part: float) -> Plan:
+    def with_reserve(self, part: float) -> Plan:
         """Return the plan with smaller prices, so that a part of its reserve stays unspent."""
         return replace(self, quanta=int(self.quanta * (1 - part)))
 

@@ -22,7 +22,7 @@ class Cohort:
     members : tuple of str
         Their names.
     coordinator : str
-        Who put the questions and added up.
+        Who sent the requests and added up.
     colluding : int
         Against so many of them together, and the coordinator, the guarantee holds.
     """

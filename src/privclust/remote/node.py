@@ -20,7 +20,7 @@ from privclust.remote.error import RemoteError
 
 _KEY_BYTES = 32
 _ONCE: tuple[float, ...] = ()
-"""Questions and answers are asked for again anyway, by who waits for all nodes."""
+"""Requests are sent again anyway, by whoever waits for all nodes."""
 
 
 class RemoteNode:
@@ -102,16 +102,16 @@ class RemoteNode:
         """Let the node check an agreement in full and set its price aside."""
         self._accepted(self._send("POST", "agreements", message, PAUSES), 204)
 
-    def ask(self, message: bytes) -> None:
-        """Put a question."""
-        self._accepted(self._send("POST", "questions", message), 202)
+    def submit(self, message: bytes) -> None:
+        """Send a request."""
+        self._accepted(self._send("POST", "requests", message), 202)
 
-    def answer(self, agreement: bytes, question: bytes) -> bytes | None:
-        """Return the answer to the question of a hash; None if there is none yet."""
-        path = f"answers/{agreement.hex()}/{question.hex()}"
+    def reply(self, agreement: bytes, request: bytes) -> bytes | None:
+        """Return the reply to the request of a hash; None if there is none yet."""
+        path = f"replies/{agreement.hex()}/{request.hex()}"
         response = self._send("GET", path)
         if response.status == 404:
-            raise AbsentNodeError(f"{self.name} does not know of the question any more.")
+            raise AbsentNodeError(f"{self.name} does not know of the request any more.")
         found = self._accepted(response, 200, 204)
         return found.body if found.status == 200 else None
 
@@ -141,10 +141,10 @@ class RemoteNode:
 
     def _refuse(self, response: Response) -> NoReturn:
         error = problem_of(response)
-        said = "json" in response.headers.get("content-type", "")
+        is_problem = "json" in response.headers.get("content-type", "")
         if error.kind == "failed":
             raise FailedClientError
-        if response.status >= 500 or (response.status == 429 and not said):
+        if response.status >= 500 or (response.status == 429 and not is_problem):
             # A database that is gone for a moment, or a proxy that wants fewer requests a second.
             raise AbsentNodeError(f"{self._name or self.url}: {error}")
         raise NodeRefusedError(f"{self._name or self.url}: {error}")

@@ -1,6 +1,6 @@
-"""Questions that a hostile coordinator may put, and what must hold of a node's answers to them.
+"""Requests that a hostile coordinator may put, and what must hold of a node's replies to them.
 
-Either a node refuses a question before it reads, whatever rows it has, or one row moves its answer
+Either a node refuses a request before it reads, whatever rows it has, or one row moves its reply
 within the bounds that its noise is sized by, by as much as it would alone.
 """
 
@@ -10,13 +10,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from helpers.cohort_parts import LABEL, agreed, ledger_of, membership_of, question_of, terms_of
+from helpers.cohort_parts import LABEL, agreed, ledger_of, membership_of, request_of, terms_of
 
 from fuzz.hostile import requests, table_for
 from privclust.cohorts.fit_store import OwnOffer
-from privclust.cohorts.member import Answering
+from privclust.cohorts.member import Responder
 from privclust.cohorts.membership import Membership
-from privclust.cohorts.question import Answer, Question
+from privclust.cohorts.sum_request import Reply, SumRequest
 from privclust.cohorts.terms import Agreement
 from privclust.engines.federated._request import QueryRequest
 from privclust.engines.federated.wire import decode, encode
@@ -27,8 +27,8 @@ NAMES = ("north", "south")
 
 
 @cache
-def questions() -> tuple[tuple[Agreement, bytes], ...]:
-    """Return a question of every kind, as a coordinator would put it, and what it belongs to."""
+def sum_requests() -> tuple[tuple[Agreement, bytes], ...]:
+    """Return a request of every kind, as a coordinator would put it, and what it belongs to."""
     found = []
     for message in requests():
         request = decode(message, QueryRequest)
@@ -36,8 +36,8 @@ def questions() -> tuple[tuple[Agreement, bytes], ...]:
             continue  # is refused in terms
         agreement = _agreement(request.domain, request.columns, request.unit)
         exponent = request.sampling_exponent
-        question = question_of(agreement, request.query, sampling_exponent=exponent)
-        found.append((agreement, encode(question)))
+        request = request_of(agreement, request.query, sampling_exponent=exponent)
+        found.append((agreement, encode(request)))
     return tuple(found)
 
 
@@ -60,42 +60,40 @@ def _agreement(domain: object, columns: object, unit: object) -> Agreement:
 
 
 def check(agreement: Agreement, message: bytes) -> bool:
-    """Put a question to nodes with and without a row; tell whether it was understood."""
+    """Send a request to nodes with and without a row; tell whether it was understood."""
     membership, own = _NODES[agreement.digest]
     try:
-        question, _ = membership.question(message)
+        request, _ = membership.request(message)
     except NodeRefusedError:
         return False
     terms = agreement.terms
     every = table_for(terms.columns, terms.domain, 9)
     tables = (every, every[1:], every[:1], every[:0])
-    answers = [_answer(agreement, own, question, table) for table in tables]
-    assert len({type(answer) for answer in answers}) == 1, "a refusal follows from rows"
-    found = [answer.integers().view(np.uint64) for answer in answers if answer is not None]
+    replies = [_reply(agreement, own, request, table) for table in tables]
+    assert len({type(reply) for reply in replies}) == 1, "a refusal follows from rows"
+    found = [reply.integers().view(np.uint64) for reply in replies if reply is not None]
     if not found:
         return False
-    assert {len(one) for one in found} == {question.query.size}, "a length follows from rows"
-    if question.sampling_exponent == 0:
-        _check_bounds(question, agreement, *found)
+    assert {len(one) for one in found} == {request.query.size}, "a length follows from rows"
+    if request.sampling_exponent == 0:
+        _check_bounds(request, agreement, *found)
     return True
 
 
-def _answer(
-    agreement: Agreement, own: OwnOffer, question: Question, table: object
-) -> Answer | None:
-    """Return the exact answer under the node's mask, which is the same for all tables."""
+def _reply(agreement: Agreement, own: OwnOffer, request: SumRequest, table: object) -> Reply | None:
+    """Return the exact reply under the node's mask, which is the same for all tables."""
     terms, ledger = agreement.terms, ledger_of(agreement.terms.unit.ledger_name)
     ledger.reserve(LABEL, terms.reserve, {}, run=agreement.run)
     try:
         with noise_from(NoNoise()):
-            node = Answering(NAMES[0], agreement, own, table, ledger)
-            return decode(node.answer(question), Answer)
+            node = Responder(NAMES[0], agreement, own, table, ledger)
+            return decode(node.reply(request), Reply)
     except (NodeRefusedError, EngineError):
         return None
 
 
 def _check_bounds(
-    question: Question,
+    request: SumRequest,
     agreement: Agreement,
     everybody: np.ndarray[tuple[int], np.dtype[np.uint64]],
     rest: np.ndarray[tuple[int], np.dtype[np.uint64]],
@@ -105,6 +103,6 @@ def _check_bounds(
     alone = (one - nobody).view(np.int64).astype(object)
     moved = (everybody - rest).view(np.int64).astype(object)
     assert (moved == alone).all(), "a row counts by other rows"
-    bounds, sizes = agreement.terms.unit.sensitivity(question.query), np.abs(alone)
+    bounds, sizes = agreement.terms.unit.sensitivity(request.query), np.abs(alone)
     assert (sizes * sizes).sum() <= bounds.l2_squared
-    assert (sizes > 0).sum() <= bounds.l0 <= question.l0
+    assert (sizes > 0).sum() <= bounds.l0 <= request.l0

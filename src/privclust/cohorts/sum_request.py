@@ -21,7 +21,7 @@ SLOT_MAX = 200
 
 @let_travel
 @dataclass(frozen=True, eq=False)
-class Question:
+class SumRequest:
     """One query to the nodes of a cohort: the same bytes for each of them.
 
     Attributes
@@ -31,9 +31,9 @@ class Question:
     slot : str
         The plan's name for the query.
     attempt : int
-        1, or more if a cohort that was asked before did not respond in full.
+        1, or more if an earlier cohort did not reply in full.
     cohort : tuple of str
-        Who is asked, sorted; the masks of all of them vanish together.
+        Whom it is sent to, sorted; the masks of all of them vanish together.
     quanta : int
         mu² of the query, in quanta.
     l0 : int
@@ -60,11 +60,11 @@ class Question:
 
     def __post_init__(self) -> None:
         if len(self.agreement) != DIGEST_BYTES or not 1 <= self.attempt <= ATTEMPTS_MAX:
-            raise ValueError(f"a question is of one agreement, put 1 to {ATTEMPTS_MAX} times.")
+            raise ValueError(f"a request is of one agreement, put 1 to {ATTEMPTS_MAX} times.")
         if not 1 <= len(self.slot) <= SLOT_MAX or not self.slot.isprintable():
             raise ValueError(f"a slot has a name of 1 to {SLOT_MAX} characters.")
         if self.quanta < 1 or not 1 <= self.l0 <= SIZE_MAX:
-            raise ValueError("a question costs something, and a unit changes something.")
+            raise ValueError("a request costs something, and a unit changes something.")
         if list(self.cohort) != sorted(set(self.cohort)):
             raise ValueError("a cohort is sorted, and each member is in it once.")
 
@@ -78,7 +78,7 @@ class Question:
         """A hash of all that it says."""
         return sha256(encode(self)).digest()
 
-    def request(self, terms: Terms) -> QueryRequest:
+    def query_request(self, terms: Terms) -> QueryRequest:
         """Return what is measured, with the domain and unit that were agreed on, or refuse.
 
         Raises
@@ -107,13 +107,13 @@ class Question:
 
 @let_travel
 @dataclass(frozen=True)
-class Answer:
-    """A node's sums of one question, with its share of the noise and under its masks.
+class Reply:
+    """A node's sums of one request, with its share of the noise and under its masks.
 
     Attributes
     ----------
-    question : bytes
-        The hash of the question.
+    request : bytes
+        The hash of the request.
     name : str
         The node's.
     noise : str
@@ -122,7 +122,7 @@ class Answer:
         Integers of 64 bits, one for each coordinate of the query.
     """
 
-    question: bytes
+    request: bytes
     name: str
     noise: str
     values: bytes

@@ -1,7 +1,7 @@
-"""The process that answers the questions of one fit of a federation: the only one with its rows.
+"""The process that replies to the requests of one fit of a federation: the only one with its rows.
 
 It goes on until the fit is ended, or its public time is over. Killed at any step, the next one
-goes on: the ledger has one result for each slot and attempt, and an answer follows from that.
+goes on: the ledger has one result for each slot and attempt, and a reply follows from that.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from privclust.cohorts.member import Answering
-from privclust.cohorts.membership import fault_of_question
-from privclust.cohorts.question import Question
+from privclust.cohorts.member import Responder
+from privclust.cohorts.membership import fault_of_request
+from privclust.cohorts.sum_request import SumRequest
 from privclust.cohorts.terms import Agreement
 from privclust.engines.federated.wire import WireError, decode
 from privclust.errors import NodeRefusedError
@@ -19,8 +19,8 @@ from privclust.node.federations import SIZE_MAX, Hosted, hosted, read_request
 from privclust.node.job import Job
 from privclust.node.jobs import JobStore
 from privclust.node.policy import Policy
-from privclust.node.questions import Asked, QuestionStore
 from privclust.node.schedule import next_tick
+from privclust.node.sum_requests import SumRequestStore, SumState
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
@@ -29,12 +29,12 @@ from privclust.sources.dialects import Files
 POLL = 0.1
 
 
-def answer_questions(policy: Policy, job: Job) -> None:
-    """Answer what is asked in the fit of a job, until it ends."""
+def reply_to_requests(policy: Policy, job: Job) -> None:
+    """Reply to what is requested in the fit of a job, until it ends."""
     name, digest = read_request(job.request)
     work = _Work(policy, job, hosted(policy, name), digest)
     while work.goes_on():
-        if not work.answer_next():
+        if not work.reply_next():
             time.sleep(POLL)
 
 
@@ -48,7 +48,7 @@ class _Work:
         self._digest = digest
         self._tick = policy.node.tick
         self._jobs = JobStore(place, policy.node.lanes, policy.node.tick)
-        self._questions = QuestionStore(place)
+        self._requests = SumRequestStore(place)
         self._ledger = Ledger.open(place)
         self._head = HeadFile(policy.node.head)
         self._head.check(self._ledger)
@@ -62,28 +62,28 @@ class _Work:
         now = time.time()
         if now < found.release_at:
             return True
-        self._jobs.close_answers(found.run, now)
+        self._jobs.close_replies(found.run, now)
         return False
 
-    def answer_next(self) -> bool:
-        """Answer one question, and tell whether there was one."""
-        asked = self._questions.next(self._job.run)
-        if asked is None:
+    def reply_next(self) -> bool:
+        """Reply to one request, and tell whether there was one."""
+        requested = self._requests.next(self._job.run)
+        if requested is None:
             return False
-        name, content = asked
+        name, content = requested
         self._fit = self._fit or self._opened()
-        if self._fit is None:  # ended before the question arrived
-            self._jobs.close_answers(self._job.run, time.time())
-            self._questions.drop(self._job.run)
+        if self._fit is None:  # ended before the request arrived
+            self._jobs.close_replies(self._job.run, time.time())
+            self._requests.drop(self._job.run)
             return False
         try:
-            found = Asked("answered", 0, self._fit.answer(content))
+            found = SumState("replied", 0, self._fit.reply(content))
         except NodeRefusedError as error:
-            found = Asked("refused", 0, str(error).encode())
+            found = SumState("refused", 0, str(error).encode())
         except LedgerError:
             raise
         except Exception:
-            self._keep(name, Asked("failed"))
+            self._keep(name, SumState("failed"))
             raise
         self._keep(name, found)
         return True
@@ -95,34 +95,34 @@ class _Work:
         if agreement is None or own is None:
             return None
         rows = Files(list(hosted.table.files))
-        answering = Answering(hosted.member.name, agreement, own, rows, self._ledger)
-        return _Fit(hosted, agreement, answering)
+        responder = Responder(hosted.member.name, agreement, own, rows, self._ledger)
+        return _Fit(hosted, agreement, responder)
 
-    def _keep(self, name: str, found: Asked) -> None:
-        """Show what became of a question, from the next public time on."""
+    def _keep(self, name: str, found: SumState) -> None:
+        """Show what became of a request, from the next public time on."""
         self._head.advance(self._ledger)
         visible_at = next_tick(time.time(), self._tick)
-        kept = Asked(found.outcome, visible_at, found.content)
-        self._questions.store(self._job.run, name, kept)
+        kept = SumState(found.outcome, visible_at, found.content)
+        self._requests.store(self._job.run, name, kept)
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
     hosted: Hosted
     agreement: Agreement
-    answering: Answering
+    responder: Responder
 
-    def answer(self, content: bytes) -> bytes:
-        """Answer a question; the process that took it is not trusted with rows."""
+    def reply(self, content: bytes) -> bytes:
+        """Reply to a request; the process that took it is not trusted with rows."""
         member, terms = self.hosted.member, self.agreement.terms
         identities = {one.name: one.identity for one in terms.members}
         wrong = member.fault(terms, identities.get(member.name, b""))
         try:
-            question = decode(content, Question)
+            request = decode(content, SumRequest)
         except WireError:
-            wrong = "this is not a question"
+            wrong = "this is not a request"
         else:
-            wrong = wrong or fault_of_question(question, self.agreement, member.name, SIZE_MAX)
+            wrong = wrong or fault_of_request(request, self.agreement, member.name, SIZE_MAX)
         if wrong is not None:
             raise NodeRefusedError(f"{member.name} refuses: {wrong}. Nothing was read there.")
-        return self.answering.answer(question)
+        return self.responder.reply(request)

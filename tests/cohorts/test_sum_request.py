@@ -1,4 +1,4 @@
-"""Questions: all that they say counts, and what does not belong together is refused."""
+"""Requests: all that they say counts, and what does not belong together is refused."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.cohort_parts import NAMES, agreed, membership_of, question_of, terms_of
+from helpers.cohort_parts import NAMES, agreed, membership_of, request_of, terms_of
 from helpers.query_examples import SUMS, VOTES
 
 from fuzz.hostile import joined, parts_of
-from privclust.cohorts.question import ATTEMPTS_MAX, SLOT_MAX, Answer, Question
+from privclust.cohorts.sum_request import ATTEMPTS_MAX, SLOT_MAX, Reply, SumRequest
 from privclust.cohorts.terms import Agreement
 from privclust.engines.federated.wire import WireError, decode, encode
 
@@ -39,9 +39,9 @@ def agreement() -> Agreement:
         {"cohort": ("east", "east")},
     ],
 )
-def test_question_that_cannot_be_is_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"question|slot|cohort"):
-        question_of(agreement(), **changed)
+def test_request_that_cannot_be_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"request|slot|cohort"):
+        request_of(agreement(), **changed)
 
 
 @pytest.mark.attack
@@ -57,15 +57,15 @@ def test_question_that_cannot_be_is_refused(changed: dict[str, Any]) -> None:
         {"sampling_exponent": -1},
     ],
 )
-def test_question_that_does_not_keep_to_the_terms_is_refused(changed: dict[str, Any]) -> None:
-    question = question_of(agreement(), **changed)
+def test_request_that_does_not_keep_to_the_terms_is_refused(changed: dict[str, Any]) -> None:
+    request = request_of(agreement(), **changed)
     with pytest.raises(ValueError, match=r"cohort|code|exponent"):
-        question.request(agreement().terms)
+        request.query_request(agreement().terms)
 
 
 def test_request_has_the_domain_columns_and_unit_of_the_terms() -> None:
     terms = agreement().terms
-    request = question_of(agreement()).request(terms)
+    request = request_of(agreement()).query_request(terms)
     assert (request.columns, request.domain, request.unit) == (
         terms.columns,
         terms.domain,
@@ -73,41 +73,41 @@ def test_request_has_the_domain_columns_and_unit_of_the_terms() -> None:
     )
 
 
-def test_hash_of_a_question_is_over_all_of_it() -> None:
-    question = question_of(agreement())
+def test_hash_of_a_request_is_over_all_of_it() -> None:
+    request = request_of(agreement())
     others: dict[str, Any] = {
         "agreement": bytes(32),
         "slot": "other",
         "attempt": 2,
         "cohort": NAMES[:2],
-        "quanta": question.quanta + 1,
-        "l0": question.l0 + 1,
+        "quanta": request.quanta + 1,
+        "l0": request.l0 + 1,
         "sampling_exponent": 1,
         "query": SUMS,
         "sensitivity": SUMS.sensitivity,
         "size": SUMS.size,
     }
-    assert set(others) == {one.name for one in fields(Question)}
-    changed = {replace(question, **{name: value}).digest for name, value in others.items()}
-    assert len(changed | {question.digest}) == 1 + len(others)
+    assert set(others) == {one.name for one in fields(SumRequest)}
+    changed = {replace(request, **{name: value}).digest for name, value in others.items()}
+    assert len(changed | {request.digest}) == 1 + len(others)
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("name", ["key", "secret", "domain", "unit", "columns", "sigma"])
-def test_question_has_no_place_for_a_key_a_unit_or_a_sigma(name: str) -> None:
+def test_request_has_no_place_for_a_key_a_unit_or_a_sigma(name: str) -> None:
     """Whoever knows the key of a sample can tell a row by whom else it leaves out."""
-    content, blobs = parts_of(encode(question_of(agreement())))
+    content, blobs = parts_of(encode(request_of(agreement())))
     content["fields"][name] = {"bytes": 32}
     with pytest.raises(WireError):
-        decode(joined((content, blobs + bytes(32))), Question)
+        decode(joined((content, blobs + bytes(32))), SumRequest)
 
 
 def test_each_attempt_has_a_name_of_its_own_in_ledgers() -> None:
-    names = [question_of(agreement(), attempt=attempt).ledger_slot for attempt in (1, 2, 3)]
+    names = [request_of(agreement(), attempt=attempt).ledger_slot for attempt in (1, 2, 3)]
     assert names == ["votes", "votes, attempt 2", "votes, attempt 3"]
 
 
-def test_answer_arrives_as_it_left() -> None:
+def test_reply_arrives_as_it_left() -> None:
     values = np.array([0, -1, 2**63 - 1, -(2**63)])
-    answer = Answer(bytes(32), "north", "OpenDP", values.astype("<i8").tobytes())
-    assert decode(encode(answer), Answer).integers().tolist() == values.tolist()
+    reply = Reply(bytes(32), "north", "OpenDP", values.astype("<i8").tobytes())
+    assert decode(encode(reply), Reply).integers().tolist() == values.tolist()
