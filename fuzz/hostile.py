@@ -84,8 +84,8 @@ def parts_of(message: bytes) -> Parts:
 
 
 def joined(parts: Parts) -> bytes:
-    """Put a message together."""
-    head = json.dumps(parts[0]).encode()
+    """Put a message together, spelled as an honest one."""
+    head = json.dumps(parts[0], separators=(",", ":")).encode()
     return len(head).to_bytes(8, "little") + head + parts[1]
 
 

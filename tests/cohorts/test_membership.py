@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers.cohort_parts import (
     LABEL,
@@ -26,8 +28,9 @@ from privclust.cohorts.terms import Agreement, Member, Offer, Terms
 from privclust.domains.box import Box
 from privclust.engines.federated.wire import decode, encode
 from privclust.errors import NodeRefusedError
+from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
-from privclust.queries import Unit
+from privclust.queries import ClusterMoments, NearestVotes, Query, Unit
 
 STRANGER = identity("mallory").public
 MEMBERS = terms_of().members
@@ -115,7 +118,7 @@ def test_epsilon_against_all_others_is_that_of_one_share() -> None:
 def test_another_version_is_refused() -> None:
     content, blobs = parts_of(encode(terms_of()))
     content["fields"]["version"] = "0.1.0"
-    with pytest.raises(NodeRefusedError, match="not terms that it could take part in"):
+    with pytest.raises(NodeRefusedError, match="what arrived is not"):
         membership_of("north").offer(joined((content, blobs)))
 
 
@@ -123,9 +126,11 @@ def test_another_version_is_refused() -> None:
 def test_another_spelling_is_refused() -> None:
     """The same terms with a space between: another hash, and another agreement."""
     terms = terms_of()
-    spelled = joined(parts_of(encode(terms)))
+    content, blobs = parts_of(encode(terms))
+    head = json.dumps(content).encode()
+    spelled = len(head).to_bytes(8, "little") + head + blobs
     assert decode(spelled, Terms).digest == terms.digest
-    with pytest.raises(NodeRefusedError, match="could take part in"):
+    with pytest.raises(NodeRefusedError, match="what arrived is not"):
         membership_of("north").offer(spelled)
 
 
@@ -242,9 +247,47 @@ def test_request_that_does_not_keep_to_the_agreement_is_refused(
         nodes[1].request(encode(request_of(agreement, **changed)))
 
 
+def put(query: Query, **arrays: FloatArray) -> tuple[Membership, bytes]:
+    """Return a node and a request about a query with other arrays, at the end of what it sends."""
+    nodes = nodes_of()
+    content, blobs = parts_of(encode(request_of(agreed(terms_of(), nodes), query)))
+    sent = content["fields"]["query"]["fields"]
+    for name, array in arrays.items():
+        sent[name] = {"array": "<f8", "shape": list(array.shape)}
+    before = sum(getattr(query, name).nbytes for name in arrays)
+    blobs = blobs[: len(blobs) - before] + b"".join(one.tobytes() for one in arrays.values())
+    return nodes[0], joined((content, blobs))
+
+
+@pytest.mark.attack
+def test_request_that_fails_with_one_row_only_is_refused() -> None:
+    """The second centre, which has no radius, is nearest to the row in request and to no other."""
+    honest = ClusterMoments(np.zeros((2, 3)), np.ones(2), 1.0, 1.0)
+    far = np.array([[0.0] * 3, [2.0**24] * 3])
+    node, message = put(honest, centers=far, radii=np.ones(2))
+    assert node.request(message)
+    node, message = put(honest, centers=far, radii=np.ones(1))
+    with pytest.raises(NodeRefusedError, match="what arrived is not"):
+        node.request(message)
+
+
+@pytest.mark.attack
+def test_request_with_points_off_the_grid_is_refused() -> None:
+    """What a row adds would depend on the rows beside it."""
+    votes = NearestVotes(np.eye(3) / 2)
+    node, message = put(votes, candidates=np.eye(3) * 2.0**24)
+    assert node.request(message)
+    for wrong in (0.5, 2.0**25 + 1):
+        node, message = put(votes, candidates=np.full((3, 3), wrong))
+        with pytest.raises(NodeRefusedError, match="what arrived is not"):
+            node.request(message)
+
+
 @pytest.mark.parametrize("message", [b"", b"\xff" * 40, encode(terms_of()), encode(b"request")])
 def test_other_bytes_are_refused(message: bytes) -> None:
     node = membership_of("north")
     for act in (node.join, node.request):
-        with pytest.raises(NodeRefusedError, match=r"could take part in\. Nothing was read"):
+        with pytest.raises(
+            NodeRefusedError, match=r"what arrived is not an? (agreement|request)\."
+        ):
             act(message)

@@ -97,6 +97,7 @@ def test_hash_of_a_request_is_over_all_of_it() -> None:
 def test_request_has_no_place_for_a_key_a_unit_or_a_sigma(name: str) -> None:
     """Whoever knows the key of a sample can tell a row by whom else it leaves out."""
     content, blobs = parts_of(encode(request_of(agreement())))
+    assert name not in content["fields"]
     content["fields"][name] = {"bytes": 32}
     with pytest.raises(WireError):
         decode(joined((content, blobs + bytes(32))), SumRequest)

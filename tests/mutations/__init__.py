@@ -7,6 +7,7 @@ test must turn red; a test suite that stays green with a bug of this list plante
 from mutations.accounting import ACCOUNTING
 from mutations.algorithms import ALGORITHMS
 from mutations.base import Mutation, plant
+from mutations.cohorts import COHORTS
 from mutations.cost import COST
 from mutations.engines import ENGINES
 from mutations.federation import FEDERATION
@@ -49,4 +50,5 @@ CATALOGUE = (
     *REFUSALS,
     *LEDGER,
     *NODE,
+    *COHORTS,
 )

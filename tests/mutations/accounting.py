@@ -8,10 +8,10 @@ ACCOUNTING = (
     Mutation(
         "swapped split",
         "privacy/curator.py",
-        "scale = _sigma(self._bounds(query), charge)",
+        "scale = sigma_of(self._bounds(query), charge.quanta)",
         "others = self.plan.slots\n"
         "            other = others[-1 - others.index(slot)]\n"
-        "            scale = _sigma(self._bounds(query), self.plan.price(other))",
+        "            scale = sigma_of(self._bounds(query), self.plan.price(other).quanta)",
         "tests/privacy/test_curator.py::test_the_noise_that_was_added_pays_for_every_release",
     ),
     Mutation(
@@ -60,10 +60,10 @@ ACCOUNTING = (
     Mutation(
         "amplification claimed",
         "privacy/curator.py",
-        "fingerprint = serialize(query)",
-        "rate = 4**self.sampling_exponent\n"
-        "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n"
-        "        fingerprint = serialize(query)",
+        "        self._report(slot, finished=False)\n",
+        "        self._report(slot, finished=False)\n"
+        "        rate = 4**self.sampling_exponent\n"
+        "        charge = Spend(charge.quanta // rate, charge.slack, charge.tail, charge.pure)\n",
         "tests/privacy/test_curator_sample.py::test_a_sample_is_charged_and_noised_like_all_rows",
     ),
     Mutation(

@@ -44,7 +44,7 @@ NOISE = (
     ),
     Mutation(
         "exact divisor",
-        "privacy/curator.py",
+        "privacy/measurement.py",
         "noisy = draw(exact)",
         "noisy = draw(exact)\n"
         '    if hasattr(query, "origins"):\n'

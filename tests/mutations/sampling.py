@@ -43,8 +43,8 @@ SAMPLING = (
     Mutation(
         "a key in the ledger",
         "privacy/curator.py",
-        'fingerprint += f" of one row in {2**self.sampling_exponent}".encode()',
-        'fingerprint += f" of one row in {2**self.sampling_exponent}".encode() + self._key',
+        "return serialize(query) + of.encode()",
+        "return serialize(query) + of.encode() + self._key",
         "tests/privacy/test_curator_sample.py::test_a_key_is_in_no_release_and_not_in_the_ledger",
     ),
 )
