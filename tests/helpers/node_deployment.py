@@ -90,6 +90,16 @@ class Deployment:
         script = ROOT / "tests" / "helpers" / "node_worker.py"
         self._start(name, [script, self.policy_path, *([noise] if noise else [])])
 
+    def start_proxy(self) -> None:
+        """Start nginx and wait until it listens."""
+        _start_nginx(self)
+
+    def stop_proxy(self) -> None:
+        """End nginx with its own processes: nobody reaches the node then."""
+        process = self.processes.pop("nginx")
+        process.terminate()
+        process.wait(20)
+
     def kill(self, name: str) -> None:
         """End a process without warning."""
         process = self.processes.pop(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -35,7 +37,7 @@ table = "credit"
 member = "{member}"
 identity = "identity.key"
 secrets = "secrets"
-coordinators = ["ada"]
+coordinators = ["ada", "bob"]
 minimum = {minimum}
 epsilon = {epsilon}
 epsilon_alone = 1000.0
@@ -57,7 +59,9 @@ class Three:
             node.start_web()
             node.start_worker(noise=noise)
 
-    def remote(self, name: str, who: str = "ada", **other: Any) -> RemoteNode:
+    def remote(
+        self, name: str, who: str = "ada", kind: type[RemoteNode] = RemoteNode, **other: Any
+    ) -> RemoteNode:
         """Return a node as somebody sees it who coordinates."""
         node = self.nodes[name]
         given = {
@@ -66,7 +70,7 @@ class Three:
             "token": token_of(who, exp=int(time.time()) + 7200),
             "ca_file": str(node.folder / "ca.pem"),
         }
-        return RemoteNode(self.address(name), **{**given, **other})
+        return kind(self.address(name), **{**given, **other})
 
     def address(self, name: str) -> str:
         return self.nodes[name].url("credit").replace("tables/credit", "federations/loans")
@@ -76,13 +80,24 @@ class Three:
         nodes = tuple(self.remote(name, who) for name in NAMES)
         return NodeFederation(nodes, COLUMNS, who, **{"seconds": 240.0, **options})
 
+    def hold(self, name: str, place: str) -> None:
+        """Let a node's jobs stop at a place."""
+        folder = self.nodes[name].folder
+        (folder / "held").unlink(missing_ok=True)
+        made = folder / "hold.new"
+        made.write_text(place)
+        made.replace(folder / "hold")
+
+    def kill_held(self, name: str) -> None:
+        """Wait until a job has stopped there, kill it, and let the next one pass."""
+        folder = self.nodes[name].folder
+        until((folder / "held").exists, self.describe)
+        pid = int((folder / "held").read_text())
+        (folder / "hold").unlink()
+        os.kill(pid, signal.SIGKILL)
+
     def describe(self) -> str:
         return "\n".join(node.describe() for node in self.nodes.values())
-
-    def close(self) -> None:
-        """Wait until every job has ended, so that nothing of a test goes on in the next."""
-        for node in self.nodes.values():
-            until(lambda node=node: not node.jobs.counts(0).get("none"), node.describe)  # type: ignore[misc]
 
 
 def write_rows(file: Path, seed: int, n_rows: int = 2000) -> None:
@@ -120,7 +135,7 @@ def three_nodes(
                 deployed(
                     own,
                     ledgers.get(name, "ledger.db"),
-                    {"ada": allowed, "eve": allowed},
+                    {"ada": allowed, "bob": allowed, "eve": allowed},
                     TABLE,
                     epsilon=total,
                     node=node,

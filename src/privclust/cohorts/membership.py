@@ -15,7 +15,7 @@ from privclust.cohorts.fit_store import FitStore, OwnOffer
 from privclust.cohorts.identity import Identity
 from privclust.cohorts.masks import new_secret, public_key
 from privclust.cohorts.sum_request import SumRequest
-from privclust.cohorts.terms import Agreement, Offer, Terms
+from privclust.cohorts.terms import DIGEST_BYTES, Agreement, Offer, Terms
 from privclust.domains.base import Domain
 from privclust.engines.federated._rehearsal import rehearse
 from privclust.engines.federated._request import SIZE_MAX, Columns
@@ -195,7 +195,7 @@ class Membership:
 
     def agreed(self, digest: bytes) -> Agreement:
         """Return the agreement of a hash, or refuse; that of another coordinator is none."""
-        agreement = self.store.agreement(digest)
+        agreement = self.store.agreement(digest) if len(digest) == DIGEST_BYTES else None
         if agreement is None or self._coordinator not in (None, agreement.terms.coordinator):
             self._refuse("it has no such agreement, or the fit has ended")
         return agreement

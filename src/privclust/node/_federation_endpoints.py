@@ -10,19 +10,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import TypeAlias, TypeVar
 
 from starlette.responses import Response
 
-from privclust.cohorts.membership import Membership
 from privclust.cohorts.terms import Agreement
 from privclust.domains.bounds import declared_columns
 from privclust.errors import NodeRefusedError
 from privclust.node._endpoints import Call
 from privclust.node.booking import cap_of
 from privclust.node.federations import SIZE_MAX, Joined, request_of
-from privclust.node.job import Job, NewJob, status_at
+from privclust.node.job import Job, NewJob
 from privclust.node.jobs import ConflictError, Quota, QuotaError
 from privclust.node.problems import FAILED, NOT_FOUND, RequestError, refused
 from privclust.privacy.ledger.head_file import HeadFile
@@ -158,8 +158,7 @@ def submit(call: Call) -> Response:
 @_refusing
 def reply(call: Call) -> Response:
     """Return a reply; nothing as long as there is none."""
-    _, agreement = _agreed(call, call.path["agreement"])
-    name = call.path["request"]
+    agreement, name = _agreed(call, call.path["agreement"]), call.path["request"]
     requested = call.node.requests.get(agreement.run, name) if _HASH.fullmatch(name) else None
     job, now = call.node.jobs.get(agreement.run), call.node.clock()
     if requested is None or job is None:
@@ -180,13 +179,13 @@ def reply(call: Call) -> Response:
 @_refusing
 def end(call: Call) -> Response:
     """End the fit whose hash is the body: what was not charged is free again."""
-    name = call.body.hex()
+    found = _named(call)
+    membership = found.membership(call.analyst)
     try:
-        found, agreement = _agreed(call, name)
-    except RequestError:
+        agreement = membership.agreed(call.body)
+    except NodeRefusedError:
         return Response(status_code=204)  # it has ended, or there was none for this coordinator
     node, run = call.node, agreement.run
-    membership = found.membership(call.analyst)
     membership.ledger.close(run, finished=True)  # from here on, nothing is charged
     HeadFile(node.policy.node.head).advance(membership.ledger)
     node.jobs.close_replies(run, node.clock())
@@ -219,18 +218,15 @@ def _queued(call: Call, found: Joined, agreement: Agreement) -> Job:
 
 
 def _has_failed(call: Call, job: Job) -> bool:
-    return status_at(job, call.node.clock()).state == "failed"
+    return job.state == "failed" and call.node.clock() >= (job.visible_at or 0)
 
 
-def _agreed(call: Call, name: str) -> tuple[Joined, Agreement]:
+def _agreed(call: Call, name: str) -> Agreement:
     """Return the agreement of a hash; none, and one of another coordinator, are alike."""
-    found = _named(call)
-    membership: Membership = found.membership(call.analyst)
+    membership = _named(call).membership(call.analyst)
     if _HASH.fullmatch(name):
-        try:
-            return found, membership.agreed(bytes.fromhex(name))
-        except NodeRefusedError:
-            pass
+        with suppress(NodeRefusedError):
+            return membership.agreed(bytes.fromhex(name))
     raise RequestError(NOT_FOUND)
 
 

@@ -20,7 +20,7 @@ from privclust.node.job import Job
 from privclust.node.jobs import JobStore
 from privclust.node.policy import Policy
 from privclust.node.schedule import next_tick
-from privclust.node.sum_requests import SumRequestStore, SumState
+from privclust.node.sum_requests import Outcome, SumRequestStore, SumState
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
@@ -71,21 +71,20 @@ class _Work:
         if requested is None:
             return False
         name, content = requested
-        self._fit = self._fit or self._opened()
-        if self._fit is None:  # ended before the request arrived
-            self._jobs.close_replies(self._job.run, time.time())
-            self._requests.drop(self._job.run)
-            return False
         try:
-            found = SumState("replied", 0, self._fit.reply(content))
+            self._fit = self._fit or self._opened()
+            if self._fit is None:  # ended before the request arrived
+                self._jobs.close_replies(self._job.run, time.time())
+                self._requests.drop(self._job.run)
+                return False
+            self._keep(name, "replied", self._fit.reply(content))
         except NodeRefusedError as error:
-            found = SumState("refused", 0, str(error).encode())
+            self._keep(name, "refused", str(error).encode())
         except LedgerError:
-            raise
+            raise  # it cannot be reached: another process goes on
         except Exception:
-            self._keep(name, SumState("failed"))
+            self._keep(name, "failed", b"")
             raise
-        self._keep(name, found)
         return True
 
     def _opened(self) -> _Fit | None:
@@ -98,12 +97,11 @@ class _Work:
         responder = Responder(hosted.member.name, agreement, own, rows, self._ledger)
         return _Fit(hosted, agreement, responder)
 
-    def _keep(self, name: str, found: SumState) -> None:
+    def _keep(self, name: str, outcome: Outcome, content: bytes) -> None:
         """Show what became of a request, from the next public time on."""
         self._head.advance(self._ledger)
         visible_at = next_tick(time.time(), self._tick)
-        kept = SumState(found.outcome, visible_at, found.content)
-        self._requests.store(self._job.run, name, kept)
+        self._requests.store(self._job.run, name, SumState(outcome, visible_at, content))
 
 
 @dataclass(frozen=True, eq=False)
