@@ -123,9 +123,9 @@ def test_release_is_the_sum_and_says_how_much_noise_it_has() -> None:
         {"noise": "a\nb"},
     ],
 )
-def test_something_else_than_an_reply_is_refused(changed: dict[str, Any]) -> None:
+def test_something_else_than_a_reply_is_refused(changed: dict[str, Any]) -> None:
     nodes = nodes_of()
-    nodes["south"].is_problem = lambda given: encode(replace(decode(given, Reply), **changed))
+    nodes["south"].said = lambda given: encode(replace(decode(given, Reply), **changed))
     curator = opened(engine_of(nodes))
     with pytest.raises(NodeRefusedError, match="south gave something else"):
         curator.measure("votes", VOTES)
@@ -133,9 +133,9 @@ def test_something_else_than_an_reply_is_refused(changed: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("given", [b"", b"\xff" * 50, encode(b"reply")])
-def test_other_bytes_for_an_reply_are_refused(given: bytes) -> None:
+def test_other_bytes_for_a_reply_are_refused(given: bytes) -> None:
     nodes = nodes_of()
-    nodes["south"].is_problem = lambda _: given
+    nodes["south"].said = lambda _: given
     with pytest.raises(NodeRefusedError, match="south gave something else"):
         opened(engine_of(nodes)).measure("votes", VOTES)
 
@@ -148,7 +148,7 @@ def test_reply_to_an_older_request_is_refused() -> None:
         seen.append(given)
         return seen[0]
 
-    nodes["south"].is_problem = first
+    nodes["south"].said = first
     curator.measure("votes", VOTES)
     with pytest.raises(NodeRefusedError, match="south gave something else"):
         curator.measure("count", Count())
@@ -177,16 +177,16 @@ def test_node_that_lies_about_its_key_is_refused() -> None:
 def test_node_that_comes_back_in_time_is_sent_the_request_again() -> None:
     nodes = nodes_of()
     north = nodes["north"]
-    ask = north.ask
+    submit = north.submit
 
     def late(message: bytes) -> None:
         north.gone_from = 2 if north.requested == 0 else 10**9
         north.requested += 1
         if north.requested < 3:
             raise AbsentNodeError("north does not respond.")
-        ask(message)
+        submit(message)
 
-    north.ask = late  # type: ignore[method-assign]
+    north.submit = late  # type: ignore[method-assign]
     with noise_from(NoNoise()):
         found = opened(engine_of(nodes, seconds=20.0)).measure("votes", VOTES)
     assert found.values.tolist() == exact(*NAMES)
@@ -194,7 +194,7 @@ def test_node_that_comes_back_in_time_is_sent_the_request_again() -> None:
 
 
 @pytest.mark.attack
-def test_smaller_cohort_is_sent_the_request_again_and_charged_again() -> None:
+def test_smaller_cohort_measures_again_and_is_charged_again() -> None:
     """At each node that replied, and at the coordinator."""
     nodes = nodes_of()
     nodes["north"].gone_from = 1
@@ -222,11 +222,11 @@ def test_smaller_cohort_is_sent_the_request_again_and_charged_again() -> None:
 
 
 @pytest.mark.attack
-def test_nothing_is_sent_the_request_again_beyond_the_reserve() -> None:
+def test_nothing_is_measured_again_beyond_the_reserve() -> None:
     nodes = nodes_of()
     nodes["north"].gone_from = 1
     curator = opened(engine_of(nodes))
-    with pytest.raises(AbsentNodeError, match="too little is set aside to ask the others again"):
+    with pytest.raises(AbsentNodeError, match="too little is set aside to measure again"):
         curator.measure("votes", VOTES)
     assert spent(nodes["east"]) == ["votes"]
     assert curator.releases == ()

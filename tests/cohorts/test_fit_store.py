@@ -106,11 +106,19 @@ def test_folder_and_files_are_for_the_node_alone(tmp_path: Path) -> None:
     FitStore(folder).keep_offer(made())
     assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
-    for mode in (0o750, 0o705, 0o701):
+    for mode in (0o770, 0o705, 0o701):
         folder.chmod(mode)
         with pytest.raises(PermissionError, match="chmod 700 fits"):
             FitStore(folder)
-    folder.chmod(0o700)
+
+
+def test_a_group_may_read_where_its_folder_says_so(tmp_path: Path) -> None:
+    """The process that masks may be another user than the one that makes offers."""
+    folder = tmp_path / "fits"
+    folder.mkdir()
+    folder.chmod(0o750)
+    FitStore(folder).keep_offer(made())
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o640}
 
 
 def test_nothing_half_written_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

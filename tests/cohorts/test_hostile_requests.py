@@ -21,5 +21,5 @@ def test_hostile_request_is_refused_or_counts_each_row_alone(
 
 
 @pytest.mark.parametrize("number", range(len(sum_requests())))
-def test_honest_request_gets_an_reply(number: int) -> None:
+def test_honest_request_gets_a_reply(number: int) -> None:
     assert check(*sum_requests()[number])

@@ -384,6 +384,6 @@ def test_each_node_draws_its_own_sample_by_a_key_that_is_nowhere() -> None:
 
 def test_rehearsed_node_refuses_what_it_has_made_no_offer_for() -> None:
     node = RehearsedNode("north", rows_of(5))
-    for act in (node.join, node.ask, node.end):
+    for act in (node.join, node.submit, node.end):
         with pytest.raises(NodeRefusedError, match="it made no offer before"):
             act(bytes(32))

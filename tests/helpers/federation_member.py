@@ -13,7 +13,6 @@ from typing import Any
 from helpers.node_federation import BOUNDS, COLUMNS, write_rows
 from helpers.node_policy import NUMBERS, ada, bob, write_node
 from helpers.node_server import Served, serving
-from privclust.node.answering import answer_questions
 
 from privclust import Ledger
 from privclust.cohorts.federation import NodeFederation
@@ -25,6 +24,7 @@ from privclust.domains.bounds import read_bounds
 from privclust.node.app import make_app
 from privclust.node.parts import Node
 from privclust.node.policy_file import read_policy
+from privclust.node.responding import reply_to_requests
 from privclust.node.serve import checked_node
 from privclust.node.set_up import set_up
 from privclust.queries.unit import Unit
@@ -128,7 +128,7 @@ class North:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Answer questions in a thread, as the process of a job does."""
+        """Reply requests in a thread, as the process of a job does."""
         stop = threading.Event()
         thread = threading.Thread(target=self._work, args=[stop])
         thread.start()
@@ -143,7 +143,7 @@ class North:
         while not stop.wait(0.05):
             job = self.node.jobs.lease(time.time(), 600)
             if job is not None:
-                answer_questions(self.node.policy, job)
+                reply_to_requests(self.node.policy, job)
 
 
 def member(

@@ -1,7 +1,7 @@
 """A job's process that stops where a file says so, to be killed there. Run as a script.
 
 In the folder of the policy, the file "hold" has one word: "noise" stops between reading rows and
-storing the result, "answer" after the result is in the ledger and before anybody can see it. The
+storing the result, "reply" after the result is in the ledger and before anybody can see it. The
 process then writes its id into the file "held".
 """
 
@@ -12,18 +12,17 @@ import sys
 import time
 from pathlib import Path
 
-from privclust.node.questions import Asked, QuestionStore
-
 from privclust.kernels.grid import IntArray
 from privclust.node._preloaded import import_all
 from privclust.node.booking import carry_out
 from privclust.node.fork_server import serve
 from privclust.node.job_process import main
 from privclust.node.policy_file import read_policy
+from privclust.node.sum_requests import SumRequestStore, SumState
 from privclust.privacy.noise import OpenDPNoise
 from privclust.testing import noise_from
 
-_store = QuestionStore.store
+_store = SumRequestStore.store
 
 
 def hold(place: str) -> None:
@@ -45,12 +44,12 @@ class HeldNoise(OpenDPNoise):
         return super().gaussian(exact, sigma)
 
 
-def held_store(self: QuestionStore, run: str, question: str, found: Asked) -> None:
-    hold("answer")
-    _store(self, run, question, found)
+def held_store(self: SumRequestStore, run: str, request: str, found: SumState) -> None:
+    hold("reply")
+    _store(self, run, request, found)
 
 
 if __name__ == "__main__":
-    QuestionStore.store = held_store  # type: ignore[method-assign]
+    SumRequestStore.store = held_store  # type: ignore[method-assign]
     with noise_from(HeldNoise()):
         sys.exit(serve(lambda arguments: main(arguments, read_policy, carry_out), import_all))

@@ -111,7 +111,7 @@ COHORTS = (
         "cohorts/sum_request.py",
         "    size: int\n\n    def __post_init__",
         "    size: int\n    key: bytes = bytes(32)\n\n    def __post_init__",
-        "tests/cohorts/test_request.py::test_request_has_no_place_for_a_key_a_unit_or_a_sigma",
+        "tests/cohorts/test_sum_request.py::test_request_has_no_place_for_a_key_a_unit_or_a_sigma",
     ),
     Mutation(
         "a request's query rebuilt without its constructors",
@@ -200,18 +200,18 @@ COHORTS = (
         f"{_MEMBERSHIP}::test_facts_of_a_coordinator_replace_none_of_the_nodes_own",
     ),
     Mutation(
-        "a smaller cohort requested at no charge",
+        "a smaller cohort at no charge",
         "privacy/curator.py",
         "            self._ledger.claim(self._run, name, charge, self._fingerprint(query))\n",
         "",
-        f"{_ENGINE}::test_smaller_cohort_is_sent_the_request_again_and_charged_again",
+        f"{_ENGINE}::test_smaller_cohort_measures_again_and_is_charged_again",
     ),
     Mutation(
-        "nodes requested again without a reserve",
+        "measured again without a reserve",
         "privacy/noisy_fit.py",
         "if again > plan.reserve.quanta - plan.quanta:",
         "if again < 0:",
-        f"{_ENGINE}::test_nothing_is_sent_the_request_again_beyond_the_reserve",
+        f"{_ENGINE}::test_nothing_is_measured_again_beyond_the_reserve",
     ),
     Mutation(
         "a secret kept after its fit",

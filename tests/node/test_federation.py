@@ -23,7 +23,7 @@ from privclust.cohorts.terms import Agreement, Offer, Terms
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.noisy import FitTerms
 from privclust.errors import AbsentNodeError, EngineError, FailedClientError, NodeRefusedError
-from privclust.node import _federation_endpoints, requests
+from privclust.node import _federation_endpoints, sum_requests
 from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, REQUEST_BYTES_MAX
 from privclust.node.responding import reply_to_requests
 from privclust.privacy.accounting import Budget
@@ -148,7 +148,7 @@ def test_failed_fit_is_resumed_with_the_replies_that_there_are(
     assert (charged.state, len(charged.charges)) == ("finished", 3)
 
 
-def test_replies_are_the_same_however_often_they_are_asked_for(north: North) -> None:
+def test_replies_are_the_same_each_time(north: North) -> None:
     fit = begun(north)
     message, digest = encode(fit.request()), fit.request().digest
     with north.working():
@@ -466,7 +466,7 @@ def test_long_bodies_are_refused(north: North, path: str, most: int) -> None:
 def test_fit_has_a_largest_number_of_requests(
     north: North, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "REQUESTS_MAX", 2)
+    monkeypatch.setattr(sum_requests, "REQUESTS_MAX", 2)
     fit = begun(north)
     for slot in ("one", "two", "two"):
         fit.remote.submit(encode(fit.request(slot)))

@@ -126,18 +126,18 @@ def test_whatever_is_killed_is_charged_once(three: Three, tmp_path: Path) -> Non
 def interrupted(federation: NodeFederation, place: str) -> None:
     """Fit until the second request, and then no further."""
     last = federation.nodes[-1]
-    ask, requested = last.ask, list[bytes]()
+    submit, requested = last.submit, list[bytes]()
 
     def stop(message: bytes) -> None:
         requested.append(message)
         if len(set(requested)) == 2:
             raise InterruptedError
-        ask(message)
+        submit(message)
 
-    last.ask = stop  # type: ignore[method-assign]
+    last.submit = stop  # type: ignore[method-assign]
     with pytest.raises(InterruptedError):
         estimator(ledger=place, dataset="loans").fit(federation)
-    last.ask = ask  # type: ignore[method-assign]
+    last.submit = submit  # type: ignore[method-assign]
 
 
 def check_old_messages(three: Three, sent: Recording) -> None:
