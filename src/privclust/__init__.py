@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from privclust.privacy.ledger.journal import LedgerError
     from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
     from privclust.remote.error import RemoteError
+    from privclust.remote.node import RemoteNode
     from privclust.remote.table import RemoteTable
     from privclust.sources.dialects import Files
 
@@ -55,6 +56,7 @@ __all__ = [
     "PrivateClusterer",
     "PrivateKMeans",
     "RemoteError",
+    "RemoteNode",
     "RemoteTable",
     "__version__",
     "compare",
@@ -87,6 +89,7 @@ _PACKAGES = {
     "PrivateClusterer": "estimators.base",
     "PrivateKMeans": "estimators",
     "RemoteError": "remote.error",
+    "RemoteNode": "remote.node",
     "RemoteTable": "remote.table",
     "compare": "models.compare",
     "compose": "models.compose",

@@ -262,7 +262,7 @@ class Crashes:
         return _Background(self._next)
 
     def _next(self, stop: threading.Event) -> None:
-        while not stop.wait(self._rng.uniform(0.5, 4.0)):
+        while not stop.wait(self._rng.uniform(1.0, 8.0)):
             part = min(self.counts, key=lambda name: self.counts[name])
             node = self._three.nodes[self._rng.choice(NAMES)]
             if part == "database":
