@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.node_deployment import HOST, Deployment, deployed, token_of
+from helpers.node_deployment import HOST, Deployment, deployed, token_of, until
 from node.deployment.test_fits import TABLES, write_rows
 
 N_FITS = 5
 """Of each analyst."""
 ALLOWED = 'tables = ["credit"]\nepsilon = 1.0\nwork_per_day = 100000\nmax_queued = 5'
 TABLE = TABLES.replace("seconds = 3", "seconds = 2")
-MEMORY_GROWTH = 1.5
+MEMORY_GROWTH = 1.1
 REQUESTS_PER_SECOND = 500
 
 
@@ -53,8 +53,11 @@ def test_fits_of_many_analysts_are_all_made_once(
             ]
             replies = [post.result() for post in posts]
         assert {reply.status for reply in replies} == {202}, node.describe()
-        before, took = memory(node), Latencies(node, tokens["a0"])
+        took = Latencies(node, tokens["a0"])
         with took:
+            # All is imported by then.
+            until(lambda: b": stored" in node.logs(), node.describe)
+            before = memory(node)
             wait_for_all(node, names)
         after = memory(node)
         with capsys.disabled():
