@@ -16,14 +16,14 @@ REFUSALS = (
     ),
     Mutation(
         "frames that keep what they held",
-        "errors.py",
+        "_frames.py",
         "            _clear(error, before)\n",
         "",
         _TRACEBACKS,
     ),
     Mutation(
         "a last frame that keeps the table",
-        "errors.py",
+        "_frames.py",
         "            del args, kwargs\n",
         "",
         _TRACEBACKS,

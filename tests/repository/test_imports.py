@@ -103,8 +103,8 @@ def test_cycle_would_be_noticed() -> None:
 
 def test_root_has_few_packages_and_modules() -> None:
     package = ROOT / "src" / "privclust"
-    assert len([file for file in package.iterdir() if (file / "__init__.py").exists()]) <= 14
-    assert len(list(package.glob("*.py"))) <= 6
+    assert len([file for file in package.iterdir() if (file / "__init__.py").exists()]) <= 15
+    assert len(list(package.glob("*.py"))) <= 7
 
 
 def test_no_module_is_longer_than_400_lines() -> None:

@@ -16,12 +16,14 @@ import typer
 from rich.console import Console
 
 from privclust.errors import (
+    AbsentNodeError,
     BoundsError,
     ColumnError,
     ColumnTypeError,
     EngineError,
     Message,
     ModelFileError,
+    NodeRefusedError,
     Parameter,
     ParameterError,
     TooManyClustersError,
@@ -47,6 +49,8 @@ EXIT_CODES: dict[type[BaseException], int] = {
     BudgetExceededError: 8,
     LedgerError: 9,
     RemoteError: 15,
+    NodeRefusedError: 15,
+    AbsentNodeError: 15,
     ImportError: 13,
     FileNotFoundError: 7,
     OSError: 7,

@@ -102,7 +102,8 @@ class NodeFederation(FederatedTable):
         """Return a federation of nodes in this process, to rehearse with made-up rows.
 
         `tables` has one for each node, by name; `columns` are by default all that they have. The
-        nodes do all that real ones do, with ledgers that end with the process.
+        nodes do all that real ones do, with ledgers that end with the process. `colluding`,
+        `minimum` and `reserve` are those of the class.
         """
         schemas = [local_table(table).schema for table in tables.values()]
         chosen = common_columns(schemas) if columns is None else given_columns(columns)
@@ -131,6 +132,9 @@ class NodeFederation(FederatedTable):
     def open_engine(
         self, columns: Sequence[str] | None, domain: Domain, unit: Unit
     ) -> CohortEngine:
-        """Return an engine over `columns`; None stands for the federation's own."""
+        """Return an engine over `columns` in a `domain`, or over the federation's own if None.
+
+        It protects each `unit` at one node.
+        """
         chosen = self.columns if columns is None else tuple(columns)
         return CohortEngine(self, chosen, domain, self.protected(unit))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from privclust._frames import clears_frames
 from privclust.domains.ball import Ball
 from privclust.domains.base import Domain
 from privclust.domains.bounds import NOT_NEEDED, SERVER_DATA, UNSTATED, bounded_columns, read_bounds
@@ -19,7 +20,7 @@ from privclust.engines.factory import local_table, open_engine, remote_table, ta
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.federated.federation import Federation
 from privclust.engines.noisy import NoisyEngine
-from privclust.errors import BoundsError, ColumnError, ParameterError, clears_frames, safe_repr
+from privclust.errors import BoundsError, ColumnError, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, number, unit_of
 from privclust.kernels.grid import FloatArray
 from privclust.queries.participation import Cohort, QueryParticipation

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from privclust._frames import clears_frames
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.bounds import Declarations
-from privclust.errors import FitWarning, clears_frames, warn_user
+from privclust.errors import FitWarning, warn_user
 from privclust.estimators import _fit, _labels, _profile, _remote
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from privclust.errors import ParameterError, clears_frames, safe_repr
+from privclust._frames import clears_frames
+from privclust.errors import ParameterError, safe_repr
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.composition import Composition
 from privclust.models.profile import Profile

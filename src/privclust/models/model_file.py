@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from privclust._files import write_text
+from privclust._frames import clears_frames
 from privclust.domains.base import Domain, domain_from_dict
-from privclust.errors import ParameterError, clears_frames
+from privclust.errors import ParameterError
 from privclust.kernels.grid import FloatArray
 from privclust.models import _json_file
 from privclust.models._json_file import array_of, format_name, made_from, read_json, schema_of

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from privclust._files import write_text
+from privclust._frames import clears_frames
 from privclust.domains.bounds_file import column_from_dict
-from privclust.errors import clears_frames
 from privclust.models._json_file import POINTS_MAX, format_name, made_from, read_json
 from privclust.models._release_file import release_content, release_from, statement_from
 from privclust.models.intervals import Intervals

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from privclust._frames import clears_frames
 from privclust.algorithms._cost import Cost
-from privclust.errors import TooManyClustersError, clears_frames
+from privclust.errors import TooManyClustersError
 from privclust.estimators._cost_check import check_cost
 from privclust.kernels.grid import FloatArray
 from privclust.planning.forecast import check_sizes

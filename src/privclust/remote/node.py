@@ -95,19 +95,19 @@ class RemoteNode:
         return self._identity
 
     def offer(self, message: bytes) -> bytes:
-        """Return a signed key for a fit of these terms."""
+        """Return the node's signed key for a fit of the terms in `message`."""
         return self._accepted(self._send("POST", "offers", message, PAUSES), 200).body
 
     def join(self, message: bytes) -> None:
-        """Let the node check an agreement in full and set its price aside."""
+        """Let the node check the agreement in `message` in full and set its price aside."""
         self._accepted(self._send("POST", "agreements", message, PAUSES), 204)
 
     def submit(self, message: bytes) -> None:
-        """Send a request."""
+        """Send the request for sums in `message`."""
         self._accepted(self._send("POST", "requests", message), 202)
 
     def reply(self, agreement: bytes, request: bytes) -> bytes | None:
-        """Return the reply to the request of a hash; None if there is none yet."""
+        """Return the reply to a `request` of an `agreement`, both by hash; None."""
         path = f"replies/{agreement.hex()}/{request.hex()}"
         response = self._send("GET", path)
         if response.status == 404:
@@ -116,7 +116,7 @@ class RemoteNode:
         return found.body if found.status == 200 else None
 
     def end(self, agreement: bytes) -> None:
-        """End a fit: the node deletes its secret, and what was not charged is free again."""
+        """End the fit of an `agreement`: the node deletes its secret and frees what is left."""
         self._accepted(self._send("POST", "end", agreement, PAUSES), 204)
 
     def _send(

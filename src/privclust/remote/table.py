@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from privclust.errors import ColumnError, Message, Parameter, clears_frames, did_you_mean, safe_repr
+from privclust._frames import clears_frames
+from privclust.errors import ColumnError, Message, Parameter, did_you_mean, safe_repr
 from privclust.remote._address import Address
 from privclust.remote._connection import Certificate, Connection
 from privclust.remote._fields import Fields

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from privclust._frames import clears_frames
 from privclust._version import __version__
 from privclust.domains.bounds import Bounds, bounded_columns, read_bounds
 from privclust.engines.factory import local_table
@@ -27,7 +28,7 @@ from privclust.engines.federated._sample_store import SampleStore
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.local import LocalEngine
 from privclust.engines.units import clipped_whole
-from privclust.errors import EngineError, ParameterError, UnreadableFileError, clears_frames
+from privclust.errors import EngineError, ParameterError, UnreadableFileError
 from privclust.kernels.grid import IntArray
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW, Unit

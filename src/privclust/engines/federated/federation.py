@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from privclust._frames import clears_frames
 from privclust.domains.base import Domain
 from privclust.engines._types import check_columns
 from privclust.engines.federated._request import Columns
@@ -17,7 +18,7 @@ from privclust.engines.federated.table import (
     given_columns,
     lies_in,
 )
-from privclust.errors import ParameterError, clears_frames, safe_repr
+from privclust.errors import ParameterError, safe_repr
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.schema import Schema
 
