@@ -7,6 +7,7 @@ import argparse
 from benchmarks import (
     audit,
     blobs,
+    cohorts,
     cores,
     coreset,
     cost,
@@ -47,6 +48,7 @@ def _scale(quick: bool) -> None:
 MEASUREMENTS = {
     "audit": audit.main,
     "blobs": blobs.main,
+    "cohorts": cohorts.main,
     "cores": cores.main,
     "coreset": coreset.main,
     "cost": cost.main,
@@ -77,6 +79,7 @@ MEASUREMENTS = {
 }
 REPORTS = {
     "audit": audit.report,
+    "cohorts": cohorts.report,
     "federated": federated.report,
     "quality": quality.report,
     "refit": refit.report,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.cohort_view import DELTA, Setting, planted, scores
+from helpers.cohort_view import Setting, planted, scores
 
+from privclust.audit.canaries import DELTA
 from privclust.privacy.accounting import mu_of
 
 EPSILON = 4.0
