@@ -121,6 +121,7 @@ def test_release_is_the_sum_and_says_how_much_noise_it_has() -> None:
         {"name": "north"},
         {"request": bytes(32)},
         {"noise": "a\nb"},
+        {"noise": "a" * 10**6},
     ],
 )
 def test_something_else_than_a_reply_is_refused(changed: dict[str, Any]) -> None:

@@ -175,6 +175,7 @@ def test_nodes_of_one_name_and_single_nodes_are_refused() -> None:
     [
         (PrivateKMeans(2, epsilon=np.inf, delta=1e-6, bounds=(0, 100)), "adds no noise"),
         (PrivateKMeans(2, delta=1e-6, bounds=(0, 100), unit="client"), "a whole node cannot be"),
+        (PrivateKMeans(2, delta=1e-6, bounds=(0, 100), scale="private"), "on one table"),
         (DPLloyd(2, delta=0.0, bounds=(0, 100)), "noise of the kind laplace"),
     ],
 )

@@ -30,6 +30,8 @@ from privclust.queries.unit import Unit
 if TYPE_CHECKING:
     from privclust.cohorts.federation import NodeFederation
 
+NOISE_NAME_MAX = 100
+"""Characters by which a node says where its noise came from: ledgers and models keep them."""
 _PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 
 
@@ -226,6 +228,7 @@ def _checked(given: bytes, name: str, request: SumRequest, digest: bytes) -> Rep
         or (reply.request, reply.name) != (digest, name)
         or len(reply.values) != 8 * request.size
         or not reply.noise.isprintable()
+        or len(reply.noise) > NOISE_NAME_MAX
     ):
         raise NodeRefusedError(f"{name} gave something else than a reply to the request.")
     return reply

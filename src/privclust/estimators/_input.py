@@ -18,7 +18,7 @@ from privclust.domains.sphere import Sphere
 from privclust.engines.base import AnyEngine, Table
 from privclust.engines.factory import local_table, open_engine, remote_table, table_of
 from privclust.engines.federated.engine import FederatedEngine
-from privclust.engines.federated.federation import Federation
+from privclust.engines.federated.table import FederatedTable
 from privclust.engines.noisy import NoisyEngine
 from privclust.errors import BoundsError, ColumnError, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, number, unit_of
@@ -81,7 +81,7 @@ def open_table(
     is a domain that public data give, in place of bounds and radius.
     """
     unit = unit_of(estimator)
-    if estimator.scale == MEASURED and (isinstance(X, Federation) or not may_measure_scale):
+    if estimator.scale == MEASURED and (isinstance(X, FederatedTable) or not may_measure_scale):
         raise ParameterError(
             f"scale={MEASURED!r} is for PrivateKMeans on one table, without init. Leave it out, "
             "and give columns weights in a bounds file (docs/bounds.md)."
