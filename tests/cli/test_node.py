@@ -73,7 +73,7 @@ def test_check_passes_a_right_policy_and_names_all_faults_at_once(policy: Policy
     privclust("node", "init", "policy.toml")
     done = privclust("node", "check", "policy.toml")
     assert done.exit_code == 0, done.output
-    assert "allows 1 analysts to fit 1 tables" in done.stdout
+    assert "names 1 analysts and 1 tables" in done.stdout
     policy.node.name_key.chmod(0o644)
     Path("policy.toml").write_text(POLICY.replace('dataset = "visits"', 'dataset = "other"'))
     done = privclust("node", "check", "policy.toml")

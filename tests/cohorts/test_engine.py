@@ -295,4 +295,4 @@ def test_end_deletes_secrets_and_closes_runs_where_nodes_respond() -> None:
 
 def _terms() -> FitTerms:
     most = PLAN.reserve
-    return FitTerms("run", {}, BUDGET.epsilon, BUDGET.delta, most.quanta, most.slack, most.tail)
+    return FitTerms("f" * 16, {}, BUDGET.epsilon, BUDGET.delta, most.quanta, most.slack, most.tail)

@@ -19,7 +19,8 @@ from privclust.cohorts.member import RehearsedNode
 from privclust.domains.base import Domain
 from privclust.engines.noisy import FitTerms
 from privclust.errors import ParameterError
-from privclust.privacy.accounting import QUANTA, Budget, gaussian_spend
+from privclust.privacy.accounting import QUANTA, Budget
+from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import ROW, Query, Unit
 from privclust.testing import NoNoise, noise_from
 
@@ -32,11 +33,9 @@ def measured(
 ) -> list[list[int]]:
     """Return what a federation's coordinator gets without noise."""
     engine = NodeFederation.in_process(tables, columns).open_engine(None, domain, unit)
-    whole = BUDGET.capacity
-    cost = gaussian_spend(whole.quanta, 2**20)
-    assert BUDGET.admits(cost)
+    cost = make_plan(BUDGET, [Slot("all", 1.0, 2**20)]).reserve
     engine.begin(
-        FitTerms("run", {}, BUDGET.epsilon, BUDGET.delta, cost.quanta, cost.slack, whole.tail)
+        FitTerms("f" * 16, {}, BUDGET.epsilon, BUDGET.delta, cost.quanta, cost.slack, cost.tail)
     )
     found = []
     for number, query in enumerate(queries):

@@ -125,7 +125,7 @@ def test_masks_of_different_agreements_do_not_vanish() -> None:
     """The same keys and the same request, where one node knows another agreement."""
     members, agreement = begun()
     memberships = [membership_of(name, epsilon=1.0) for name in NAMES]
-    other = agreed(terms_of(fit="another"), memberships)
+    other = agreed(terms_of(fit="f" * 16), memberships)
     with noise_from(NoNoise()):
         replies = [replied(members[name], request_of(agreement)) for name in NAMES[:2]]
         south = LocalMember(memberships[2], tables_of()["south"])

@@ -140,7 +140,7 @@ def test_offer_is_the_same_as_often_as_it_is_requested(tmp_path: Path) -> None:
         stores = [membership_of("north", folder=tmp_path / "fits") for _ in range(8)]
         assert len(set(pool.map(lambda node: node.offer(message), stores))) == 1
     node = stores[0]
-    assert node.offer(encode(terms_of(fit="another"))) != node.offer(message)
+    assert node.offer(encode(terms_of(fit="f" * 16))) != node.offer(message)
 
 
 def test_agreement_is_charged_once_however_often_it_is_joined() -> None:
@@ -194,7 +194,7 @@ def test_ledger_with_too_little_left_is_not_charged() -> None:
     nodes = nodes_of()
     agreed(terms_of(), nodes)
     with pytest.raises(NodeRefusedError, match="its ledger has too little left"):
-        agreed(terms_of(fit="another"), nodes)
+        agreed(terms_of(fit="f" * 16), nodes)
     assert len(nodes[0].ledger.runs(LABEL)) == 1
     poor = [membership_of(name, ledger=ledger_of(epsilon=0.5)) for name in NAMES]
     with pytest.raises(NodeRefusedError, match="its ledger has too little left"):

@@ -76,7 +76,7 @@ def test_member_without_a_name_or_key_is_refused(name: str, key: bytes) -> None:
 def test_hash_of_terms_is_over_all_of_them() -> None:
     terms = terms_of()
     others: dict[str, Any] = {
-        "fit": "another",
+        "fit": "f" * 16,
         "coordinator": "bob",
         "members": tuple(replace(one, name=f"x{one.name}") for one in MEMBERS),
         "colluding": 2,
@@ -126,7 +126,7 @@ def test_agreement_needs_the_signed_offer_of_every_member() -> None:
         "a short key": with_offer(whole, 2, key=south.key[:31]),
         "no signature": with_offer(whole, 2, signature=b""),
         "signed by another member": with_offer(whole, 2, signature=by_north),
-        "of other terms": with_offer(whole, 2, terms=terms_of(fit="another").digest),
+        "of other terms": with_offer(whole, 2, terms=terms_of(fit="f" * 16).digest),
     }
     for offers in wrong.values():
         with pytest.raises(ValueError, match="member"):
@@ -142,7 +142,7 @@ def test_offer_for_other_terms_does_not_serve_again() -> None:
     """The same nodes under weaker terms: their signatures are over the terms."""
     nodes = [membership_of(name) for name in NAMES]
     old = offers_for(terms_of(), nodes)
-    weaker = terms_of(fit="another")
+    weaker = terms_of(fit="f" * 16)
     with pytest.raises(ValueError, match="not signed"):
         Agreement(weaker, old)
     renamed = tuple(replace(offer, terms=weaker.digest) for offer in old)
@@ -176,3 +176,18 @@ def test_keys_are_those_of_a_cohort() -> None:
     assert set(found) == {"east", "south"}
     assert found["south"].key == whole.offers[2].key
     assert found["south"].identity == identity("south").public
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("part", ["slack", "tail"])
+def test_terms_that_would_take_all_slack_or_tail_of_a_ledger_are_refused(part: str) -> None:
+    """A fit of next to no mu² could otherwise keep every other fit from the ledger."""
+    hostile = {"quanta": 1, part: getattr(BUDGET.capacity, part)}
+    with pytest.raises(ValueError, match="more slack or tail"):
+        terms_of(**{"slack": 0.0, "tail": 0.0, **hostile})
+
+
+@pytest.mark.attack
+def test_name_of_a_fit_is_no_text() -> None:
+    with pytest.raises(ValueError, match="16 hexadecimal digits"):
+        terms_of(fit="x\n\x1b[31m")

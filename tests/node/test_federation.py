@@ -28,6 +28,7 @@ from privclust.node import _federation_endpoints, sum_requests
 from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, REQUEST_BYTES_MAX
 from privclust.node.responding import reply_to_requests
 from privclust.privacy.accounting import Budget
+from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import NearestVotes
 from privclust.queries.unit import Unit
 from privclust.remote.node import RemoteNode
@@ -62,7 +63,7 @@ class Begun:
         federation = self.north.federation(self.who)
         engine = federation.open_engine(None, domain_of(self.north), Unit())
         assert isinstance(engine, CohortEngine)
-        most = Budget(self.epsilon, 1e-6).capacity
+        most = make_plan(Budget(self.epsilon, 1e-6), [Slot("all", 1.0)]).reserve
         fit = FitTerms("f" * 16, {}, self.epsilon, 1e-6, most.quanta, most.slack, most.tail)
         self.terms = engine._terms(fit)
         offers = [decode(one.offer(encode(self.terms)), Offer) for one in federation.nodes]

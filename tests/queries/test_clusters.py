@@ -262,3 +262,10 @@ def test_projected_moments_are_as_wide_as_the_projection() -> None:
     query = ClusterMoments(np.zeros((3, 16)), np.ones(3), 0.6, 0.4, project)
     assert (query.size, query.sensitivity.l0) == (3 * 18, 18)
     assert query.contribute(np.zeros((2, 40))).values.shape == (2, 1, 18)
+
+
+@pytest.mark.attack
+def test_histogram_of_many_centres_and_edges_is_refused_before_it_takes_memory() -> None:
+    centers, edges = np.zeros((2**12, 1)), np.linspace(0.0, 1.0, 2**10 + 1)
+    with pytest.raises(ValueError, match="centres times edges"):
+        DistanceHistogram(centers, edges)

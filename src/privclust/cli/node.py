@@ -76,9 +76,12 @@ def check(policy: PolicyFile) -> None:
             say_aside(fault)
         if faults:
             raise typer.Exit(1)
+        for federation in found.federations.values():
+            others = ", ".join(sorted(federation.partners))
+            say(f"In {federation.name} it is {federation.member}, together with {others}.")
         say(
-            f"{policy.name} allows {len(found.analysts)} analysts to fit {len(found.tables)} "
-            f"tables, and matches them. Its digest: {found.digest}"
+            f"{policy.name} names {len(found.analysts)} analysts and {len(found.tables)} tables, "
+            f"and matches them. Its digest: {found.digest}"
         )
 
 

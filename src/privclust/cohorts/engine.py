@@ -131,7 +131,6 @@ class CohortEngine(NoisyEngine):
             query.size,
         )
         replies = self._replies(request)
-        self.participation.append(QueryParticipation(len(replies), len(fit.cohort)))
         if len(replies) < len(fit.cohort):
             if len(replies) < self._federation.smallest:
                 raise AbsentNodeError(
@@ -141,6 +140,7 @@ class CohortEngine(NoisyEngine):
                 )
             fit.cohort = tuple(sorted(replies))
             return None
+        self.participation.append(QueryParticipation(len(replies), len(self._nodes)))
         total = np.zeros(query.size, dtype=np.uint64)
         for reply in replies.values():
             total += reply.integers().view(np.uint64)

@@ -40,6 +40,8 @@ class Responder:
     def __init__(
         self, name: str, agreement: Agreement, own: OwnOffer, table: Any, ledger: Ledger
     ) -> None:
+        if own.offer not in agreement.offers:  # an offer of the same terms after that of the fit
+            raise NodeRefusedError(f"{name} refuses: its key of this fit was deleted.")
         terms = agreement.terms
         columns = None if isinstance(terms.columns, int) else terms.columns
         engine = local_table(table).open_engine(columns, terms.domain, terms.unit)

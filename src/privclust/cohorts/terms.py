@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -11,11 +12,13 @@ from privclust.cohorts.masks import MaskKey, length_prefixed, shares_secrets
 from privclust.domains.base import Domain
 from privclust.engines.federated._request import Columns
 from privclust.engines.federated.wire import encode, let_travel
-from privclust.privacy.accounting import Budget, Spend
+from privclust.privacy.accounting import Budget, Spend, gaussian_spend
 from privclust.privacy.noise_shares import MEMBERS_MAX, NoiseShare
-from privclust.queries.unit import Unit
+from privclust.privacy.plan import SLOTS_MAX
+from privclust.queries.unit import COORDINATES_MAX, Unit
 
 PROTOCOL = 1
+_RUN = re.compile(r"[0-9a-f]{16}")
 DIGEST_BYTES = 32
 FACTS_MAX, FACT_TEXT_MAX = 100, 2**12
 """Facts of a fit, and characters of one: ledgers of nodes keep them."""
@@ -101,6 +104,12 @@ class Terms:
             raise ValueError(f"facts are up to {FACTS_MAX} names that differ, each with a text.")
         if self.delta <= 0 or not Budget(self.epsilon, self.delta).admits(self.reserve):
             raise ValueError("more is set aside than epsilon and delta guarantee.")
+        most = gaussian_spend(self.quanta, COORDINATES_MAX)
+        if self.slack > most.slack or self.tail > SLOTS_MAX * most.tail:
+            # All of a ledger's slack or tail would keep every other fit from it.
+            raise ValueError("more slack or tail is set aside than this mu² can need.")
+        if not _RUN.fullmatch(self.fit):
+            raise ValueError("a fit has a name of 16 hexadecimal digits.")
 
     @property
     def reserve(self) -> Spend:

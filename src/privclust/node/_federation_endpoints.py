@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
+from hashlib import sha256
 from typing import TypeAlias, TypeVar
 
 from starlette.responses import Response
@@ -96,7 +97,8 @@ def offer(call: Call) -> Response:
     """Make an offer for a fit of the terms in the body."""
     found, now = _named(call), call.node.clock()
     store = found.hosted.store
-    if store.count_offers() >= OFFERS_MAX:
+    made_before = store.offer(sha256(call.body).digest()) is not None
+    if not made_before and store.count_offers() >= OFFERS_MAX:
         store.forget_offers(now - OFFER_SECONDS)
         if store.count_offers() >= OFFERS_MAX:
             raise QuotaError(

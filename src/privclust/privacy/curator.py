@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from privclust.engines.base import AnyEngine, contributions
-from privclust.engines.noisy import NoisyEngine
+from privclust.engines.noisy import FitTerms, NoisyEngine
 from privclust.engines.sampling import SAMPLING_EXPONENT_MAX
 from privclust.kernels.grid import UNIT, IntArray
 from privclust.privacy.accounting import Spend
@@ -126,7 +126,7 @@ class Curator:
             run = resume
         plan = _plan_for(engine, plan)
         if isinstance(engine, NoisyEngine):
-            engine.begin(terms_of(run, facts or {}, plan))
+            _begin(engine, terms_of(run, facts or {}, plan), ledger, is_new=resume is None)
         noise = NoNoise() if noiseless else noise_source()
         return cls(engine, plan, ledger, run, noise, samples=not noiseless)
 
@@ -344,6 +344,16 @@ def reserve(
     `Ledger.reserve`.
     """
     return ledger.reserve(label, _plan_for(engine, plan).reserve, facts, run=run, cap=cap)
+
+
+def _begin(engine: NoisyEngine, terms: FitTerms, ledger: Ledger, is_new: bool) -> None:
+    """Let nodes agree to a fit; if they do not, what a new one set aside is free again."""
+    try:
+        engine.begin(terms)
+    except BaseException:
+        if is_new:
+            ledger.close(terms.run)
+        raise
 
 
 def _plan_for(engine: AnyEngine, plan: Plan) -> Plan:

@@ -27,6 +27,8 @@ from privclust.queries.registry import register
 
 EDGE_MAX = 2**20
 """The largest distance between two bins; its square is finite in grid units."""
+EDGES_MAX = 2**22
+"""Edges of all centres together, each of which is held in memory."""
 
 
 class Moments(NamedTuple):
@@ -293,6 +295,9 @@ class DistanceHistogram:
         radii = frozen(np.array(given, dtype=np.float64))
         if radii.shape != (len(self.centers),) or not ((radii >= 2**-20) & (radii <= 2)).all():
             raise ValueError("each centre needs a radius between 2^-20 and 2.")
+        if len(radii) * len(edges) > EDGES_MAX:
+            # A request of a few bytes could otherwise take all memory of whoever measures it.
+            raise ValueError(f"centres times edges must be at most {EDGES_MAX:,}.")
         object.__setattr__(self, "radii", radii)
 
     @property
