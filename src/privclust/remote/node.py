@@ -13,12 +13,15 @@ from privclust.errors import (
     ParameterError,
 )
 from privclust.remote._address import Address
-from privclust.remote._connection import BYTES, PAUSES, SMALL, Certificate, Connection, Response
+from privclust.remote._connection import BYTES, SMALL, Certificate, Connection, Response
 from privclust.remote._fields import Fields
 from privclust.remote._problems import check, problem_of
 from privclust.remote.error import RemoteError
 
 _KEY_BYTES = 32
+_RESTART: tuple[float, ...] = (0.5, 1.0, 2.0, 5.0, 10.0)
+"""So long a node may take to come back. What is set aside at other nodes when one cannot join, or
+at one that is not told of the end, stays so until its owner frees it."""
 _ONCE: tuple[float, ...] = ()
 """Requests are sent again anyway, by whoever waits for all nodes."""
 
@@ -96,11 +99,11 @@ class RemoteNode:
 
     def offer(self, message: bytes) -> bytes:
         """Return the node's signed key for a fit of the terms in `message`."""
-        return self._accepted(self._send("POST", "offers", message, PAUSES), 200).body
+        return self._accepted(self._send("POST", "offers", message, _RESTART), 200).body
 
     def join(self, message: bytes) -> None:
         """Let the node check the agreement in `message` in full and set its price aside."""
-        self._accepted(self._send("POST", "agreements", message, PAUSES), 204)
+        self._accepted(self._send("POST", "agreements", message, _RESTART), 204)
 
     def submit(self, message: bytes) -> None:
         """Send the request for sums in `message`."""
@@ -117,7 +120,7 @@ class RemoteNode:
 
     def end(self, agreement: bytes) -> None:
         """End the fit of an `agreement`: the node deletes its secret and frees what is left."""
-        self._accepted(self._send("POST", "end", agreement, PAUSES), 204)
+        self._accepted(self._send("POST", "end", agreement, _RESTART), 204)
 
     def _send(
         self,

@@ -186,12 +186,12 @@ def test_fit_goes_on_without_a_node_that_is_gone(three: Three) -> None:
         assert len(run.charges) == len(SLOTS) + 1  # one request was put twice
         assert three.nodes[name].ledger.verify() == []
     assert list(runs(west)[-1].charges) == ["weights"]
-    three.remote("west").end(agreement_of(west))
+    (agreement,) = kept_agreements(west)
+    three.remote("west").end(agreement)
 
 
-def agreement_of(node: Deployment) -> bytes:
-    (kept,) = (node.folder / "secrets").glob("*.agreement")
-    return bytes.fromhex(kept.stem)
+def kept_agreements(node: Deployment) -> list[bytes]:
+    return [bytes.fromhex(file.stem) for file in (node.folder / "secrets").glob("*.agreement")]
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -234,7 +234,9 @@ def test_kills_over_a_hundred_fits(
             with crashes.going_on():
                 model = estimator(epsilon=0.2, random_state=number).fit(federation)
             assert len(model.cluster_centers_) == 2
-        for node in three.nodes.values():
+        for name, node in three.nodes.items():
+            for agreement in kept_agreements(node):  # a node that was down did not hear of the end
+                three.remote(name).end(agreement)
             found = runs(node)
             assert len(found) == 100, node.describe()
             assert {(one.state, tuple(sorted(one.charges))) for one in found} == {
