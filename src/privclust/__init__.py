@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from privclust.remote.node import RemoteNode
     from privclust.remote.table import RemoteTable
     from privclust.sources.dialects import Files
+    from privclust.sources.sql.table import sql
 
 __all__ = [
     "BalcanKMeans",
@@ -70,6 +71,7 @@ __all__ = [
     "save_profile",
     "show_versions",
     "simulate",
+    "sql",
     "track",
 ]
 _PACKAGES = {
@@ -102,6 +104,7 @@ _PACKAGES = {
     "save_profile": "models.profile_file",
     "show_versions": "estimators._versions",
     "simulate": "planning.simulate",
+    "sql": "sources.sql.table",
     "track": "models.track",
 }
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -322,6 +322,40 @@ class EngineError(RuntimeError):
     ...     print(str(error)[:41])
     the rows could not be read or summed. Why
     """
+
+
+SnapshotCause = Literal["cut", "lost", "changed", "gone"]
+_SNAPSHOT = {
+    "cut": "the database ended the connection in mid-fit, and with it the state of the table that "
+    "the fit was reading. A limit such as idle_in_transaction_session_timeout may be too short for "
+    "it. A resumed fit gives stored results again, and reads on only if the database has not "
+    "changed since.",
+    "lost": "this run was begun on a state of the table that cannot be had again, so that it gave "
+    "stored results only and reads no further. Start a new run; 'privclust ledger close RUN' "
+    "returns what this one did not spend.",
+    "changed": "the table was written anew while the fit was reading it. Restore what was there "
+    "and resume the fit, or start a new one on a copy that nobody writes to.",
+    "gone": "files of the state of the table that the fit reads were removed, as VACUUM or "
+    "expiring snapshots do. Restore them and resume the fit, or start a new one; keep files for "
+    "longer than a fit takes.",
+}
+
+
+class SnapshotError(EngineError):
+    """The state of a table that a fit reads cannot be read any more; says nothing about its rows.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise SnapshotError("gone")
+    ... except EngineError as error:
+    ...     print(str(error)[:60])
+    files of the state of the table that the fit reads were remo
+    """
+
+    def __init__(self, cause: SnapshotCause) -> None:
+        super().__init__(_SNAPSHOT[cause])
+        self.cause: SnapshotCause = cause
 
 
 class TooFewClientsError(EngineError):

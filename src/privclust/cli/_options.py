@@ -66,7 +66,8 @@ Tables = Annotated[
 FittedTables = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet, CSV, Excel or Arrow files, folders or patterns, or https://host/tables/NAME."
+        help="Parquet, CSV, Excel or Arrow files, folders or patterns; postgresql://host/database "
+        "or sqlite:///path with --query; or https://host/tables/NAME."
     ),
 ]
 OutTable = Annotated[

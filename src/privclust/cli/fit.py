@@ -1,4 +1,4 @@
-"""``privclust fit``: cluster a table in files, or at a node."""
+"""``privclust fit``: cluster a table in files, in a database, or at a node."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from privclust.cli._clusters import (
     protected_unit,
     quality_sentences,
 )
+from privclust.cli._databases import Casts, QueryText, queried_table
 from privclust.cli._options import (
     Decimal,
     Delimiter,
@@ -90,6 +91,8 @@ def fit(
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     sheet: Sheet = None,
+    query: QueryText = None,
+    casts: Casts = None,
     columns: ColumnNames = None,
     ca_file: CaFile = None,
     certificate: Certificate = None,
@@ -112,9 +115,15 @@ def fit(
                 "nobody. Type a finite one such as 1."
             )
         commas = None if decimal == "." else decimal
-        remote = remote_table(
-            table, columns, ca_file, certificate, delimiter=delimiter, decimal=commas, sheet=sheet
-        )
+        for_files = {"delimiter": delimiter, "decimal": commas, "sheet": sheet}
+        queried = queried_table(table, query, casts, **for_files)
+        remote = remote_table(table, columns, ca_file, certificate, **for_files)
+        elsewhere = remote or queried
+        if bounds is None and queried is not None:
+            raise BoundsError(
+                "--bounds is missing. Write a file that declares the columns of the query, from "
+                "knowledge of the field, as docs/bounds.md shows."
+            )
         if bounds is None and remote is None:
             typed = as_typed(unit, delimiter, decimal, sheet)
             raise BoundsError(
@@ -148,14 +157,14 @@ def fit(
             init=None if init is None else load(init),
             random_state=seed,
         )
-        paths = table if remote is None else []
+        paths = [] if elsewhere else table
         files = table_files(paths, delimiter, decimal, sheet)
         reads = [*paths_of(paths), *(Path(one) for one in (bounds, ledger) if one is not None)]
         with _kept(out, reads, force) as file:
-            if not (quiet or as_json or remote):
+            if not (quiet or as_json or elsewhere):
                 state_dialects(files)
             with progress(silent=quiet or as_json), reporting_warnings():
-                model.fit(remote or files, resume=resume)
+                model.fit(elsewhere or files, resume=resume)
             text = to_json(model)
             warn_if_weak(model.privacy_statement_.composed)
             if file is not None:

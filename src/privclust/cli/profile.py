@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from privclust.cli._clusters import cluster_names
+from privclust.cli._databases import Casts, QueryText, queried_table
 from privclust.cli._options import (
     DecimalAsFitted,
     Delimiter,
@@ -63,6 +64,8 @@ def profile(
     delimiter: Delimiter = None,
     decimal: DecimalAsFitted = None,
     sheet: Sheet = None,
+    query: QueryText = None,
+    casts: Casts = None,
     ca_file: CaFile = None,
     certificate: Certificate = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write (JSON).")] = Path(
@@ -83,23 +86,24 @@ def profile(
                 "--ledger and --dataset belong together: a budget is that of a data set. Type both "
                 "or neither."
             )
-        remote = remote_table(
-            table, None, ca_file, certificate, delimiter=delimiter, decimal=decimal, sheet=sheet
-        )
+        for_files = {"delimiter": delimiter, "decimal": decimal, "sheet": sheet}
+        queried = queried_table(table, query, casts, **for_files)
+        remote = remote_table(table, None, ca_file, certificate, **for_files)
+        elsewhere = remote or queried
         if bounds is None and remote is None:
             raise BoundsError(
                 "--bounds is missing. Name a bounds file that declares the columns to profile."
             )
-        paths = table if remote is None else []
+        paths = [] if elsewhere else table
         files = table_files(paths, delimiter, decimal or fitted.model_.decimal, sheet)
         others = (Path(one) for one in (bounds, ledger) if one is not None)
         reads = [model, *paths_of(paths), *others]
         with replacing(out, ".json", reads, may_replace=force, may_stream=False) as file:
-            if not (quiet or remote):
+            if not (quiet or elsewhere):
                 state_dialects(files)
             with progress(silent=quiet), reporting_warnings():
                 found: Profile = fitted.profile(
-                    remote or files,
+                    elsewhere or files,
                     columns,
                     bounds=None if bounds is None else str(bounds),
                     epsilon=epsilon,

@@ -17,6 +17,7 @@ from privclust.kernels.implementation import compiled_loops
 from privclust.queries.base import Contribution, Query, Sensitivity
 from privclust.queries.unit import Unit
 from privclust.sources.schema import Schema
+from privclust.sources.snapshot import Snapshot
 
 _LARGEST_EXACT_SQUARE = 2.0**62
 _HALF = 16
@@ -67,6 +68,11 @@ class Table(ABC):
     @abstractmethod
     def schema(self) -> Schema:
         """Names and types of its columns, which are public."""
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What holds the state of the table that all its engines read, where something does."""
+        return None
 
     @abstractmethod
     def open_engine(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> AnyEngine:

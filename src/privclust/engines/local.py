@@ -22,6 +22,7 @@ from privclust.sources._reading import ColumnReader
 from privclust.sources.frames import read_rows, schema_of
 from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
+from privclust.sources.snapshot import Snapshot
 from privclust.sources.streams import Source
 
 LocalEngine = NumpyEngine | ArrowEngine | SpilledEngine
@@ -113,6 +114,11 @@ class StreamedTable(LocalTable):
     def schema(self) -> Schema:
         """Names and types of its columns, which are public."""
         return self.source.schema
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What holds the state of the table that all its engines read, where something does."""
+        return self.source.snapshot
 
     def check_types(self, columns: Sequence[str] | None, domain: Domain, unit: Unit) -> None:
         """Refuse types that cannot be read, by a table of no rows."""

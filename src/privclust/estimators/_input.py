@@ -27,6 +27,7 @@ from privclust.queries.participation import Cohort, QueryParticipation
 from privclust.queries.unit import Unit
 from privclust.remote.table import RemoteTable
 from privclust.sources.schema import Schema
+from privclust.sources.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from privclust.estimators.base import PrivateClusterer
@@ -46,6 +47,8 @@ class OpenTable:
     reopened: Callable[[Domain], AnyEngine] = field(repr=False)
     """Puts the same rows behind another engine, on another scale. It holds the rows, so that no
     traceback must print it."""
+    snapshot: Snapshot | None = None
+    """What holds the state of the table that every pass reads, where something does."""
 
     @property
     def participation(self) -> tuple[QueryParticipation, ...] | None:
@@ -61,8 +64,10 @@ class OpenTable:
         return self.engine.cohort if isinstance(self.engine, NoisyEngine) else None
 
     def close(self, ended: bool = True) -> None:
-        """Let clients of a federation forget the fit's samples, and nodes a fit that has ended."""
+        """Let go of the table, also where clients hold samples of it and nodes a fit that ended."""
         engine = self.engine
+        if self.snapshot is not None:
+            self.snapshot.close()
         if isinstance(engine, FederatedEngine) or (isinstance(engine, NoisyEngine) and ended):
             engine.close()
 
@@ -111,7 +116,7 @@ def _opened(table: Table, schema: Schema, domain: Domain, origin: str, unit: Uni
     def reopened(another: Domain) -> AnyEngine:
         return open_engine(table, schema.names, another, unit)
 
-    return OpenTable(reopened(domain), schema, domain, origin, reopened)
+    return OpenTable(reopened(domain), schema, domain, origin, reopened, table.snapshot)
 
 
 def check_can_be_labelled(X: Any) -> None:

@@ -20,6 +20,7 @@ from privclust.estimators._recording import (
     Recording,
     fact_of_dependencies,
     fact_of_period,
+    facts_of_snapshot,
     fingerprint_of,
     ledger_of,
     run_to_resume,
@@ -130,12 +131,13 @@ def prepare_profile(
     _check_account(statement.run, ledger, label)
     planned = algorithm.plan(model.domain.to_ball(model.cluster_centers), domain, budget)
     check_cost(cost_of(planned), "this profile", unit)
+    resume = run_to_resume(request.resume, ledger)
     recorded_facts = {
         **_facts(model, domain, budget, unit, table.bounds_origin),
         **fact_of_period(estimator.period if request.period is None else request.period),
+        **facts_of_snapshot(table.snapshot, ledger, resume),
         **(facts or {}),
     }
-    resume = run_to_resume(request.resume, ledger)
     recorded = Recording(ledger, label, recorded_facts, resume, "profile(X, ..., resume=RUN)")
     run = PlannedRun("profile", table, planned.spending, recorded)
     return PreparedProfile(model, planned, run)

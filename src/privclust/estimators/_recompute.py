@@ -14,7 +14,12 @@ from privclust.engines.absent import AbsentEngine
 from privclust.errors import NotRecomputableError
 from privclust.estimators import _fit
 from privclust.estimators._input import MEASURED, OpenTable
-from privclust.estimators._recording import FACTS_OF_CALLERS, fingerprint_of, versions
+from privclust.estimators._recording import (
+    FACTS_OF_CALLERS,
+    FACTS_OF_TABLES,
+    fingerprint_of,
+    versions,
+)
 from privclust.estimators._refit import refit
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.model_file import to_json
@@ -28,6 +33,7 @@ from privclust.sources.schema import Schema
 if TYPE_CHECKING:
     from privclust.estimators.base import PrivateClusterer
 
+_NOT_OF_ESTIMATORS = FACTS_OF_CALLERS | FACTS_OF_TABLES
 _NOT_FROM_RESULTS = ("statement", "parameters", "decimal")
 """What a ledger is compared with in other ways, and how files are written."""
 
@@ -75,7 +81,7 @@ def recompute(fitted: PrivateClusterer, place: str) -> ClusterModel:
             estimator.plan,
             estimator.run,
             statement.run.name,
-            {name: run.facts[name] for name in FACTS_OF_CALLERS & run.facts.keys()},
+            {name: run.facts[name] for name in _NOT_OF_ESTIMATORS & run.facts.keys()},
         )
         again, _ = fit.carry_out()
     return again if model.refit_from is None else refit(again, kind.from_model(model))

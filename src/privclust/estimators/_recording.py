@@ -25,6 +25,7 @@ from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.unit import Unit
+from privclust.sources.snapshot import Snapshot
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
@@ -32,10 +33,13 @@ ANALYST = "analyst"
 """The fact that says who lets a fit run."""
 FACTS_OF_CALLERS = {ANALYST}
 """Facts that a node adds to those of a fit."""
+FACTS_OF_TABLES = {"source", "snapshot"}
+"""Facts of tables of which a fit reads one state."""
 _TAKEN = {
     *("bounds_origin", "clustered_columns", "estimator", "follows_from", "numpy", "privclust"),
     "seed",
     *FACTS_OF_CALLERS,
+    *FACTS_OF_TABLES,
 }
 """Facts that are no parameters."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
@@ -144,10 +148,25 @@ def recording(
         "bounds_origin": table.bounds_origin,
         "seed": str(seed),
         "unit": unit.ledger_name,
+        **facts_of_snapshot(table.snapshot, ledger, run),
         **versions(),
         **further,
     }
     return Recording(ledger, label, facts, run, "fit(X, resume=RUN)")
+
+
+def facts_of_snapshot(
+    snapshot: Snapshot | None, ledger: Ledger | None, run: str | None
+) -> dict[str, str]:
+    """Return which state of a table is read; one that is resumed reads the same or no row."""
+    if snapshot is None:
+        return {}
+    identity = snapshot.identity
+    if run is not None and ledger is not None:
+        identity = ledger.run(run).facts.get("snapshot", identity)
+        snapshot.restore(identity)
+    origin = snapshot.origin
+    return {"source": f"{origin.kind}, {origin.name}", "snapshot": identity}
 
 
 def _check_names(given: Mapping[str, object]) -> None:

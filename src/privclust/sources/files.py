@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from privclust.errors import UnreadableFileError
 from privclust.sources import csv_files, excel
+from privclust.sources.address import refuse_address
 from privclust.sources.cells import CommaText, Kind, intact
 from privclust.sources.dialects import DECIMALS, DELIMITERS, Files
 from privclust.sources.frames import arrow_schema
@@ -180,6 +181,7 @@ def _version(file: Path) -> tuple[int, int]:
 
 def _found(given: str) -> list[File]:
     """Return the files a path names, in the order of their names."""
+    refuse_address(given)
     exists = os.path.exists(given)
     named = [Path(given)] if exists else [Path(place) for place in glob.glob(given)]
     root = Path(given) if exists else _fixed_part(Path(given))

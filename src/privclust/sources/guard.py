@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from privclust.errors import EngineError, FailedClientError, TooFewClientsError
+from privclust.errors import EngineError, FailedClientError, SnapshotError, TooFewClientsError
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -63,6 +63,9 @@ def guarded(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
                 failure = SystemExit(1)
             except TooFewClientsError as error:
                 failure = TooFewClientsError(*error.numbers)
+            except SnapshotError as error:
+                # Found by versions and connections, never by rows.
+                failure = SnapshotError(error.cause)
             except FailedClientError:
                 failure = FailedClientError()
             except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from privclust.domains.base import Domain
@@ -66,12 +66,15 @@ class Schema:
         Columns of vectors, and how long these are.
     variants : tuple of Variant
         Columns that other files declare otherwise, each way once.
+    hint : str
+        What a message about a column's type adds, for tables where there is more to say.
     """
 
     names: tuple[str, ...] | None
     kinds: tuple[Kind, ...]
     lengths: tuple[tuple[str, int], ...] = ()
     variants: tuple[Variant, ...] = ()
+    hint: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.names is not None and len(set(self.names)) < len(self.names):
@@ -143,7 +146,7 @@ class Schema:
                 raise ColumnTypeError(
                     f"columns that do not hold {_CONTENT[use]}: {', '.join(refused)}. Convert "
                     "them, declare them as what they are in bounds, such as {'ward': {'type': "
-                    "'category', 'levels': ['A', 'B']}}, or leave them out."
+                    f"'category', 'levels': ['A', 'B']}}}}, or leave them out.{self.hint}"
                 )
         if not columns:
             raise ColumnError(

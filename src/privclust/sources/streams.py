@@ -14,6 +14,8 @@ from privclust.sources.files import BATCH_ROWS, empty_files, is_path, list_files
 from privclust.sources.frames import arrow_schema, polars_schema
 from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
+from privclust.sources.snapshot import Snapshot
+from privclust.sources.sql.table import SqlTable
 
 _GUESSED = re.compile(r"(csv|json) scan|read_(csv|json|ndjson)|scan (csv|json|xml)", re.IGNORECASE)
 _TYPES_GUESSED = (
@@ -36,11 +38,14 @@ class Source:
         Reads it once more: from names of columns to Arrow batches of any size that have them.
     empty : callable
         From names of columns to batches of no rows, one of each set of types that rows have.
+    snapshot : Snapshot or None
+        What holds the state of the table that all passes read, where something does.
     """
 
     schema: Schema
     stream: Callable[[Sequence[str]], Iterator[Any]]
     empty: Callable[[Sequence[str]], Iterable[Any]] = lambda columns: ()
+    snapshot: Snapshot | None = None
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read some columns of all rows once more, a limited number of rows at a time."""
@@ -60,6 +65,9 @@ def source_of(table: Any) -> Source | None:
     (('age',), 2)
     """
     library = type(table).__module__.split(".")[0]
+    if isinstance(table, SqlTable):
+        session = table.open()
+        return Source(session.schema, session.stream, partial(_empty, session.types), session)
     if is_path(table) or isinstance(table, Files):
         schema, files = list_files(table)
         return Source(schema, partial(read_files, files), partial(empty_files, files))

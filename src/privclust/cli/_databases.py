@@ -1,0 +1,64 @@
+"""Queries of databases, as they are typed at a prompt; passwords are never typed there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from privclust.cli._remote import refuse_options
+from privclust.errors import ParameterError
+from privclust.sources.address import check_no_password, is_address, is_database
+from privclust.sources.sql.table import SqlTable, sql
+
+QueryText = Annotated[
+    str | None,
+    typer.Option("--query", help="Of a database: the query whose result is the table."),
+]
+Casts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cast",
+        help="Of a query: what a column is whose type does not say it, such as income=number (or "
+        "text, date); once more for each other one.",
+    ),
+]
+
+
+def queried_table(
+    typed: list[str], query: str | None, casts: list[str] | None, **for_files: object
+) -> SqlTable | None:
+    """Return the result of the query that was typed; None if no database was.
+
+    `for_files` are options by which files are read, each None unless it was typed.
+    """
+    for word in filter(is_address, typed):
+        check_no_password(word)
+    addresses = [word for word in typed if is_database(word)]
+    if not addresses:
+        why = "is for a database, such as postgresql://host/database"
+        refuse_options(why, query=query, cast=casts or None)
+        return None
+    if len(typed) > 1:
+        raise ParameterError("a query is fitted alone. Type one address, and no files beside it.")
+    if query is None:
+        raise ParameterError(
+            "--query is missing: the query whose result is the table, such as --query 'SELECT age, "
+            "income FROM visits'."
+        )
+    refuse_options("is for files, and this table is in a database", **for_files)
+    return sql(addresses[0], query, casts=dict(map(_cast, casts or [])))  # type: ignore[arg-type]
+
+
+def _cast(typed: str) -> tuple[str, str]:
+    """Return the column and what it is.
+
+    Examples
+    --------
+    >>> _cast("a=b=number")
+    ('a=b', 'number')
+    """
+    name, equals, kind = typed.rpartition("=")
+    if not equals:
+        raise ParameterError(f"--cast {typed!r} must be like income=number.")
+    return name, kind

@@ -1,0 +1,1 @@
+"""Results of SQL queries as tables, read through ADBC."""

@@ -1,0 +1,166 @@
+"""Queries of PostgreSQL: one read-only transaction whose snapshot lasts for the whole fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+
+from privclust.errors import ParameterError, SnapshotError
+from privclust.sources.cells import Kind
+from privclust.sources.frames import arrow_schema
+from privclust.sources.schema import Schema
+from privclust.sources.sql.casts import CASTS_HINT, cast_schema
+from privclust.sources.sql.query_text import calls_in, check_repeatable, refuse_changing
+from privclust.sources.sql.session import (
+    Query,
+    Session,
+    quoted,
+    read_batches,
+    refusing_query,
+)
+
+_PLAINLY = {"adbc.postgresql.use_copy": "false"}
+"""Statements that are no queries cannot be copied out."""
+_TYPE = b"POSTGRESQL:type"
+_KINDS: dict[str, Kind] = {"numeric": "number", "uuid": "text", "money": "other", "oid": "other"}
+"""Of types that Arrow does not know, or that arrive as something else than they are."""
+_DAYS = ("0001-01-01", "9999-12-31")
+_CLIPPED = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMPTZ"}
+
+
+class PostgresSession(Session):
+    """A read-only transaction of PostgreSQL, at the level REPEATABLE READ.
+
+    Parameters
+    ----------
+    connection : Connection
+        One of our own, which has done nothing yet.
+    query : Query
+        What is read.
+    snapshot : str, optional
+        A snapshot that another transaction exported and still holds.
+    """
+
+    def __init__(self, connection: Any, query: Query, snapshot: str | None = None) -> None:
+        super().__init__(connection, query, "PostgreSQL", "one read-only transaction")
+        self._keep(connection)
+        with refusing_query():
+            self._begin(snapshot)
+            declared = self._declared_types()
+            self._snapshot = self._state()
+            self._check_plan()
+        self._pg_types = {one.name: _type_name(one) for one in declared}
+        self.types = pa.schema([pa.field(one.name, _plain_type(one.type)) for one in declared])
+        self.schema = cast_schema(self._kinds(declared), query.casts)
+
+    @property
+    def identity(self) -> str:
+        """Tell whether the database is as it was: equal snapshots see equal rows."""
+        return sha256(f"{self._snapshot}\n{self._query.text}".encode()).hexdigest()[:16]
+
+    def _begin(self, snapshot: str | None) -> None:
+        self._rows("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", _PLAINLY)
+        if snapshot is not None:
+            if not snapshot.replace("-", "").isalnum():
+                raise ParameterError(
+                    "snapshot must be what pg_export_snapshot() returned, such as "
+                    "'00000003-0000001B-1'."
+                )
+            self._rows(f"SET TRANSACTION SNAPSHOT '{snapshot}'", _PLAINLY)
+        # A query that turns times into days would otherwise follow the account's own zone.
+        self._rows("SET LOCAL TIME ZONE 'UTC'", _PLAINLY)
+
+    def _declared_types(self) -> Any:
+        cursor = self._connection.cursor()
+        try:
+            return cursor.adbc_execute_schema(self._query.selecting(["*"]))
+        finally:
+            cursor.close()
+
+    def _state(self) -> str:
+        """Return which transactions this one sees, in which database."""
+        ((found,),) = self._rows(
+            "SELECT concat_ws(' ', d.oid::text, d.datname::text, inet_server_addr()::text, "
+            "inet_server_port()::text, pg_current_snapshot()::text) FROM pg_database d "
+            "WHERE d.datname = current_database()",
+            _PLAINLY,
+        )
+        return str(found)
+
+    def _check_plan(self) -> None:
+        """Refuse what changes by the text, by what views hide, and by what the server knows."""
+        explain = f"EXPLAIN (VERBOSE, COSTS OFF) {self._query.selecting(['*'])}"
+        lines = self._rows(explain, _PLAINLY)
+        plan = "\n".join(str(line) for (line,) in lines)
+        check_repeatable(plan)
+        if "Sample Scan on" in plan:
+            refuse_changing(["tablesample"])
+        if "Foreign Scan on" in plan:
+            refuse_changing(["a foreign table"])
+        called = sorted(calls_in(self._query.text) | calls_in(plan))
+        names = ", ".join("'" + name.replace("'", "''") + "'" for name in called)
+        volatile = self._rows(
+            "SELECT DISTINCT proname::text FROM pg_proc WHERE provolatile = 'v' AND proname::text "
+            f"= ANY (ARRAY[{names}]::text[])",
+            _PLAINLY,
+        )
+        refuse_changing(name for (name,) in volatile)
+
+    def _kinds(self, declared: Any) -> Schema:
+        found = arrow_schema(pa.schema([pa.field(one.name, one.type) for one in declared]))
+        kinds = tuple(
+            _KINDS.get(_type_name(one), kind)
+            for one, kind in zip(declared, found.kinds, strict=True)
+        )
+        return replace(found, kinds=kinds, hint=CASTS_HINT)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        self._check_same()
+        statement = self._query.selecting([self._expression(name) for name in columns])
+        types = pa.schema([self.types.field(name) for name in columns])
+        try:
+            for batch in read_batches(self._connection, statement, {}):
+                arrays = [_plain_column(column) for column in batch.columns]
+                yield pa.record_batch(arrays, schema=types)
+        except Exception:
+            # Which of both it is does not depend on rows, unlike what the error would say.
+            self._check_same()
+            raise
+
+    def _check_same(self) -> None:
+        from adbc_driver_manager import OperationalError
+
+        try:
+            same = self._state() == self._snapshot
+        except OperationalError:
+            same = False
+        if not same:
+            raise SnapshotError("cut")
+
+    def _expression(self, name: str) -> str:
+        """Return what is selected for a column: days that a driver could not hold, clipped."""
+        column = quoted(name)
+        kind = _CLIPPED.get(self._pg_types[name])
+        if kind is None:
+            return column
+        first, last = (f"{kind} '{day}'" for day in _DAYS)
+        return (
+            f"CASE WHEN {column} < {first} THEN {first} WHEN {column} > {last} THEN {last} "
+            f"ELSE {column} END AS {column}"
+        )
+
+
+def _type_name(field: Any) -> str:
+    return str((field.metadata or {}).get(_TYPE, b"").decode("utf-8", "replace"))
+
+
+def _plain_type(declared: Any) -> Any:
+    return getattr(declared, "storage_type", declared)
+
+
+def _plain_column(column: Any) -> Any:
+    return getattr(column, "storage", column)
