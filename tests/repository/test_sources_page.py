@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from helpers.databases import in_postgres, in_sqlite
 from helpers.postgres import Server, execute
 
@@ -22,9 +23,11 @@ def clinic(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     columns = {"age": rng.uniform(0, 120, 300), "income": rng.uniform(0, 2e5, 300)}
     table = pa.table({**columns, "year": np.repeat([2024, 2025], 150)})
     execute(postgres.url("postgres"), "CREATE DATABASE clinic")
+    (tmp_path / "lake").mkdir()
     url = urlsplit(postgres.url("clinic"))
     in_postgres(table, postgres.url("clinic"), "visits")
     in_sqlite(table, tmp_path / "clinic.db", "visits")
+    write_deltalake(str(tmp_path / "lake" / "visits"), table)
     for name, value in {"HOST": url.hostname, "PORT": url.port, "USER": url.username}.items():
         monkeypatch.setenv(f"PG{name}", str(value))
     monkeypatch.chdir(tmp_path)

@@ -35,6 +35,7 @@ def check_plain(paths: Iterable[Path]) -> None:
             if next(folder.glob(sign), None) is not None:
                 raise UnreadableFileError(
                     f"the folder {folder.name!r} is a table of {kind}, whose files may hold rows "
-                    "that were erased, and others twice. Give what reads such a table: a DataFrame "
-                    "of Spark, a LazyFrame of Polars or a relation of DuckDB."
+                    "that were erased, and others twice. Give what reads such a table: a "
+                    "deltalake.DeltaTable, a table of pyiceberg, a DataFrame of Spark, a LazyFrame "
+                    "of Polars or a relation of DuckDB."
                 )

@@ -13,6 +13,7 @@ from privclust.sources.dialects import Files
 from privclust.sources.files import BATCH_ROWS, empty_files, is_path, list_files, read_files
 from privclust.sources.frames import arrow_schema, polars_schema
 from privclust.sources.guard import guarded
+from privclust.sources.lakehouse import DeltaSnapshot, IcebergSnapshot, LakeSnapshot
 from privclust.sources.schema import Schema
 from privclust.sources.snapshot import Snapshot
 from privclust.sources.sql.table import SqlTable
@@ -71,6 +72,10 @@ def source_of(table: Any) -> Source | None:
     if is_path(table) or isinstance(table, Files):
         schema, files = list_files(table)
         return Source(schema, partial(read_files, files), partial(empty_files, files))
+    if library == "deltalake" and hasattr(table, "to_pyarrow_dataset"):
+        return _of_version(DeltaSnapshot(table))
+    if library == "pyiceberg" and hasattr(table, "current_snapshot"):
+        return _of_version(IcebergSnapshot(table))
     if library == "pyarrow" and hasattr(table, "scanner"):
         return Source(
             _dataset_schema(table), partial(_scanned, table), partial(_empty, table.schema)
@@ -87,6 +92,11 @@ def source_of(table: Any) -> Source | None:
         types = _first_types(table)
         return Source(arrow_schema(types), partial(_streamed, table), partial(_empty, types))
     return None
+
+
+def _of_version(version: LakeSnapshot) -> Source:
+    types = version.types
+    return Source(arrow_schema(types), version.stream, partial(_empty, types), version)
 
 
 def check_plan(plan: str) -> None:

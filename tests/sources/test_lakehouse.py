@@ -1,0 +1,224 @@
+"""Tables of Delta and Iceberg: one version for a fit, without what was erased in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from helpers.conformance import UNITS, in_memory, people, results, streamed
+from helpers.databases import cells, opened
+from helpers.interruptions import Interrupted
+from pyiceberg.catalog.sql import SqlCatalog
+
+from privclust import PEMeans
+from privclust.engines import spilled, streaming
+from privclust.errors import SnapshotError, UnreadableFileError
+from privclust.privacy.ledger.ledger import Ledger
+from privclust.sources.guard import guarded
+from privclust.testing import RepeatableNoise, noise_from
+
+FIRST = pa.table({"a": [1.0, 2.0, 3.0], "w": ["x", None, "z"]})
+MORE = pa.table({"a": [4.0], "w": ["y"]})
+
+
+class Delta:
+    """A Delta table that others write to."""
+
+    def __init__(self, folder: Path) -> None:
+        self._place = str(folder / "delta")
+
+    def write(self, table: Any) -> None:
+        write_deltalake(self._place, table, mode="append")
+
+    def erase(self, condition: str) -> None:
+        DeltaTable(self._place).delete(condition)
+
+    def table(self) -> Any:
+        return DeltaTable(self._place)
+
+    def clean(self) -> None:
+        """Write all rows anew and remove what no longer belongs to the newest version."""
+        table = DeltaTable(self._place)
+        table.optimize.compact()
+        table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+
+
+class Iceberg:
+    """An Iceberg table that others write to."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        place = f"sqlite:///{folder}/catalogue.db"
+        self._catalogue = SqlCatalog("local", uri=place, warehouse=f"file://{folder}")
+        self._catalogue.create_namespace("clinic")
+
+    def write(self, table: Any) -> None:
+        self._catalogue.create_table_if_not_exists("clinic.visits", table.schema).append(table)
+
+    def erase(self, condition: str) -> None:
+        self.table().delete(condition)
+
+    def table(self) -> Any:
+        return self._catalogue.load_table("clinic.visits")
+
+    def clean(self) -> None:
+        """Overwrite all rows and remove files that no longer belong to the newest snapshot."""
+        table = self.table()
+        before = {task.file.file_path for task in table.scan().plan_files()}
+        table.overwrite(table.scan().to_arrow())
+        for path in before:
+            Path(path.removeprefix("file://")).unlink()
+
+    def end(self) -> None:
+        self._catalogue.engine.dispose()
+
+
+@pytest.fixture(params=[Delta, Iceberg])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    found = request.param(tmp_path)
+    yield found
+    if isinstance(found, Iceberg):
+        found.end()
+
+
+@pytest.fixture
+def lay(lake: Any) -> Callable[[Any], Any]:
+    def laid(table: Any) -> Any:
+        half = table.num_rows // 2
+        lake.write(table.slice(0, half))
+        lake.write(table.slice(half))
+        return lake.table()
+
+    return laid
+
+
+@pytest.mark.parametrize("unit", ["row", "texts, 3 rows"])
+def test_every_query_has_the_same_integers(
+    lay: Any, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spilled, "PARTITIONS", 2)
+    found = results(streamed(lay(people(120)), unit=UNITS[unit]))
+    assert found == results(in_memory(people(120), unit=UNITS[unit]))
+
+
+def test_a_version_is_read_whatever_is_written_later(lake: Any) -> None:
+    lake.write(FIRST)
+    source = opened(lake.table())
+    assert source.schema.names == ("a", "w")
+    assert source.schema.kinds == ("number", "text")
+    lake.write(MORE)
+    lake.erase("a = 1.0")
+    for _ in range(2):
+        assert sorted(cells(source, "a")) == [1.0, 2.0, 3.0]
+    later = opened(lake.table())
+    assert sorted(cells(later, "a")) == [2.0, 3.0, 4.0]  # without what was erased
+    assert source.snapshot is not None
+    assert later.snapshot is not None
+    assert source.snapshot.identity != later.snapshot.identity
+    assert source.snapshot.origin.kind in ("Delta", "Iceberg")
+
+
+def test_a_table_object_that_moves_on_does_not_move_the_fit(lake: Any) -> None:
+    lake.write(FIRST)
+    table = lake.table()
+    source = opened(table)
+    lake.write(MORE)
+    table.update_incremental() if isinstance(lake, Delta) else table.refresh()
+    assert sorted(cells(source, "a")) == [1.0, 2.0, 3.0]
+
+
+def test_types_of_no_rows_are_those_of_rows(lake: Any) -> None:
+    lake.write(FIRST)
+    source = opened(lake.table())
+    (empty,) = source.empty(["w", "a"])
+    assert empty.schema == next(source.batches(["w", "a"])).schema
+
+
+def test_files_that_are_removed_in_mid_fit_are_a_clear_error(lake: Any) -> None:
+    lake.write(FIRST)
+    lake.write(MORE)
+    source = opened(lake.table())
+    lake.clean()
+    with pytest.raises(SnapshotError, match=r"were removed, as VACUUM.*resume the fit"):
+        guarded(lambda: cells(source, "a"))()
+    assert sorted(cells(opened(lake.table()), "a")) == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_an_earlier_version_is_read_again_or_nothing(lake: Any) -> None:
+    lake.write(FIRST)
+    first = opened(lake.table()).snapshot
+    assert first is not None
+    lake.write(MORE)
+    source = opened(lake.table())
+    assert source.snapshot is not None
+    source.snapshot.restore(first.identity)
+    assert source.snapshot.identity == first.identity
+    assert sorted(cells(source, "a")) == [1.0, 2.0, 3.0]
+    for other in ("another version 0", f"{first.identity}000", "snapshot", ""):
+        source = opened(lake.table())
+        assert source.snapshot is not None
+        source.snapshot.restore(other)
+        with pytest.raises(SnapshotError, match="cannot be had again"):
+            guarded(lambda: cells(source, "a"))()  # noqa: B023
+
+
+def test_an_interrupted_fit_is_resumed_on_its_own_version_once_files_are_back(
+    lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "RESERVE_BYTES", 0)
+    rng = np.random.default_rng(0)
+    rows = np.vstack([rng.normal(middle, 0.1, (200, 2)) for middle in (-0.5, 0.5)])
+    lake.write(pa.table({"a": rows[:, 0], "b": rows[:, 1]}))
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
+    model = PEMeans(2, delta=1e-6, radius=2.0, random_state=0)
+    with noise_from(RepeatableNoise(0)):
+        expected = model.fit(lake.table()).cluster_centers_
+    model.set_params(ledger=place, dataset="table")
+
+    def rewrite() -> None:
+        shutil.copytree(tmp_path, tmp_path.parent / "copy", dirs_exist_ok=True)
+        lake.write(pa.table({"a": [9.0], "b": [9.0]}))
+        lake.clean()
+
+    with pytest.raises(SnapshotError, match="VACUUM"), noise_from(Interrupted(2, rewrite)):
+        model.fit(lake.table())
+    copies = tmp_path.parent / "copy"
+    for file in copies.rglob("*.parquet"):
+        place_of = tmp_path / file.relative_to(copies)
+        if not place_of.exists():
+            shutil.copy(file, place_of)
+    run = Ledger.open(place).runs("table")[-1].name
+    with noise_from(RepeatableNoise(0)):
+        model.fit(lake.table(), resume=run)
+    np.testing.assert_array_equal(model.cluster_centers_, expected)
+    shutil.rmtree(copies)
+
+
+def test_partitions_of_delta_are_columns(tmp_path: Path) -> None:
+    place = str(tmp_path / "parts")
+    write_deltalake(place, FIRST.append_column("year", pa.array([24, 24, 25])), partition_by="year")
+    source = opened(DeltaTable(place))
+    assert source.schema.kind("year") == "integer"
+    assert sorted(cells(source, "year")) == [24, 24, 25]
+
+
+def test_a_table_of_iceberg_that_was_never_written_to_is_refused(tmp_path: Path) -> None:
+    lake = Iceberg(tmp_path)
+    lake._catalogue.create_table("clinic.visits", FIRST.schema)
+    with pytest.raises(UnreadableFileError, match="no snapshot yet"):
+        opened(lake.table())
+    lake.end()
+
+
+def test_a_delta_table_with_deletion_vectors_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    place = tmp_path / "vectors"
+    write_deltalake(str(place), FIRST, configuration={"delta.enableDeletionVectors": "true"})
+    with pytest.raises(UnreadableFileError, match="DataFrame of Spark"):
+        opened(DeltaTable(str(place)))
