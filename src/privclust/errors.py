@@ -382,14 +382,7 @@ class NodeRefusedError(RuntimeError):
 
 
 class AbsentNodeError(RuntimeError):
-    """A node of a federation does not respond; the fit can be gone on with when it does.
-
-    Examples
-    --------
-    >>> raise AbsentNodeError("north does not respond.")
-    Traceback (most recent call last):
-    privclust.errors.AbsentNodeError: north does not respond.
-    """
+    """A node of a federation does not respond; the fit can be gone on with when it does."""
 
 
 class FailedClientError(EngineError):
