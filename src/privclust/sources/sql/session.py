@@ -30,7 +30,7 @@ class Query:
     text : str
         One query.
     name : str
-        What a statement calls its result.
+        What a ledger calls its result.
     casts : mapping
         What columns are to be read as where their types do not say it.
     """

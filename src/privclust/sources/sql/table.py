@@ -80,7 +80,7 @@ def sql(
         By column "number", "text" or "date", where its type in the database does not say what it
         is to be read as. A cell that is not such a thing is missing.
     name : str, optional
-        What statements call the table; by default a hash of the query.
+        What ledgers call the table; by default a hash of the query.
     snapshot : str, optional
         Of PostgreSQL: what ``pg_export_snapshot()`` returned in a transaction that is still open.
 
