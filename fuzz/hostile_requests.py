@@ -31,12 +31,12 @@ def sum_requests() -> tuple[tuple[Agreement, bytes], ...]:
     """Return a request of every kind, as a coordinator would put it, and what it belongs to."""
     found = []
     for message in requests():
-        request = decode(message, QueryRequest)
-        if request.unit.whole:
+        known = decode(message, QueryRequest)
+        if known.unit.whole:
             continue  # is refused in terms
-        agreement = _agreement(request.domain, request.columns, request.unit)
-        exponent = request.sampling_exponent
-        request = request_of(agreement, request.query, sampling_exponent=exponent)
+        agreement = _agreement(known.domain, known.columns, known.unit)
+        exponent = known.sampling_exponent
+        request = request_of(agreement, known.query, sampling_exponent=exponent)
         found.append((agreement, encode(request)))
     return tuple(found)
 

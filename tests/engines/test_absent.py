@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from privclust import Ledger, PrivateKMeans
-from privclust.engines.absent import AbsentTable
+from privclust.engines.absent import AbsentEngine, AbsentTable
 from privclust.errors import ColumnError, EngineError
 from privclust.estimators import _fit
 from privclust.queries.base import Count
@@ -78,8 +78,10 @@ def test_a_reserved_run_is_carried_out_once_by_its_name(tmp_path: Path) -> None:
 def test_absent_rows_cannot_be_measured_or_labelled() -> None:
     estimator = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)})
     table = AbsentTable(("age",))
+    engine = estimator._open(table).engine
+    assert isinstance(engine, AbsentEngine)
     with pytest.raises(AssertionError, match="elsewhere"):
-        estimator._open(table).engine.aggregate(Count())
+        engine.aggregate(Count())
     with pytest.raises(EngineError):
         estimator.fit(table)
     with pytest.raises(ColumnError, match="does not have these columns: 'height'"):

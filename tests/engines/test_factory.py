@@ -19,6 +19,7 @@ from privclust.engines.base import Engine, Table
 from privclust.engines.factory import open_engine
 from privclust.engines.federated.engine import FederatedEngine
 from privclust.engines.memory import NumpyEngine
+from privclust.engines.noisy import NoisyEngine
 from privclust.engines.spilled import SpilledEngine
 from privclust.engines.streaming import ArrowEngine
 from privclust.errors import ParameterError
@@ -67,6 +68,7 @@ def test_table_has_the_engine_of_its_kind(
     opened = open_engine(tables[kind], ["a"], BOX, unit)
     assert type(opened) is engine
     if kind != "own":
+        assert not isinstance(opened, NoisyEngine)
         n_units = 2 if unit.column is None else 1
         assert round(opened.aggregate(Count())[0] / 2**26) == n_units
 
@@ -123,4 +125,5 @@ def test_federation_protects_a_unit_at_all_its_clients(asked: Unit, protected: U
 def test_table_that_has_its_columns_alone_is_not_copied() -> None:
     frame = pd.DataFrame({"a": [1.0], "who": [7]})
     engine = open_engine(frame, ["a"], BOX, PERSON)
+    assert isinstance(engine, NumpyEngine)
     assert engine._load.args[0] is frame  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from privclust.domains.ball import Ball
 from privclust.engines import _row_buffer
 from privclust.engines._row_buffer import RowBuffer
-from privclust.engines.factory import open_engine
+from privclust.engines.factory import local_table
 from privclust.engines.sampling import SampleRows, included, row_words
 from privclust.queries.clusters import NearestVotes
 from privclust.queries.unit import ROW, Unit
@@ -92,8 +92,8 @@ def test_sample_in_a_file_sums_as_one_in_memory(
     if unit.column is not None:
         table = table.append_column("who", pa.array(rng.integers(0, 900, 3000)))
     query, domain = NearestVotes(rng.uniform(-0.7, 0.7, (5, 2))), Ball([0.0, 0.0], 1.0)
-    expected = open_engine(table.to_pandas(), ["a", "b"], domain, unit).sample(1, KEY)
+    expected = local_table(table.to_pandas()).open_engine(["a", "b"], domain, unit).sample(1, KEY)
     monkeypatch.setattr(_row_buffer, "ROWS_BYTES", 0)
-    found = open_engine(lambda: table, ["a", "b"], domain, unit).sample(1, KEY)
+    found = local_table(lambda: table).open_engine(["a", "b"], domain, unit).sample(1, KEY)
     sums = [engine.aggregate(query) for engine in (found, expected, found)]
     assert sums[0] == sums[1] == sums[2]

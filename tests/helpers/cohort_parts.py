@@ -149,7 +149,8 @@ def replied(node: LocalMember, request: SumRequest) -> Reply:
 def added_up(replies: Iterable[Reply]) -> IntArray:
     """Return what a coordinator makes of replies."""
     parts = [reply.integers().view(np.uint64) for reply in replies]
-    return np.sum(parts, axis=0, dtype=np.uint64).view(np.int64)
+    total: IntArray = np.array(parts).sum(axis=0, dtype=np.uint64).view(np.int64)
+    return total
 
 
 def process_of(

@@ -27,6 +27,7 @@ from privclust.domains.reader import Use
 from privclust.engines.base import Table
 from privclust.engines.factory import table_of
 from privclust.engines.federated.federation import Federation
+from privclust.engines.noisy import NoisyEngine
 from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import FloatArray
 from privclust.models.profile import Profile
@@ -226,6 +227,8 @@ class _PairedTable(Table):
         self, columns: Sequence[str] | None, domain: Domain, unit: Unit
     ) -> PairedEngine:
         absent, present = (table.open_engine(columns, domain, unit) for table in self._tables)
+        assert not isinstance(absent, NoisyEngine)
+        assert not isinstance(present, NoisyEngine)
         return self._attack.paired(absent, present)
 
     def protected(self, unit: Unit) -> Unit:
