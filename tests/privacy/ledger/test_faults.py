@@ -20,6 +20,7 @@ from helpers.interruptions import Interrupted
 from helpers.postgres import cut
 from helpers.processes import SECONDS, other_process, output_of
 from helpers.small_fit import PLAN, SLOTS, small_fit
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from privclust.privacy.accounting import gaussian_spend
 from privclust.privacy.ledger._sql_session import Session
@@ -367,3 +368,21 @@ def test_a_log_that_was_taken_away_is_noticed_before_anything_is_granted(tmp_pat
     (tmp_path / "ledger.db-wal").unlink()
     with pytest.raises(LedgerError, match="taken away"):
         ledger.reserve("table", half, {})
+
+
+def test_server_that_is_lost_when_a_connection_is_first_used_is_a_ledger_error(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLAlchemy asks a server for its version then, and wraps what goes wrong."""
+    Ledger.create(database, "table", epsilon=1.0, delta=1e-6)
+    initialize = PGDialect_psycopg.initialize
+
+    def lost(self: PGDialect_psycopg, connection: Any) -> None:
+        cut(database)
+        initialize(self, connection)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr(PGDialect_psycopg, "initialize", lost)
+    with pytest.raises(LedgerError, match="could not be read or written"):
+        Ledger.open(database)
+    monkeypatch.undo()
+    assert Ledger.open(database).dataset("table").label == "table"

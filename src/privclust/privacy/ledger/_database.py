@@ -207,10 +207,12 @@ class Database(ABC):
                     raise
         except UnicodeDecodeError:
             refusal = self._refusal("its names are not text")  # SQLite shows a damaged file's as is
-        except self._failure as error:
+        except (self._failure, sa.exc.DBAPIError) as error:
+            # SQLAlchemy wraps what fails when it first asks a server for its version.
+            found = error.orig if isinstance(error, sa.exc.DBAPIError) else error
             # Its first line only: the next may show the entry, a result not stored among them.
-            cause = str(error).strip().partition("\n")[0]
-            refusal = self._refusal(cause, getattr(error, "sqlstate", None))
+            cause = str(found).strip().partition("\n")[0]
+            refusal = self._refusal(cause, getattr(found, "sqlstate", None))
         else:
             return
         raise LedgerError(refusal)
