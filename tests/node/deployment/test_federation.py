@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 from helpers.node_deployment import Deployment
 from helpers.node_federation import BOUNDS, COLUMNS, NAMES, Three, three_nodes
-from helpers.postgres import cut
+from helpers.postgres import execute
+from node.deployment.test_crashes import CUT
 
 from privclust import FedDPKMeans, Ledger, PrivateKMeans
 from privclust.cohorts.federation import NodeFederation
@@ -251,7 +252,7 @@ def test_kills_over_a_hundred_fits(
 
 
 class Crashes:
-    """Kills a part of some node at moments that a seed decides, while a fit runs."""
+    """Kills a part of some node at a moment that a seed decides, while a fit runs."""
 
     def __init__(self, three: Three, database: str, rng: random.Random) -> None:
         self._three = three
@@ -260,15 +261,16 @@ class Crashes:
         self.counts = {"job": 0, "web": 0, "worker": 0, "database": 0}
 
     def going_on(self) -> Any:
-        """Return a context in which one thing is killed after the other."""
+        """Return a context in which one thing is killed, if the fit takes so long."""
         return _Background(self._next)
 
     def _next(self, stop: threading.Event) -> None:
-        while not stop.wait(self._rng.uniform(1.0, 8.0)):
-            part = min(self.counts, key=lambda name: self.counts[name])
-            node = self._three.nodes[self._rng.choice(NAMES)]
+        part = min(self.counts, key=lambda name: self.counts[name])
+        node, pause = self._three.nodes[self._rng.choice(NAMES)], self._rng.uniform(0.0, 5.0)
+        while not stop.wait(pause):
+            pause = 0.1
             if part == "database":
-                cut(self._database)
+                execute(self._database, CUT)
             elif part == "web":
                 node.kill("web")
                 node.start_web()
@@ -278,6 +280,7 @@ class Crashes:
             elif not killed_job(node):
                 continue
             self.counts[part] += 1
+            return
 
 
 def killed_job(node: Deployment) -> bool:
