@@ -30,13 +30,13 @@ class Case:
 CASES = {
     "votes, 1 of 3": Case("votes", Setting(3, 1, EPSILON)),
     "votes, 4 of 5": Case("votes", Setting(5, 4, EPSILON)),
-    "PrivateKMeans, 1 of 3": Case("PrivateKMeans", Setting(3, 1, EPSILON)),
     "votes, 4 of 5, small shares": Case(
         "votes", Setting(5, 4, EPSILON), 200, "shares of sigma/sqrt(n)"
     ),
     "votes, 1 of 5, one mask": Case(
         "votes", Setting(5, 1, EPSILON), 200, "one mask for all requests"
     ),
+    "PrivateKMeans, 1 of 3": Case("PrivateKMeans", Setting(3, 1, EPSILON)),
 }
 
 
@@ -61,7 +61,7 @@ def pieces() -> list[Piece]:
 
 def watch_missing() -> None:
     """Make the batches that are missing or stale."""
-    run("cohort_views", pieces(), measure, code_of, workers=1, kind=Seen)
+    run("cohort_views", pieces(), measure, code_of, kind=Seen)
 
 
 def measure(piece: Piece) -> Seen:
