@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
+    "adbc_driver_manager": "adbc-driver-manager",
     "jwt": "pyjwt",
     "prometheus_client": "prometheus-client",
 }
