@@ -210,10 +210,9 @@ def test_job_outlives_the_fork_server_and_the_next_has_another(node: Node) -> No
 def test_worker_outlives_a_ledger_that_cannot_be_reached(
     node: Node, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    failures = [LedgerError(SECRET)] * 3
-    lease, renew, fail = JobStore.lease, JobStore.renew, JobStore.fail
-
     def unreliable(method: Callable[..., Any]) -> Callable[..., Any]:
+        failures = [LedgerError(SECRET)] * 3
+
         def call(*arguments: Any) -> Any:
             if failures:
                 raise failures.pop()
@@ -221,13 +220,11 @@ def test_worker_outlives_a_ledger_that_cannot_be_reached(
 
         return call
 
-    for name, method in (("lease", lease), ("renew", renew), ("fail", fail)):
-        monkeypatch.setattr(JobStore, name, unreliable(method))
+    for name in ("lease", "renew", "fail"):
+        monkeypatch.setattr(JobStore, name, unreliable(getattr(JobStore, name)))
     caplog.set_level("INFO")
     run = node.submit("raise")
     with node.working():
-        until(node.began)
-        failures += [LedgerError(SECRET)] * 3
         assert node.ended(run).state == "failed"
     assert "waits for the ledger (LedgerError)" in caplog.text
     assert SECRET not in caplog.text

@@ -99,7 +99,8 @@ def crashed(postgres: Any, folder: Path, n_crashes: int, seed: int) -> None:
         )
         check(node, runs, token)
         assert min(crashes.counts.values()) > 0
-        assert crashes.at_work >= crashes.counts["worker"] / 2
+        if n_crashes >= 100:  # one kill may well hit a worker between two jobs
+            assert crashes.at_work >= crashes.counts["worker"] / 2
 
 
 def check(node: Deployment, runs: list[str], token: str) -> None:
