@@ -215,7 +215,7 @@ def test_smaller_cohort_measures_again_and_is_charged_again() -> None:
     assert spent(nodes["north"]) == []
     (run,) = ledger.runs("all")
     assert run.spent.quanta == 2 * one.quanta
-    assert [(p.responded, p.invited) for p in engine.participation] == [(2, 3), (2, 2)]
+    assert [(p.responded, p.invited) for p in engine.participation] == [(2, 3)]
     # The next is requested of those who are left, at once; half of the reserve is gone, not all.
     with noise_from(NoNoise()):
         curator.measure("count", Count())
