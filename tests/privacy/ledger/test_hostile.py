@@ -141,3 +141,17 @@ def test_names_of_a_damaged_file_that_are_not_text_are_a_ledger_error(place: str
     broken.write_bytes(content.replace(b"privclust_entries", b"privclust_\xff\xfetries"))
     with pytest.raises(LedgerError):
         Ledger.open(str(broken))
+
+
+def test_text_that_cannot_be_decoded_keeps_no_lock(place: str, tmp_path: Path) -> None:
+    """The verb that failed half way through its lines would otherwise keep others out."""
+    change(place, "UPDATE privclust_entries SET run = CAST(x'ff' AS TEXT) WHERE number = 3")
+    copy = tmp_path / "copy.db"  # without a write-ahead log, in which readers keep nobody out
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute("VACUUM INTO ?", (str(copy),))
+    ledger = Ledger.open(str(copy))
+    with pytest.raises(LedgerError, match="decode") as refusal:
+        ledger.runs("table")
+    with closing(sqlite3.connect(copy, timeout=0)) as other:
+        assert other.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    del refusal  # the error, and with it all that its frames hold, lived until here

@@ -6,6 +6,7 @@ import os
 import re
 import weakref
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cache
 from typing import Any
 
@@ -30,12 +31,12 @@ class Session:
 
     def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> list[Any]:
         """Run one statement, whose parameters are written ``:name``, and return its rows."""
-        cursor = self._connection.cursor()
-        if self.server:
-            cursor.execute(_for_server(statement) if values else statement, values)
-        else:
-            cursor.execute(statement, values or ())
-        return cursor.fetchall() if cursor.description else []
+        with closing(self._connection.cursor()) as cursor:
+            if self.server:
+                cursor.execute(_for_server(statement) if values else statement, values)
+            else:
+                cursor.execute(statement, values or ())
+            return cursor.fetchall() if cursor.description else []
 
     def rollback(self) -> None:
         """Undo what this transaction did, unless the connection was given up."""
