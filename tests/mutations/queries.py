@@ -143,9 +143,9 @@ QUERIES = (
     ),
     Mutation(
         "shells around a centre without a radius",
-        "queries/shells.py",
-        "usable = radii.shape == (len(self.centers),) and bool(",
-        "usable = bool(",
+        "queries/clusters.py",
+        "if given.shape != (n_clusters,) or not ((given",
+        "if not ((given",
         "tests/engines/federated/test_wire.py::test_request_that_fails_with_one_row_only_is_refused",
     ),
     Mutation(

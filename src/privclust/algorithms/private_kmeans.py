@@ -243,16 +243,22 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
         centers = refine(source, slots[1], centers, distances, merged.sizes)
     if projection is not None:
         coreset = _lifted_cells(sample, cells, merged.centers, centers, projection)
+    return finish(curator, plan, centers, coreset)
+
+
+def finish(
+    curator: Curator, plan: PrivateKMeansPlan, centers: Centers, coreset: Coreset
+) -> Clustering:
+    """Measure how many rows are nearest to each of the last centres, and how far they lie."""
     sizes = curator.measure("sizes", NearestVotes(centers.points))
     size_stderr = np.full(plan.n_clusters, sizes.sigma)
-    precision = Precision(np.sqrt(centers.variance), size_stderr, centers.radii)
     n_rows = plan.n_rows or max(1, round(float(sizes.values.sum())))
     quality = measure_quality(curator, centers, sizes.values, n_rows)
     return Clustering(
         centers.points,
         np.maximum(sizes.values, 0.0),
         n_rows,
-        precision,
+        Precision(np.sqrt(centers.variance), size_stderr, centers.radii),
         coreset,
         quality,
         advise(sizes.values, sizes.sigma, quality, plan),

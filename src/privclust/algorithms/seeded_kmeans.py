@@ -17,7 +17,6 @@ from hashlib import sha256
 
 import numpy as np
 
-from privclust.algorithms._advice import advise
 from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cells import (
     CHUNK,
@@ -32,7 +31,7 @@ from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._enough_rows import warn_of_typed_rows
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
-from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
+from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT
 from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.algorithms._split import settled, split, with_certain_tails
 from privclust.algorithms._swap import swapped
@@ -41,16 +40,16 @@ from privclust.algorithms.private_kmeans import (
     SIZE_SHARE,
     PrivateKMeansPlan,
     cells_wanted,
+    finish,
 )
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models._weighted_kmeans import kmeans_seconds, weighted_kmeans
-from privclust.models.clustering import Clustering, Coreset, Precision
+from privclust.models.clustering import Clustering, Coreset
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Plan, Slot, make_plan, numbered
-from privclust.queries.clusters import NearestVotes
 from privclust.queries.shells import numbers_changed
 
 CELL_SHARE = (0.05, 0.15)
@@ -194,21 +193,7 @@ def run(curator: Curator, plan: SeededPlan, rng: np.random.Generator) -> Cluster
         source = sample if number <= len(steps) - FULL_STEPS else curator
         histogram = distances_to(sample, distances, centers.points, centers.radii)
         centers = refine(source, sums, centers, histogram, expected)
-    sizes = curator.measure("sizes", NearestVotes(centers.points))
-    precision = Precision(
-        np.sqrt(centers.variance), np.full(known.n_clusters, sizes.sigma), centers.radii
-    )
-    n_rows = known.n_rows or max(1, round(float(sizes.values.sum())))
-    quality = measure_quality(curator, centers, sizes.values, n_rows)
-    return Clustering(
-        centers.points,
-        np.maximum(sizes.values, 0.0),
-        n_rows,
-        precision,
-        coreset,
-        quality,
-        advise(sizes.values, sizes.sigma, quality, known),
-    )
+    return finish(curator, known, centers, coreset)
 
 
 def _directions_of(start: Start, rng: np.random.Generator) -> np.random.Generator:

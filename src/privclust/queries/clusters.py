@@ -163,6 +163,23 @@ class ClusterSums:
         return table[:, :-1] * self.radius, table[:, -1] * (UNIT / self._count)
 
 
+def frozen_radii(radii: FloatArray, n_clusters: int) -> FloatArray:
+    """Return a radius for each centre, in an array that nobody can write to."""
+    given = frozen(np.array(radii, dtype=np.float64))
+    if given.shape != (n_clusters,) or not ((given >= 2**-20) & (given <= 2)).all():
+        raise ValueError("each centre needs a radius between 2^-20 and 2.")
+    return given
+
+
+def check_weights(weight: float, square_weight: float) -> None:
+    """Refuse weights of counts and squared lengths that leave one or the other nothing."""
+    if not (2**-10 <= weight <= 16 and 2**-10 <= square_weight <= 16):
+        raise ValueError(
+            "weight and square_weight must lie between 2^-10 and 16; got "
+            f"weight={weight!r}, square_weight={square_weight!r}."
+        )
+
+
 @register("ClusterMoments")
 @dataclass(frozen=True, eq=False)
 class ClusterMoments:
@@ -200,17 +217,8 @@ class ClusterMoments:
     def __post_init__(self) -> None:
         object.__setattr__(self, "centers", frozen_points(self.centers))
         check_widths(self.centers, self.projection)
-        radii = frozen(np.array(self.radii, dtype=np.float64))
-        object.__setattr__(self, "radii", radii)
-        usable = radii.shape == (len(self.centers),) and bool(
-            ((radii >= 2**-20) & (radii <= 2)).all()
-        )
-        if not (usable and 2**-10 <= self.weight <= 16 and 2**-10 <= self.square_weight <= 16):
-            raise ValueError(
-                "each centre needs a radius between 2^-20 and 2, and weight and square_weight must "
-                f"lie between 2^-10 and 16; got weight={self.weight!r}, "
-                f"square_weight={self.square_weight!r}."
-            )
+        object.__setattr__(self, "radii", frozen_radii(self.radii, len(self.centers)))
+        check_weights(self.weight, self.square_weight)
 
     @property
     def size(self) -> int:
@@ -292,9 +300,7 @@ class DistanceHistogram:
             raise ValueError("edges must be one list of finite, increasing distances from 0 up.")
         object.__setattr__(self, "edges", edges)
         given = np.ones(len(self.centers)) if self.radii is None else self.radii
-        radii = frozen(np.array(given, dtype=np.float64))
-        if radii.shape != (len(self.centers),) or not ((radii >= 2**-20) & (radii <= 2)).all():
-            raise ValueError("each centre needs a radius between 2^-20 and 2.")
+        radii = frozen_radii(given, len(self.centers))
         if len(radii) * len(edges) > EDGES_MAX:
             # A request of a few bytes could otherwise take all memory of whoever measures it.
             raise ValueError(f"centres times edges must be at most {EDGES_MAX:,}.")

@@ -17,10 +17,10 @@ from privclust.kernels.projection import Projection, check_widths
 from privclust.queries.base import (
     Contribution,
     Sensitivity,
-    frozen,
     frozen_points,
     projected,
 )
+from privclust.queries.clusters import check_weights, frozen_radii
 from privclust.queries.registry import register
 from privclust.queries.unit import COORDINATES_MAX
 
@@ -115,18 +115,8 @@ class ShellMoments:
     def __post_init__(self) -> None:
         object.__setattr__(self, "centers", frozen_points(self.centers))
         check_widths(self.centers, self.projection)
-        radii = frozen(np.array(self.radii, dtype=np.float64))
-        object.__setattr__(self, "radii", radii)
-        usable = radii.shape == (len(self.centers),) and bool(
-            ((radii >= 2**-20) & (radii <= 2)).all()
-        )
-        weights = (self.weight, self.square_weight)
-        if not (usable and all(2**-10 <= weight <= 16 for weight in weights)):
-            raise ValueError(
-                "each centre needs a radius between 2^-20 and 2, and weight and square_weight must "
-                f"lie between 2^-10 and 16; got weight={self.weight!r}, "
-                f"square_weight={self.square_weight!r}."
-            )
+        object.__setattr__(self, "radii", frozen_radii(self.radii, len(self.centers)))
+        check_weights(self.weight, self.square_weight)
         if self.n_shells not in range(1, SHELLS_MAX + 1):
             raise ValueError(
                 f"n_shells must be an integer between 1 and {SHELLS_MAX}, got {self.n_shells!r}."
