@@ -214,6 +214,13 @@ COHORTS = (
         f"{_ENGINE}::test_nothing_is_measured_again_beyond_the_reserve",
     ),
     Mutation(
+        "replies that fill a ledger",
+        "node/sum_requests.py",
+        "if written + more > most:",
+        "if more > most:",
+        "tests/node/test_federation.py::test_fit_writes_no_more_into_a_ledger_than_its_owner_allows",
+    ),
+    Mutation(
         "a secret kept after its fit",
         "cohorts/membership.py",
         "            self.store.forget(agreement)\n",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from helpers.node_policy import INSTITUTE, ada, bob
 from privclust import FedDPKMeans, Ledger
 from privclust.cohorts.engine import CohortEngine, Node
 from privclust.cohorts.identity import Identity
-from privclust.cohorts.sum_request import Reply, SumRequest
+from privclust.cohorts.sum_request import SLOT_MAX, Reply, SumRequest
 from privclust.cohorts.terms import Agreement, Offer, Terms
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.noisy import FitTerms
@@ -29,7 +30,7 @@ from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, REQUEST_BY
 from privclust.node.responding import reply_to_requests
 from privclust.privacy.accounting import Budget
 from privclust.privacy.plan import Slot, make_plan
-from privclust.queries import NearestVotes
+from privclust.queries import ColumnHistograms, NearestVotes
 from privclust.queries.unit import Unit
 from privclust.remote.node import RemoteNode
 
@@ -351,7 +352,7 @@ def test_request_that_a_web_process_let_through_is_refused_where_rows_are(north:
         b"no request",
     ]
     for number, content in enumerate(requested):
-        north.node.requests.submit(fit.agreement.run, f"{number:064x}", content)
+        north.node.requests.submit(fit.agreement.run, f"{number:064x}", content, 2, 10**6)
     fit.remote.submit(encode(fit.request()))
     with north.working():
         replied(fit, fit.request().digest)
@@ -479,6 +480,60 @@ def test_fit_has_a_largest_number_of_requests(
     assert (reply.status, reply.kind) == (429, "quota-exceeded")
 
 
+@pytest.mark.attack
+def test_fit_writes_no_more_into_a_ledger_than_its_owner_allows(tmp_path: Path) -> None:
+    """Replies of many numbers cost next to no mu²: what they take up is limited by itself."""
+    policy = POLICY.replace("epsilon_alone = 4.0\n", "epsilon_alone = 4.0\nmegabytes = 1\n", 1)
+    with north_of(tmp_path, policy) as north:
+        fit = begun(north)
+        half = histogram_request(fit, "half", 12_000)
+        fit.remote.submit(encode(half))
+        for slot, n_bins in (("more", 12_000), ("much more", 100_000)):
+            with pytest.raises(NodeRefusedError, match=r"may write 1,000,000 bytes .* megabytes"):
+                fit.remote.submit(encode(histogram_request(fit, slot, n_bins)))
+        fit.remote.submit(encode(half))  # known, and counted once
+        fit.remote.submit(encode(fit.request()))
+        with north.working():
+            replied(fit, fit.request().digest)
+            fit.remote.end(fit.agreement.digest)
+        (run,) = north.ledger.runs("credit")
+        assert sorted(run.charges) == ["half", "votes"]
+
+
+def test_what_a_fit_writes_into_a_ledger_is_counted_in_full(north: North) -> None:
+    fit = begun(north)
+    requests = (histogram_request(fit, "x" * SLOT_MAX, 1000), fit.request())
+    for request in requests:
+        fit.remote.submit(encode(request))
+    with north.working():
+        replied(fit, requests[-1].digest)
+        counted, written = written_by_fit(north)
+        fit.remote.end(fit.agreement.digest)
+    assert counted / 2 < written <= counted
+
+
+def written_by_fit(north: North) -> tuple[int, int]:
+    """Return what the node counts, and what its ledger took up."""
+    with closing(sqlite3.connect(north.folder / "ledger.db")) as opened:
+        ((counted,),) = opened.execute("SELECT sum(written) FROM privclust_sum_requests")
+        entries = opened.execute(
+            "SELECT * FROM privclust_entries WHERE kind IN ('claim', 'result')"
+        )
+        written = [
+            len(value if isinstance(value, bytes) else str(value))
+            for row in entries
+            for value in row
+        ]
+    return counted, sum(written)
+
+
+def histogram_request(fit: Begun, slot: str, n_bins: int) -> SumRequest:
+    """Return a request of 2 * `n_bins` numbers that costs the least mu² there is."""
+    query = ColumnHistograms(np.ones(2) / 2, n_bins)
+    declared = {"sensitivity": query.sensitivity, "size": query.size, "l0": 2, "quanta": 1}
+    return fit.request(slot, query=query, **declared)
+
+
 def test_offers_that_nobody_took_are_deleted_or_limited(
     north: North, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -519,6 +574,7 @@ def test_federation_is_described_to_its_coordinators(north: North) -> None:
         "epsilon": 2.0,
         "epsilon_alone": 4.0,
         "seconds": 600,
+        "megabytes": 64,
         "delta": 1e-6,
         "epsilon_left": pytest.approx(4.0),
     }

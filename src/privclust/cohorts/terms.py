@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -13,13 +12,14 @@ from privclust.domains.base import Domain
 from privclust.engines.federated._request import Columns
 from privclust.engines.federated.wire import encode, let_travel
 from privclust.privacy.accounting import Budget, Spend, gaussian_spend
+from privclust.privacy.ledger._admission import RUN_NAME
 from privclust.privacy.noise_shares import MEMBERS_MAX, NoiseShare
 from privclust.privacy.plan import SLOTS_MAX
 from privclust.queries.unit import COORDINATES_MAX, Unit
 
 PROTOCOL = 1
-_RUN = re.compile(r"[0-9a-f]{16}")
 DIGEST_BYTES = 32
+_RUN_BYTES = 16
 FACTS_MAX, FACT_TEXT_MAX = 100, 2**12
 """Facts of a fit, and characters of one: ledgers of nodes keep them."""
 _PURPOSE = b"privclust: a node's key for one fit, version 1"
@@ -108,8 +108,8 @@ class Terms:
         if self.slack > most.slack or self.tail > SLOTS_MAX * most.tail:
             # All of a ledger's slack or tail would keep every other fit from it.
             raise ValueError("more slack or tail is set aside than this mu² can need.")
-        if not _RUN.fullmatch(self.fit):
-            raise ValueError("a fit has a name of 16 hexadecimal digits.")
+        if not RUN_NAME.fullmatch(self.fit):
+            raise ValueError("a fit has a name of 16 or 32 hexadecimal digits.")
 
     @property
     def reserve(self) -> Spend:
@@ -191,7 +191,7 @@ class Agreement:
     @property
     def run(self) -> str:
         """The fit's name in the ledger of each node."""
-        return self.digest.hex()[:16]
+        return self.digest[:_RUN_BYTES].hex()
 
     def keys(self, cohort: tuple[str, ...]) -> dict[str, MaskKey]:
         """Return the keys of a cohort's members, by name."""

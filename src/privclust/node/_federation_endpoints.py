@@ -86,6 +86,7 @@ def federation(call: Call) -> Response:
             "epsilon": policy.epsilon,
             "epsilon_alone": policy.epsilon_alone,
             "seconds": policy.seconds,
+            "megabytes": policy.megabytes,
             "delta": call.node.ledger.dataset(table.dataset).budget.delta,
             "epsilon_left": call.node.booking.epsilon_left(call.analyst, table),
         }
@@ -152,7 +153,8 @@ def submit(call: Call) -> Response:
         raise RequestError(FAILED)
     if job.state == "finished":
         _queued(call, found, agreement)
-    if call.node.requests.submit(agreement.run, request.digest.hex(), call.body):
+    name, most = request.digest.hex(), found.hosted.policy.ledger_bytes
+    if call.node.requests.submit(agreement.run, name, call.body, request.size, most):
         _note(call, found, "requested", agreement.run)
     return Response(status_code=202)
 

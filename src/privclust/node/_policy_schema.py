@@ -67,6 +67,7 @@ FEDERATION = _part(
     epsilon=_NUMBER,
     epsilon_alone=_NUMBER,
     seconds=_COUNT,
+    megabytes=_COUNT,
 )
 ANALYST = _part(
     "issuer subject tables epsilon work_per_day",

@@ -43,6 +43,8 @@ class FederationPolicy:
         The most that one fit may have, and the most against all other members together.
     seconds : int
         For how long a fit's process replies; each such time counts as work of its coordinator.
+    megabytes : int
+        What requests and replies of one fit may take up in the ledger, which keeps them for ever.
     """
 
     name: str
@@ -57,11 +59,17 @@ class FederationPolicy:
     epsilon_alone: float
     seconds: int
     colluding: int = 1
+    megabytes: int = 64
 
     @property
     def place(self) -> str:
         """Where in the policy it is."""
         return f"federations.{self.name}"
+
+    @property
+    def ledger_bytes(self) -> int:
+        """What one fit may write into the ledger."""
+        return self.megabytes * 10**6
 
     def member_policy(self, columns: BoundedColumns, unit: Unit) -> MemberPolicy:
         """Return what terms of a fit are compared with: `columns` and `unit` are the table's."""

@@ -22,7 +22,7 @@ class NewJob:
     Attributes
     ----------
     run : str
-        The run's name in the ledger, 16 hexadecimal digits.
+        The run's name in the ledger, 32 hexadecimal digits.
     kind : {"fit", "profile", "replies"}
         What is to be done.
     analyst : str

@@ -8,9 +8,11 @@ import stat
 from pathlib import Path
 
 from privclust._files import read_regular
+from privclust.cohorts.masks import length_prefixed
 from privclust.errors import PolicyError
 
 KEY_BYTES_MIN = 32
+_NAME_BYTES = 16
 _FILE_MAX = 2**12
 
 
@@ -18,7 +20,7 @@ def run_name(key: bytes, issuer: str, subject: str, table: str, idempotency_key:
     """Return the name of a run in the ledger, which follows from who requested it by which key.
 
     A crash between paying and remembering cannot pay twice: the request has the same name when it
-    is sent again. Each part is preceded by its length, so that no two lists of parts are alike.
+    is sent again.
 
     Parameters
     ----------
@@ -30,11 +32,10 @@ def run_name(key: bytes, issuer: str, subject: str, table: str, idempotency_key:
     Examples
     --------
     >>> run_name(bytes(32), "https://id.example", "ada", "credit", "first")
-    'f9ef41e6aaf61185'
+    'f9ef41e6aaf6118535df2e6261ae074f'
     """
-    parts = [part.encode() for part in (issuer, subject, table, idempotency_key)]
-    text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-    return hmac.digest(key, text, "sha256").hex()[:16]
+    parts = (part.encode() for part in (issuer, subject, table, idempotency_key))
+    return hmac.digest(key, length_prefixed(*parts), "sha256")[:_NAME_BYTES].hex()
 
 
 def read_name_key(file: Path) -> bytes:

@@ -13,8 +13,10 @@ from privclust.node.jobs import QuotaError
 from privclust.privacy.ledger._database import Database
 from privclust.privacy.ledger._sql_session import Session
 
-REQUESTS_MAX, BYTES_MAX = 4096, 2**28
-"""Of one fit: PrivateKMeans sends some 30, and a request has a few kilobytes."""
+REQUESTS_MAX = 4096
+"""Of one fit: PrivateKMeans sends some 30."""
+NUMBER_BYTES, ENTRY_BYTES = 22, 2**11
+"""What a number of a reply takes up in a ledger, and what two entries do without any."""
 Outcome = Literal["replied", "refused", "failed"]
 
 _TABLE = """CREATE TABLE privclust_sum_requests (
@@ -22,6 +24,7 @@ _TABLE = """CREATE TABLE privclust_sum_requests (
     request TEXT NOT NULL,
     number BIGINT NOT NULL,
     content {bytes} NOT NULL,
+    written BIGINT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('requested', 'replied', 'refused', 'failed')),
     visible_at BIGINT,
     reply {bytes},
@@ -30,13 +33,10 @@ _TABLE = """CREATE TABLE privclust_sum_requests (
     CHECK ((state = 'requested') = (reply IS NULL)),
     CHECK ((state = 'requested') = (visible_at IS NULL)))"""
 _KNOWN = "SELECT 1 FROM privclust_sum_requests WHERE run = :run AND request = :request"
-_SIZE = (
-    "SELECT count(*), coalesce(sum(length(content)), 0) "
-    "FROM privclust_sum_requests WHERE run = :run"
-)
+_SIZE = "SELECT count(*), coalesce(sum(written), 0) FROM privclust_sum_requests WHERE run = :run"
 _INSERT = (
-    "INSERT INTO privclust_sum_requests (run, request, number, content, state) "
-    "VALUES (:run, :request, :number, :content, 'requested')"
+    "INSERT INTO privclust_sum_requests (run, request, number, content, written, state) "
+    "VALUES (:run, :request, :number, :content, :written, 'requested')"
 )
 _NEXT = (
     "SELECT request, content FROM privclust_sum_requests WHERE run = :run AND state = 'requested' "
@@ -85,7 +85,7 @@ class SumRequestStore(Database):
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = SumRequestStore(f"{folder.name}/ledger.db")
-    >>> store.submit("00112233aabbccdd", "ab12", b"a request")
+    >>> store.submit("00112233aabbccdd", "ab12", b"a request", size=8, most=10**6)
     True
     >>> store.next("00112233aabbccdd")
     ('ab12', b'a request')
@@ -103,21 +103,28 @@ class SumRequestStore(Database):
         if not self.exists():
             self.make()
 
-    def submit(self, run: str, request: str, content: bytes) -> bool:
-        """Keep a request of a hash, and tell whether it is new.
+    def submit(self, run: str, request: str, content: bytes, size: int, most: int) -> bool:
+        """Keep a request of a hash, to which a reply has `size` numbers, and tell if it is new.
 
-        Raises `QuotaError` if a fit has sent as many as one may.
+        Raises `QuotaError` if a fit has sent as many as one may, or requests and replies of it
+        would take up more than `most` bytes of the ledger.
         """
+        more = len(content) + NUMBER_BYTES * size + ENTRY_BYTES
         named = {"run": run, "request": request}
         with self._transaction() as session:
             if session.execute(_KNOWN, named):
                 return False
-            ((number, size),) = session.execute(_SIZE, {"run": run})
-            if number >= REQUESTS_MAX or size + len(content) > BYTES_MAX:
+            ((number, written),) = session.execute(_SIZE, {"run": run})
+            if number >= REQUESTS_MAX:
+                raise QuotaError(f"one fit may send {REQUESTS_MAX:,} requests, and has sent them.")
+            if written + more > most:
                 raise QuotaError(
-                    f"one fit may send {REQUESTS_MAX:,} requests of {BYTES_MAX:,} bytes together."
+                    f"one fit may write {most:,} bytes into the ledger of this node. So far it has "
+                    f"written {written:,}, and this request, whose reply has {size:,} numbers, "
+                    f"would write {more:,} more. Its owner may set more megabytes in the policy."
                 )
-            session.execute(_INSERT, {**named, "number": number + 1, "content": content})
+            new = {"number": number + 1, "content": content, "written": more}
+            session.execute(_INSERT, {**named, **new})
         return True
 
     def next(self, run: str) -> tuple[str, bytes] | None:

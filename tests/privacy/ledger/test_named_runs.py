@@ -54,11 +54,16 @@ def test_name_that_stands_for_another_run_is_refused(ledger: Ledger) -> None:
     assert len(ledger.runs("table")) == 1
 
 
+def test_name_that_follows_from_a_hash_is_long(ledger: Ledger) -> None:
+    assert ledger.reserve("table", part(0.1), FACTS, run=2 * NAME) == 2 * NAME
+    assert ledger.run(2 * NAME).reserved == part(0.1)
+
+
 @pytest.mark.parametrize("name", ["", "aa", "00000000000000AA", "00000000000000ag", "0" * 17])
 def test_name_must_be_one_that_a_server_takes(name: str) -> None:
     ledger = Ledger.in_memory()
     ledger.add("table", 1.0, 1e-6)
-    with pytest.raises(LedgerError, match="16 hexadecimal digits"):
+    with pytest.raises(LedgerError, match="16 or 32 hexadecimal digits"):
         ledger.reserve("table", part(0.1), {}, run=name)
 
 

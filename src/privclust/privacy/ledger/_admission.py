@@ -13,7 +13,8 @@ from privclust.privacy.ledger._refusal import refusal
 from privclust.privacy.ledger.journal import LedgerError, Pages
 from privclust.privacy.ledger.records import Dataset, committed, period_of
 
-RUN_NAME = re.compile(r"[0-9a-f]{16}")
+RUN_NAME = re.compile(r"[0-9a-f]{16}([0-9a-f]{16})?")
+"""Those that follow from a hash have 32 digits: with 16, somebody could find two of one name."""
 
 
 class RunConflictError(LedgerError):
@@ -69,8 +70,8 @@ def check_run_name(name: str) -> None:
     """Refuse what a server would not take as the name of a run."""
     if not RUN_NAME.fullmatch(name):
         raise LedgerError(
-            f"a run is named by 16 hexadecimal digits in lower case, not by {safe_repr(name)}. "
-            "Leave the name out to have one drawn."
+            f"a run is named by 16 or 32 hexadecimal digits in lower case, not by "
+            f"{safe_repr(name)}. Leave the name out to have one drawn."
         )
 
 

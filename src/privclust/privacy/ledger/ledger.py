@@ -208,8 +208,9 @@ class Ledger:
         """Set `total` aside for a run on data set `label` and return the run's name, or refuse.
 
         `facts` are the public parameters, seed and versions a resumed run must match. `run` names
-        it, by 16 hexadecimal digits; a name that was reserved before, for the same, is returned
-        again and costs nothing further, so that a caller that was interrupted can repeat the call.
+        it, by 16 or 32 hexadecimal digits; a name that was reserved before, for the same, is
+        returned again and costs nothing further, so that a caller that was interrupted can repeat
+        the call.
         `cap` is what all runs with one of the facts in common may cost together.
         """
         body: dict[str, Any] = {"spend": asdict(total), "facts": dict(facts)}

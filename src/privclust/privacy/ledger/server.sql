@@ -179,7 +179,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the ledger knows no data set ''%''.', the_label;
     END IF;
-    IF NOT coalesce(the_run ~ '^[0-9a-f]{16}$', false)
+    IF NOT coalesce(the_run ~ '^[0-9a-f]{16}([0-9a-f]{16})?$', false)
         OR EXISTS (SELECT FROM {schema}.privclust_entries AS entry WHERE entry.run = the_run)
         OR jsonb_typeof(facts) IS DISTINCT FROM 'object'
         OR EXISTS (SELECT FROM jsonb_each(facts) WHERE jsonb_typeof(value) <> 'string')
