@@ -114,7 +114,7 @@ def test_clusters_of_a_federation_are_found_with_bounds_from_the_servers_rows() 
     np.testing.assert_allclose(model.cluster_sizes_, [3000] * 3, rtol=0.1)
     statement = model.privacy_statement_
     assert statement.bounds_origin == "public data of the server"
-    assert "3 of 3 clients or more" in str(statement)
+    assert "all 3 clients responded" in str(statement)
     assert "what the server of the federation sees" in str(statement)
 
 
@@ -149,7 +149,7 @@ def test_slot_with_too_few_responses_is_charged_and_the_fit_stops(tmp_path: Path
     assert run.open
     model = _fit_with_one_absent(3, kept)
     assert model.participation_ == (QueryParticipation(3, 4),) * 4
-    assert "3 of 4 clients or more" in str(model.privacy_statement_)
+    assert "at least 3 of 4 clients responded" in str(model.privacy_statement_)
 
 
 def _fit_with_one_absent(minimum: int, kept: dict[str, Any]) -> Any:

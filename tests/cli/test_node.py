@@ -69,6 +69,25 @@ def test_init_makes_what_is_missing_and_changes_nothing_later(policy: Policy) ->
     assert (key.read_text(), policy.node.head.read_bytes()) == (text, head)
 
 
+@pytest.mark.parametrize(("place", "key"), [("outside", "head"), ("keys", "name_key")])
+def test_init_names_the_folder_that_is_missing_and_makes_nothing(
+    policy: Policy, place: str, key: str
+) -> None:
+    Path("outside").rmdir()
+    text = POLICY.replace('"name.key"', '"keys/name.key"')
+    Path("policy.toml").write_text(text)
+    if place == "keys":
+        Path("outside").mkdir()
+    else:
+        Path("keys").mkdir()
+    done = privclust("node", "init", "policy.toml")
+    assert done.exit_code != 0
+    said = " ".join(done.stderr.split())
+    assert "there is no folder" in said
+    assert f"for {key}" in said
+    assert not list(Path("keys").glob("*"))
+
+
 def test_check_passes_a_right_policy_and_names_all_faults_at_once(policy: Policy) -> None:
     privclust("node", "init", "policy.toml")
     done = privclust("node", "check", "policy.toml")

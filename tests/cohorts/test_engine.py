@@ -216,6 +216,7 @@ def test_smaller_cohort_measures_again_and_is_charged_again() -> None:
     (run,) = ledger.runs("all")
     assert run.spent.quanta == 2 * one.quanta
     assert [(p.responded, p.invited) for p in engine.participation] == [(2, 3)]
+    assert (engine.cohort.left, engine.cohort.repeated) == (("north",), 1)
     # The next is requested of those who are left, at once; half of the reserve is gone, not all.
     with noise_from(NoNoise()):
         curator.measure("count", Count())

@@ -93,13 +93,21 @@ def test_partner_called_like_the_node_itself_is_not_it() -> None:
         ({"coordinators": ()}, {}, "no coordinator 'ada'"),
         ({"minimum": 3}, {}, "cohorts of at least 3"),
         ({"colluding": 2}, {"minimum": 3}, "guarantee against 2 together"),
-        ({}, {"unit": Unit("who")}, "another unit"),
-        ({"unit": Unit("who", 3)}, {}, "another unit"),
-        ({"unit": Unit("who", 3)}, {"unit": Unit("who", 4)}, "another unit"),
-        ({}, {"columns": ("b", "a", "c")}, "other columns, bounds"),
-        ({}, {"columns": 3}, "other columns, bounds"),
-        ({}, {"domain": Box([0.0] * 3, [1.0, 2.0, 3.5])}, "other columns, bounds"),
-        ({"epsilon": 0.5}, {}, "allows an epsilon of 0.5 a fit"),
+        ({}, {"unit": Unit("who")}, "unit is one row in its policy and one 'who' in the terms"),
+        ({"unit": Unit("who", 3)}, {}, "unit is one 'who' in its policy and one row in"),
+        (
+            {"unit": Unit("who", 3)},
+            {"unit": Unit("who", 4)},
+            "max_rows_per_unit is 3 in its policy and 4 in the terms",
+        ),
+        ({}, {"columns": ("b", "a", "c")}, "columns are 'a', 'b', 'c' in its policy and 'b', 'a'"),
+        ({}, {"columns": 3}, "and 3 without names in the terms"),
+        (
+            {},
+            {"domain": Box([0.0] * 3, [1.0, 2.0, 3.5])},
+            "upper of column 'c' is 3.0 in its policy and 3.5 in the terms",
+        ),
+        ({"epsilon": 0.5}, {}, "allows an epsilon of 0.5 a fit, and the terms have 1"),
         ({"epsilon_alone": 1.4}, {}, r"an epsilon of 1\.45, and its policy allows 1\.4"),
     ],
 )
@@ -184,7 +192,9 @@ def test_agreement_without_its_own_offer_is_refused() -> None:
 def test_ledger_of_another_unit_is_not_charged(unit: str) -> None:
     nodes = nodes_of()
     nodes[1].ledger = ledger_of(unit=unit)
-    with pytest.raises(NodeRefusedError, match="north refuses: its ledger counts another unit"):
+    with pytest.raises(
+        NodeRefusedError, match=f"north refuses: its ledger counts one '{unit}', and"
+    ):
         agreed(terms_of(), nodes)
     assert not nodes[1].ledger.runs(LABEL)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from privclust import FedDPKMeans, NodeFederation, load, save
 from privclust.errors import ModelFileError
 from privclust.models._cohort_text import protections
 from privclust.models.approval.trust import trusted_parties
-from privclust.models.statement import Statement
+from privclust.models.statement import Participation, Statement
 from privclust.privacy.accounting import epsilon_of, mu_of
 
 RNG = np.random.default_rng(0)
@@ -95,8 +96,34 @@ def test_files_from_before_there_were_cohorts_are_read(fitted: FedDPKMeans, tmp_
     assert str(load(tmp_path / "older.json").privacy_statement_) == str(plain.privacy_statement_)
 
 
+def test_nodes_that_left_are_named_and_repeated_queries_counted(
+    fitted: FedDPKMeans,
+) -> None:
+    statement = words(fitted)
+    assert "No longer there" not in str(statement)
+    assert "who takes part (all 4 nodes responded to each query)" in str(statement)
+    assert statement.cohort is not None
+    for repeated, times in ((1, "once"), (2, "2 times")):
+        cohort = replace(statement.cohort, left=("north", "west"), repeated=repeated)
+        fewer = replace(statement, cohort=cohort, participation=Participation(2, 4, 0))
+        text = str(fewer)
+        assert "No longer there at the end: 'north' and 'west'." in text
+        assert f"sent again to those who stayed {times}" in text
+        assert "at least 2 of 4 nodes responded" in text
+        assert str(Statement.from_dict(fewer.to_dict(), fewer.releases)) == text
+
+
 @pytest.mark.attack
-@pytest.mark.parametrize("changed", [{"colluding": 4}, {"members": ["a\nb", "c", "d"]}])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"colluding": 4},
+        {"members": ["a\nb", "c", "d"]},
+        {"left": ["other"], "repeated": 1},
+        {"left": ["north"]},
+        {"repeated": 1},
+    ],
+)
 def test_a_file_with_an_impossible_cohort_is_refused(
     fitted: FedDPKMeans, tmp_path: Path, changed: dict[str, object]
 ) -> None:

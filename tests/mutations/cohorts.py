@@ -180,7 +180,7 @@ COHORTS = (
     ),
     Mutation(
         "a unit that the owner does not name",
-        "cohorts/membership.py",
+        "cohorts/differences.py",
         "encode((one.columns, one.domain, one.unit))",
         "encode((one.columns, one.domain))",
         f"{_MEMBERSHIP}::test_policy_refuses_what_it_does_not_allow",

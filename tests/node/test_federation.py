@@ -408,8 +408,8 @@ def test_facts_cannot_charge_another_analyst(north: North) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"epsilon": 1.0, "delta": 1e-3}, "allows a delta of 1e-06"),
-        ({"epsilon": 2.5}, "an epsilon of 2 a fit"),
+        ({"epsilon": 1.0, "delta": 1e-3}, "allows a delta of 1e-06, and the terms have 0.001"),
+        ({"epsilon": 2.5}, "an epsilon of 2 a fit, and the terms have 2.5"),
         ({"facts": (("period", "2026-W07"),)}, "periods"),
     ],
 )

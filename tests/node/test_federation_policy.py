@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from privclust.errors import PolicyError
 from privclust.node.check import faults_of
 from privclust.node.policy_file import read_policy
 from privclust.node.serve import checked_node
+from privclust.privacy.accounting import epsilon_of, mu_of
 
 WITHOUT_PARTNERS = POLICY.partition("[federations.loans.partners]")[0]
 
@@ -90,6 +92,16 @@ def test_check_says_all_that_is_wrong(tmp_path: Path) -> None:
         assert [fault for fault in found if word in fault], (word, found)
     with pytest.raises(PolicyError, match="others may"):
         checked_node(file)
+
+
+def test_check_tells_one_fit_from_all_fits(tmp_path: Path) -> None:
+    """The ledger has epsilon 10 in total: two of three shares are those of others."""
+    done = privclust("node", "check", write_north(tmp_path))
+    said = " ".join(done.stdout.split())
+    found = re.search(r"of at most 4, and all fits that the ledger can pay for (\S+):", said)
+    assert found is not None, done.output
+    exact = epsilon_of(2**0.5 * mu_of(10.0, 1e-6), 1e-6)
+    assert exact <= float(found[1]) <= exact * 1.001
 
 
 def test_key_of_this_node_among_partners_is_found(tmp_path: Path) -> None:

@@ -115,6 +115,32 @@ def test_text_of_a_refusal_is_told_and_harmless() -> None:
         node.submit(b"request")
 
 
+def test_refusal_is_the_nodes_own_and_names_it_once() -> None:
+    for said, expected in (
+        (
+            "north refuses: its policy. Nothing was read there.",
+            "north refuses: its policy. Nothing was read there.",
+        ),
+        ("too many fits.", "north refuses: too many fits."),
+    ):
+        with (
+            replying((403, PROBLEM, problem("not-allowed", said))) as (node, _),
+            pytest.raises(NodeRefusedError) as refused,
+        ):
+            node.submit(b"request")
+        assert str(refused.value) == expected
+
+
+def test_node_that_cannot_be_described_is_named() -> None:
+    node = RemoteNode("http://127.0.0.1:1/federations/loans", "north", token=TOKEN)
+    with pytest.raises(AbsentNodeError, match=r"^north: the node at"):
+        node.identity  # noqa: B018
+    with replying((404, PROBLEM, problem("not-found"))) as (there, _):
+        unnamed = RemoteNode(there.url, token=TOKEN)
+        with pytest.raises(NodeRefusedError, match=f"^{there.url}: the node has nothing"):
+            unnamed.name  # noqa: B018
+
+
 def test_request_that_is_not_known_any_more_may_be_put_again() -> None:
     with replying((404, PROBLEM, problem("not-found"))) as (node, _):
         with pytest.raises(AbsentNodeError):

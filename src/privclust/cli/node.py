@@ -12,7 +12,7 @@ import typer
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, reporting_errors, say, say_aside, writing
 from privclust.cli.tables import print_table
-from privclust.models.formatting import rounded_down
+from privclust.models.formatting import rounded_down, rounded_up
 from privclust.privacy.ledger.ledger import Ledger
 
 node_app = typer.Typer(cls=Group, help="A service that fits tables for analysts who see no row.")
@@ -68,6 +68,7 @@ def check(policy: PolicyFile) -> None:
     """Compare a policy with tables, ledger and files; run it as the worker's user."""
     with reporting_errors():
         with needing("node"):
+            from privclust.node._federation_check import epsilon_of_all_fits
             from privclust.node.check import faults_of
             from privclust.node.policy_file import read_policy
         found = read_policy(policy)
@@ -79,6 +80,12 @@ def check(policy: PolicyFile) -> None:
         for federation in found.federations.values():
             others = ", ".join(sorted(federation.partners))
             say(f"In {federation.name} it is {federation.member}, together with {others}.")
+            total = epsilon_of_all_fits(found, federation, Ledger.open(found.node.ledger))
+            say(
+                f"Against all of them together, one fit has an epsilon of at most "
+                f"{rounded_up(federation.epsilon_alone)}, and all fits that the ledger can pay for "
+                f"{rounded_up(total)}: epsilon_alone limits one fit, the ledger all of them."
+            )
         say(
             f"{policy.name} names {len(found.analysts)} analysts and {len(found.tables)} tables, "
             f"and matches them. Its digest: {found.digest}"

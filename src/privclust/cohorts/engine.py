@@ -73,6 +73,7 @@ class _Fit:
     agreement: Agreement
     digest: bytes
     cohort: tuple[str, ...]
+    repeated: int = 0
 
 
 class CohortEngine(NoisyEngine):
@@ -89,10 +90,17 @@ class CohortEngine(NoisyEngine):
         self._columns = columns
         nodes = sorted(federation.nodes, key=lambda node: node.name)
         self._nodes = {node.name: node for node in nodes}
-        self.cohort = Cohort(tuple(self._nodes), federation.coordinator, federation.colluding)
         self._domain = domain
         self._sampling_exponent = 0
         self._fit: _Fit | None = None
+
+    @property
+    def cohort(self) -> Cohort:
+        """The nodes, and who of them left the fit so far."""
+        federation, fit, names = self._federation, self._fit, tuple(self._nodes)
+        left = () if fit is None else tuple(name for name in names if name not in fit.cohort)
+        repeated = 0 if fit is None else fit.repeated
+        return Cohort(names, federation.coordinator, federation.colluding, left, repeated)
 
     def begin(self, terms: FitTerms) -> None:
         """Let all nodes agree to a fit, or go on with one they agreed to."""
@@ -139,6 +147,7 @@ class CohortEngine(NoisyEngine):
                     "with resume when all nodes respond."
                 )
             fit.cohort = tuple(sorted(replies))
+            fit.repeated += 1
             return None
         self.participation.append(QueryParticipation(len(replies), len(self._nodes)))
         total = np.zeros(query.size, dtype=np.uint64)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn, TypeVar
 
 from privclust._version import __version__
+from privclust.cohorts.differences import difference
 from privclust.cohorts.fit_store import FitStore, OwnOffer
 from privclust.cohorts.identity import Identity
 from privclust.cohorts.masks import new_secret, public_key
@@ -59,7 +60,7 @@ class MemberPolicy:
     epsilon : float
         The most that one fit may guarantee.
     epsilon_alone : float
-        The most against all other members together.
+        The most that one fit may have against all other members together; no limit on all fits.
     """
 
     name: str
@@ -89,11 +90,14 @@ class MemberPolicy:
                 f"its policy wants cohorts of at least {self.minimum} and a guarantee against "
                 f"{self.colluding} together, the terms have {terms.minimum} and {terms.colluding}"
             )
-        agreed, wanted = (encode((one.columns, one.domain, one.unit)) for one in (self, terms))
-        if agreed != wanted:
-            return "its policy has other columns, bounds or another unit than the terms"
+        differs = difference(self, terms)
+        if differs is not None:
+            return differs
         if terms.epsilon > self.epsilon:
-            return f"its policy allows an epsilon of {self.epsilon:g} a fit"
+            return (
+                f"its policy allows an epsilon of {self.epsilon:g} a fit, and the terms have "
+                f"{terms.epsilon:g}"
+            )
         alone = epsilon_alone(terms)
         if alone > self.epsilon_alone:
             return (
@@ -167,7 +171,10 @@ class Membership:
             self._refuse("it made another offer for these terms, or none")
         account = self.ledger.dataset(self._label)
         if account.unit != terms.unit.ledger_name:
-            self._refuse("its ledger counts another unit")
+            self._refuse(
+                f"its ledger counts one {safe_repr(account.unit)}, and the terms one "
+                f"{safe_repr(terms.unit.ledger_name)}"
+            )
         try:
             period_of(account, _facts(terms))
         except LedgerError:
@@ -229,7 +236,9 @@ class Membership:
             self._refuse(wrong)
         delta = self.ledger.dataset(self._label).budget.delta
         if terms.delta > delta:
-            self._refuse(f"its ledger allows a delta of {delta:g}")
+            self._refuse(
+                f"its ledger allows a delta of {delta:g}, and the terms have {terms.delta:g}"
+            )
 
     def _read(self, message: bytes, kind: type[Kind]) -> Kind:
         try:

@@ -67,8 +67,6 @@ class NoisyEngine(ABC):
         Whose rows count as one.
     participation : list of QueryParticipation
         Who took part in each query so far.
-    cohort : Cohort
-        Who holds the rows and adds the noise.
     reserve : float
         The part of mu² that is kept to measure again where somebody was gone.
     """
@@ -76,8 +74,12 @@ class NoisyEngine(ABC):
     n_columns: int
     unit: Unit
     participation: list[QueryParticipation]
-    cohort: Cohort
     reserve: float
+
+    @property
+    @abstractmethod
+    def cohort(self) -> Cohort:
+        """Who holds the rows and adds the noise."""
 
     @abstractmethod
     def begin(self, terms: FitTerms) -> None:

@@ -65,6 +65,7 @@ def cohort_lines(statement: Statement) -> list[str]:
     return [
         f"Nodes: {', '.join(map(repr, cohort.members))}; {cohort.coordinator!r} coordinated. Each "
         "node added its share of the noise, masked what it sent, and charged its own ledger.",
+        *_left(cohort),
         "A row at one node is protected in this run, whichever node that is, against",
         *(
             f"  {one.against}: epsilon = {rounded_up(one.epsilon)}, delta = {rounded_up(one.delta)}"
@@ -72,6 +73,17 @@ def cohort_lines(statement: Statement) -> list[str]:
         ),
         "The first line rests on X25519, HKDF-SHA256 and ChaCha20, too. If they are broken, what "
         "nodes sent and somebody recorded is protected by the second line.",
+    ]
+
+
+def _left(cohort: Cohort) -> list[str]:
+    if not cohort.repeated:
+        return []
+    who = " and ".join(map(repr, cohort.left))
+    times = "once" if cohort.repeated == 1 else f"{cohort.repeated} times"
+    return [
+        f"No longer there at the end: {who}. A query was sent again to those who stayed {times}, "
+        "with new noise and at a further charge, which epsilon includes."
     ]
 
 

@@ -199,7 +199,8 @@ def _line(release: ReleaseLine, unit: Unit) -> str:
     return (
         f"{measured}, {release.mechanism} noise of standard deviation "
         f"{rounded_down(release.sigma)} where one {one} adds at most "
-        f"{rounded_up(release.sensitivity)}, {percent_up(release.share)} of this run"
+        f"{rounded_up(release.sensitivity)}, {percent_up(release.share)} of this run's "
+        "budget"
     )
 
 
@@ -226,10 +227,9 @@ def _several(unit: Unit, place: str) -> str:
 def _taking_part(participation: Participation, place: str) -> str:
     taking_part = []
     if participation.invited:
-        taking_part.append(
-            f"{participation.responded} of {participation.invited} {place}s or more responded to "
-            "each query"
-        )
+        responded, invited = participation.responded, participation.invited
+        some = f"all {invited}" if responded == invited else f"at least {responded} of {invited}"
+        taking_part.append(f"{some} {place}s responded to each query")
     if participation.earlier:
         # Results that a ledger had stored: who took part in them is not stored.
         taking_part.append(

@@ -315,4 +315,7 @@ class Statement:
 
 def _cohort(content: Mapping[str, Any] | None) -> Cohort | None:
     """Return the cohort that a file describes; older files have none."""
-    return None if content is None else Cohort(**{**content, "members": tuple(content["members"])})
+    if content is None:
+        return None
+    lists = {name: tuple(content.get(name, ())) for name in ("members", "left")}
+    return Cohort(**{**content, **lists})

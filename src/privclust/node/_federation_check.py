@@ -9,6 +9,9 @@ from privclust.cohorts.identity import read_identity
 from privclust.errors import PolicyError
 from privclust.node.federation_policy import FederationPolicy
 from privclust.node.policy import Policy
+from privclust.privacy.accounting import epsilon_of_spend
+from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.noise_shares import NoiseShare, spend_against_all_others
 
 
 def faults_of_federations(policy: Policy) -> Iterator[str]:
@@ -23,6 +26,13 @@ def public_keys(policy: Policy) -> Iterator[tuple[FederationPolicy, str]]:
     for one in policy.federations.values():
         if os.access(one.identity, os.R_OK):
             yield one, read_identity(one.identity).public.hex()
+
+
+def epsilon_of_all_fits(policy: Policy, one: FederationPolicy, ledger: Ledger) -> float:
+    """Return what all that a ledger can pay for guarantees against all other members together."""
+    budget = ledger.dataset(policy.tables[one.table].dataset).budget
+    share = NoiseShare(len(one.partners) + 1, one.colluding)
+    return epsilon_of_spend(spend_against_all_others(budget.capacity, share), budget.delta)
 
 
 def _faults_of_files(one: FederationPolicy) -> Iterator[str]:

@@ -40,7 +40,8 @@ class FederationPolicy:
     minimum, colluding : int
         The smallest cohort, and against how many members together a fit guarantees at least.
     epsilon, epsilon_alone : float
-        The most that one fit may have, and the most against all other members together.
+        The most that one fit may have, and the most of one fit against all other members together.
+        What all fits may have together is limited by the ledger.
     seconds : int
         For how long a fit's process replies; each such time counts as work of its coordinator.
     megabytes : int

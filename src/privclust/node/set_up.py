@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 
 from privclust.cohorts.fit_store import FitStore
+from privclust.errors import PolicyError
 from privclust.node.jobs import JobStore
 from privclust.node.names import KEY_BYTES_MIN
 from privclust.node.policy import Policy
@@ -32,6 +33,7 @@ def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
         would tell is gone.
     """
     made, node = [], policy.node
+    _check_folders(policy)
     ledger = Ledger.open(node.ledger)
     if _has_made_key(node.name_key):
         made.append(f"{node.name_key.name}, the key that names runs")
@@ -52,6 +54,19 @@ def set_up(policy: Policy, ledger_is_newest: bool = False) -> list[str]:
         HeadFile(node.head).create(ledger)
         made.append(f"{node.head.name}, which keeps the ledger's newest head")
     return made
+
+
+def _check_folders(policy: Policy) -> None:
+    """Refuse before anything is made: what a folder is for decides who makes it, and where."""
+    node = policy.node
+    files = [("node", "name_key", node.name_key), ("node", "head", node.head)]
+    files += [(one.place, "identity", one.identity) for one in policy.federations.values()]
+    for place, key, file in files:
+        if not file.parent.is_dir():
+            raise PolicyError(
+                f"in [{place}] of the policy: there is no folder {str(file.parent)!r} for {key}, "
+                f"{file.name!r}. Make it, and start again."
+            )
 
 
 def _has_made_key(file: Path) -> bool:

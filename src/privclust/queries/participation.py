@@ -25,11 +25,17 @@ class Cohort:
         Who sent the requests and added up.
     colluding : int
         Against so many of them together, and the coordinator, the guarantee holds.
+    left : tuple of str
+        Members who gave no reply any more, so that the others went on.
+    repeated : int
+        How often a query was sent again without them, with new noise and charged again.
     """
 
     members: tuple[str, ...]
     coordinator: str
     colluding: int
+    left: tuple[str, ...] = ()
+    repeated: int = 0
 
     def __post_init__(self) -> None:
         names = (*self.members, self.coordinator)
@@ -37,3 +43,5 @@ class Cohort:
             raise ValueError("nodes and coordinators have names that can be printed")
         if not 1 <= self.colluding < len(self.members):
             raise ValueError("of the members of a cohort 1 at least, and not all, may collude")
+        if not set(self.members).issuperset(self.left) or bool(self.left) != (self.repeated > 0):
+            raise ValueError("members of a cohort alone leave it, and queries are sent again then")

@@ -69,10 +69,20 @@ def problem_of(response: Response) -> RemoteError:
             kind,
             f"the node failed with status {response.status}. Try again later, or tell its owner.",
         )
-    detail = content.get("detail")
-    if isinstance(detail, str) and detail.strip():
-        text = Message(*parts_of(text), f" The node says: {printable(detail.strip())}")
+    detail = _detail(content)
+    if detail:
+        text = Message(*parts_of(text), f" The node says: {detail}")
     return RemoteError(text, kind, _numbers(content))
+
+
+def said_by_node(response: Response) -> str:
+    """Return a node's own words of a problem, as far as they can be printed; "" without any."""
+    return _detail(_content(response))
+
+
+def _detail(content: dict[str, Any]) -> str:
+    detail = content.get("detail")
+    return printable(detail.strip()) if isinstance(detail, str) else ""
 
 
 def _content(response: Response) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from privclust.errors import (
 from privclust.remote._address import Address
 from privclust.remote._connection import BYTES, SMALL, Certificate, Connection, Response
 from privclust.remote._fields import Fields
-from privclust.remote._problems import check, problem_of
+from privclust.remote._problems import problem_of, said_by_node
 from privclust.remote.error import RemoteError
 
 _KEY_BYTES = 32
@@ -24,6 +24,8 @@ _RESTART: tuple[float, ...] = (0.5, 1.0, 2.0, 5.0, 10.0)
 at one that is not told of the end, stays so until its owner frees it."""
 _ONCE: tuple[float, ...] = ()
 """Requests are sent again anyway, by whoever waits for all nodes."""
+_OWN_WORDS = ("not-allowed", "quota-exceeded", "conflict")
+"""Kinds of problems of which a node says itself what is wrong, and with what values."""
 
 
 class RemoteNode:
@@ -125,38 +127,43 @@ class RemoteNode:
     def _send(
         self,
         method: str,
-        path: str,
+        path: str = "",
         body: bytes | None = None,
         pauses: tuple[float, ...] = _ONCE,
     ) -> Response:
         address = self._connection.address
-        whole = address.path("federations", address.table, *path.split("/"))
+        whole = address.path("federations", address.table, *filter(None, path.split("/")))
         try:
             return self._connection.send(method, whole, body, most=SMALL, pauses=pauses, kind=BYTES)
         except RemoteError as error:
             if error.kind != "unreachable":
                 raise
-            raise AbsentNodeError(f"{self._name or self.url}: {error}") from None
+            raise AbsentNodeError(f"{self._called}: {error}") from None
+
+    @property
+    def _called(self) -> str:
+        return self._name or self.url
 
     def _accepted(self, response: Response, *expected: int) -> Response:
         """Return a response of an expected status, or say what the node refuses."""
         return response if response.status in expected else self._refuse(response)
 
     def _refuse(self, response: Response) -> NoReturn:
-        error = problem_of(response)
+        error, own_words = problem_of(response), said_by_node(response)
         is_problem = "json" in response.headers.get("content-type", "")
         if error.kind == "failed":
             raise FailedClientError
         if response.status >= 500 or (response.status == 429 and not is_problem):
             # A database that is gone for a moment, or a proxy that wants fewer requests a second.
-            raise AbsentNodeError(f"{self._name or self.url}: {error}")
-        raise NodeRefusedError(f"{self._name or self.url}: {error}")
+            raise AbsentNodeError(f"{self._called}: {error}")
+        if error.kind in _OWN_WORDS and own_words:
+            named = own_words.startswith(f"{self._name} refuses: ")
+            raise NodeRefusedError(own_words if named else f"{self._called} refuses: {own_words}")
+        raise NodeRefusedError(f"{self._called}: {error}")
 
     def _describe(self) -> None:
         """Take the node's word for what the user did not give."""
-        path = self._connection.address.path("federations", self._connection.address.table)
-        body = check(self._connection.send("GET", path), 200).body
-        found = Fields.of(body, "a federation")
+        found = Fields.of(self._accepted(self._send("GET"), 200).body, "a federation")
         self._name = self._name or found.text("member")
         self._identity = self._identity or _key(found.text("identity"))
 

@@ -160,7 +160,7 @@ def test_resumed_fit_counts_only_its_own_responses(tmp_path: Path) -> None:
     left = len(model.releases_) - 2
     assert model.participation_ == (QueryParticipation(3, 3),) * left
     participation = " ".join(model.privacy_statement_.not_covered)
-    assert "who takes part (3 of 3 clients or more " in participation
+    assert "who takes part (all 3 clients " in participation
     assert "not counting 2 " in participation
     again = fitted(some, run.name, **recorded)
     assert again.participation_ == ()
