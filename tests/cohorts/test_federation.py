@@ -9,17 +9,18 @@ import pytest
 from helpers.cohort_parts import DOMAIN as BOX
 from helpers.cohort_parts import rows_of, tables_of
 from helpers.conformance import COLUMNS, DOMAIN, QUERIES, UNITS, clients, in_memory, people
-from helpers.query_examples import PROFILE_QUERIES, PROFILED, names_of, package_queries
+from helpers.query_examples import PROFILE_QUERIES, PROFILED, VOTES, names_of, package_queries
 from helpers.query_examples import QUERIES as EXAMPLES
 
 from fuzz.hostile import table_for
-from privclust import DPLloyd, FedDPKMeans, Ledger, PrivateKMeans
+from privclust import DPLloyd, FedDPKMeans, Ledger, PrivateKMeans, forecast
 from privclust.cohorts.federation import NodeFederation
 from privclust.cohorts.member import RehearsedNode
 from privclust.domains.base import Domain
 from privclust.engines.noisy import FitTerms
 from privclust.errors import ParameterError
 from privclust.privacy.accounting import QUANTA, Budget
+from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import ROW, Query, Unit
 from privclust.testing import NoNoise, noise_from
@@ -190,3 +191,35 @@ def test_fit_that_shares_of_noise_cannot_serve_is_refused(model: Any, says: str)
     with pytest.raises(ParameterError, match=says):
         model.fit(NodeFederation(nodes, 2, "ada"))
     assert log == []
+
+
+# What noise to expect -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "colluding", "reserve"), [(3, 1, 0.0), (5, 3, 0.0), (4, 1, 0.4)]
+)
+def test_noise_is_as_large_as_was_forecast(n_nodes: int, colluding: int, reserve: float) -> None:
+    tables = {f"node {n}": rows_of(2000, n) for n in range(n_nodes)}
+    federation = NodeFederation.in_process(
+        tables, colluding=colluding, minimum=colluding + 1, reserve=reserve
+    )
+    expected = forecast(
+        2000 * n_nodes, 3, 2, epsilon=4.0, delta=1e-6, noise_ratio=federation.noise_ratio
+    )
+    plain = forecast(2000 * n_nodes, 3, 2, epsilon=4.0, delta=1e-6)
+    factor = np.sqrt(n_nodes / (n_nodes - colluding) / (1 - reserve))
+    assert expected.size_stderr == pytest.approx(factor * plain.size_stderr)
+    assert expected.rows_needed > plain.rows_needed
+    bounds = {"a": (0, 1), "b": (0, 2), "c": (0, 3)}
+    model = PrivateKMeans(2, epsilon=4.0, delta=1e-6, bounds=bounds, random_state=0).fit(federation)
+    assert model.size_stderr_ == pytest.approx(expected.size_stderr, rel=1e-4)
+
+
+def test_algorithm_expects_the_noise_of_the_whole_cohort() -> None:
+    federation = NodeFederation.in_process(tables_of(), reserve=0.5)
+    plan = make_plan(BUDGET, [Slot("votes", 1.0)])
+    curator = Curator.open(federation.open_engine(None, BOX, ROW), plan)
+    release = curator.measure("votes", VOTES)
+    assert curator.noise_ratio == pytest.approx(release.noise_ratio)
+    assert curator.noise_ratio == pytest.approx(np.sqrt(3 / 2))

@@ -163,6 +163,22 @@ def test_units_of_many_rows_are_like_as_many_times_fewer_rows(
         assert other.max_rows_per_unit == rows
 
 
+@pytest.mark.parametrize("ratio", [0.5, 0.0, -1.0, float("nan"), float("inf"), "2"])
+def test_ratio_of_noise_below_that_of_one_table_is_refused(ratio: float) -> None:
+    with pytest.raises(ParameterError, match="noise_ratio must be a number of at least 1"):
+        forecast(1000, 2, delta=1e-6, noise_ratio=ratio)
+
+
+def test_larger_noise_is_like_less_epsilon_with_every_epsilon_beside_it() -> None:
+    noisy, plain = (forecast(10_000, 4, delta=1e-6, noise_ratio=ratio) for ratio in (1.5, 1.0))
+    assert noisy.ratio > plain.ratio
+    assert noisy.smallest == pytest.approx(1.5 * plain.smallest, rel=0.01)
+    assert noisy.epsilon_needed is not None
+    assert plain.epsilon_needed is not None
+    assert noisy.epsilon_needed > plain.epsilon_needed
+    assert {one.noise_ratio for one in forecast_grid(noisy)} == {1.5}
+
+
 def test_grid_has_what_was_typed_and_others_beside_it() -> None:
     typed = forecast(500, 3, 8, epsilon=0.7, delta=1e-6)
     grid = forecast_grid(typed)

@@ -53,13 +53,15 @@ def rows_needed(n_columns: int, mu: float, rows_per_unit: int = 1) -> float:
 
 def total_rows_needed(plan: PrivateKMeansPlan) -> int:
     """Return how many rows all clusters of a plan need, in two digits, none of them too small."""
-    each = rows_needed(plan.n_columns, plan.spending.reserve.mu, plan.rows_per_unit)
+    each = rows_needed(plan.n_columns, plan.mu_of_units, plan.rows_per_unit)
     return math.ceil(float(rounded_up(plan.n_clusters * each, 2)))
 
 
 def epsilon_needed(plan: PrivateKMeansPlan, n_rows: float) -> float | None:
     """Return the epsilon with which so many rows are enough; None if no reasonable one is."""
-    signal = plan.n_clusters * rows_needed(plan.n_columns, 1.0, plan.rows_per_unit)
+    signal = plan.n_clusters * rows_needed(
+        plan.n_columns, 1.0 / plan.noise_ratio, plan.rows_per_unit
+    )
     if n_rows * MU_MAX <= signal:
         return None
     enough = epsilon_of(signal / n_rows, plan.spending.budget.delta) * (1 + SLACK)

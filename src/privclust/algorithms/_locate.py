@@ -36,7 +36,8 @@ def locate_roughly(curator: Curator, n_columns: int) -> Cells:
 def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
     """Measure until rows come no closer; return their centre and the radius most lie within."""
     steps = [(f"radius {number}", f"locate {number}") for number in range(2, LOCATE_STEPS + 1)]
-    needed = (LOCATE_ROWS * curator.rows_per_unit / (n_rows * curator.plan.reserve.mu)) ** 2
+    noise = curator.rows_per_unit * curator.noise_ratio
+    needed = (LOCATE_ROWS * noise / (n_rows * curator.plan.reserve.mu)) ** 2
     share = float(np.clip(needed, LOCATE_SHARE, LOCATE_SHARE_MAX))
     wide = numbers_changed(seen.centers.shape[1])
     slots = [

@@ -193,7 +193,7 @@ def _clips(
 ) -> FloatArray:
     """Weigh, for each cluster, what a clip cuts off against the noise that `slot` will have."""
     granted = curator.plan.price(curator.plan.slot(slot)).mu2
-    sigma = curator.rows_per_unit * 2**curator.sampling_exponent
+    sigma = curator.noise_ratio * curator.rows_per_unit * 2**curator.sampling_exponent
     sigma = sigma * float(np.sqrt((1 + WEIGHT**2) / granted))
     noise = np.sqrt(n_columns) * sigma / rows_held(sizes, sigma / WEIGHT)
     factors = np.array([histogram.best_clip(float(each)) for each in noise])

@@ -45,6 +45,7 @@ def plan(
     n_rows: int | None = None,
     max_clusters: int | None = None,
     rows_per_unit: int = 1,
+    noise_ratio: float = 1.0,
 ) -> ScaledPlan:
     """Plan a fit of PrivateKMeans that measures the width of columns first.
 
@@ -54,7 +55,7 @@ def plan(
     ['scale', 'locate 1', 'rest']
     """
     planned = private_kmeans.plan(
-        n_clusters, n_columns, budget, n_rows, max_clusters, rows_per_unit
+        n_clusters, n_columns, budget, n_rows, max_clusters, rows_per_unit, noise_ratio
     )
     wide = numbers_changed(n_columns)
     slots = [
@@ -69,6 +70,7 @@ def plan(
         planned.max_clusters,
         make_plan(budget, slots),
         planned.rows_per_unit,
+        planned.noise_ratio,
     )
 
 

@@ -113,6 +113,8 @@ class PrivateKMeansPlan:
         The count, and one slot that stands for all the rest until rows have been counted.
     rows_per_unit : int
         As how many rows one unit counts at most.
+    noise_ratio : float
+        How many times as large as the budget needs the noise will be.
     """
 
     n_clusters: int
@@ -121,11 +123,17 @@ class PrivateKMeansPlan:
     max_clusters: int
     spending: Plan
     rows_per_unit: int = 1
+    noise_ratio: float = 1.0
 
     @property
     def mu(self) -> float:
         """One over the noise on a number of rows that all of the budget goes to."""
-        return self.spending.reserve.mu / self.rows_per_unit
+        return self.mu_of_units / self.rows_per_unit
+
+    @property
+    def mu_of_units(self) -> float:
+        """One over the noise on a number of units that all of the budget goes to."""
+        return self.spending.reserve.mu / self.noise_ratio
 
     @property
     def projects(self) -> bool:
@@ -134,7 +142,7 @@ class PrivateKMeansPlan:
 
     def sampling_exponent(self, n_rows: int) -> int:
         """Return h where clusters are found in a sample of rate 2^-h."""
-        units_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.spending.reserve.mu, 1.0)
+        units_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.mu_of_units, 1.0)
         spare = n_rows / max(SAMPLE_ROWS, units_needed * self.rows_per_unit)
         return int(math.log2(max(spare, 1.0)))
 
@@ -194,6 +202,7 @@ def plan(
     n_rows: int | None = None,
     max_clusters: int | None = None,
     rows_per_unit: int = 1,
+    noise_ratio: float = 1.0,
 ) -> PrivateKMeansPlan:
     """Plan a fit from public values.
 
@@ -206,7 +215,9 @@ def plan(
     first = Slot(FIRST_SLOT, LOCATE_SHARE, wide)
     spending = make_plan(budget, [first, Slot("rest", 1 - LOCATE_SHARE, wide)])
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
-    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending, rows_per_unit)
+    planned = PrivateKMeansPlan(
+        n_clusters, n_columns, n_rows, cells, spending, rows_per_unit, noise_ratio
+    )
     warn_of_typed_rows(planned)
     return planned
 
@@ -326,7 +337,7 @@ def _plan_refinement(
 
 
 def _lift_steps(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, within: float) -> int:
-    mu2 = curator.left * plan.spending.reserve.mu2 / plan.rows_per_unit**2
+    mu2 = curator.left * plan.spending.reserve.mu2 / (plan.rows_per_unit * plan.noise_ratio) ** 2
     return steps_for(plan.n_columns, n_rows / plan.n_clusters, mu2, within)
 
 

@@ -158,6 +158,7 @@ def plan(
     n_rows: int | None = None,
     max_clusters: int | None = None,
     rows_per_unit: int = 1,
+    noise_ratio: float = 1.0,
     *,
     start: Start,
 ) -> SeededPlan:
@@ -167,7 +168,9 @@ def plan(
         budget, [Slot(FIRST_SLOT, LOCATE_SHARE, wide), Slot("rest", 1 - LOCATE_SHARE, wide)]
     )
     cells = max(32, 2 * n_clusters) if max_clusters is None else max_clusters
-    planned = PrivateKMeansPlan(n_clusters, n_columns, n_rows, cells, spending, rows_per_unit)
+    planned = PrivateKMeansPlan(
+        n_clusters, n_columns, n_rows, cells, spending, rows_per_unit, noise_ratio
+    )
     warn_of_typed_rows(planned)
     return SeededPlan(planned, start)
 

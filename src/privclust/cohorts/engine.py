@@ -86,6 +86,7 @@ class CohortEngine(NoisyEngine):
         self.unit = unit
         self.participation: list[QueryParticipation] = []
         self.reserve = federation.reserve
+        self.noise_ratio = federation.noise_ratio
         self._federation = federation
         self._columns = columns
         nodes = sorted(federation.nodes, key=lambda node: node.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from privclust.engines.federated.table import (
     lies_in,
 )
 from privclust.errors import ParameterError, safe_repr
+from privclust.privacy.noise_shares import NoiseShare
 from privclust.queries.unit import Unit
 from privclust.sources.schema import Schema
 
@@ -114,6 +116,20 @@ class NodeFederation(FederatedTable):
     def smallest(self) -> int:
         """The smallest cohort with which a fit goes on."""
         return len(self.nodes) if self.minimum is None else self.minimum
+
+    @property
+    def noise_ratio(self) -> float:
+        """How many times as large as for one table with the same guarantee the noise will be.
+
+        `forecast` takes it. It is that of all nodes; after some are gone, noise is larger.
+
+        Examples
+        --------
+        >>> tables = {name: [[1.0]] for name in ("north", "south", "west")}
+        >>> round(NodeFederation.in_process(tables).noise_ratio, 3)
+        1.225
+        """
+        return NoiseShare(len(self.nodes), self.colluding).ratio / math.sqrt(1 - self.reserve)
 
     @property
     def declared(self) -> Schema:

@@ -69,12 +69,16 @@ class NoisyEngine(ABC):
         Who took part in each query so far.
     reserve : float
         The part of mu² that is kept to measure again where somebody was gone.
+    noise_ratio : float
+        How many times as large as for one table with the same guarantee the noise will be: what
+        is kept in reserve counts, and noise that those who collude could subtract.
     """
 
     n_columns: int
     unit: Unit
     participation: list[QueryParticipation]
     reserve: float
+    noise_ratio: float
 
     @property
     @abstractmethod

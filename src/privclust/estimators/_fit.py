@@ -224,6 +224,7 @@ def _task(estimator: Parameters, table: OpenTable) -> Task:
         table.domain,
         table.engine.unit,
         table.schema.names,
+        table.noise_ratio,
     )
 
 

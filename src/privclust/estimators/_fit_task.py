@@ -52,6 +52,8 @@ class Task:
         Whose rows are protected together.
     column_names : tuple of str or None
         Those of the table, if it has any.
+    noise_ratio : float, default=1.0
+        How many times as large as `budget` needs the noise will be, as in a federation of nodes.
     """
 
     n_clusters: int
@@ -61,6 +63,7 @@ class Task:
     domain: Domain
     unit: Unit
     column_names: tuple[str, ...] | None
+    noise_ratio: float = 1.0
 
     @property
     def half_widths(self) -> FloatArray:

@@ -59,6 +59,11 @@ class OpenTable:
         return None
 
     @property
+    def noise_ratio(self) -> float:
+        """How many times as large as for one table with the same guarantee the noise will be."""
+        return self.engine.noise_ratio if isinstance(self.engine, NoisyEngine) else 1.0
+
+    @property
     def cohort(self) -> Cohort | None:
         """Nodes that add the noise themselves, if the table is a federation of such."""
         return self.engine.cohort if isinstance(self.engine, NoisyEngine) else None

@@ -113,6 +113,7 @@ class PrivateKMeans(PrivateClusterer):
             task.n_rows,
             cells,
             task.unit.total_rows,
+            task.noise_ratio,
         )
         if self.init is not None:
             most = CELLS_PER_CLUSTER * task.n_clusters

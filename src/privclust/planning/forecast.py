@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,8 @@ class Forecast:
         Which limits such a fit exceeds, and how to raise them (docs/limits.md).
     max_rows_per_unit : int, default=1
         What was typed: noise hides all rows of a unit.
+    noise_ratio : float, default=1.0
+        What was typed: how many times as large as for one table the noise is.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Forecast:
     memory: int = 0
     refused: str | None = None
     max_rows_per_unit: int = 1
+    noise_ratio: float = 1.0
 
     @property
     def found(self) -> bool:
@@ -183,6 +186,7 @@ def forecast(
     epsilon: float = 1.0,
     delta: float,
     max_rows_per_unit: int = 1,
+    noise_ratio: float = 1.0,
 ) -> Forecast:
     """Forecast a fit of PrivateKMeans before anything is spent.
 
@@ -203,6 +207,9 @@ def forecast(
     max_rows_per_unit : int, default=1
         With a fit that has `unit`: as how many rows one unit counts at most. `n_rows` is then how
         many rows there are if none counts for more.
+    noise_ratio : float, default=1.0
+        For nodes that cluster together: `NodeFederation.noise_ratio`, by which their noise is
+        larger than that of one table with the same guarantee.
 
     Examples
     --------
@@ -218,7 +225,16 @@ def forecast(
         n_clusters=n_clusters,
         max_rows_per_unit=max_rows_per_unit,
     )
-    planned = planned_fit(n_columns, n_clusters, Budget(epsilon, delta), max_rows_per_unit)
+    if not (isinstance(noise_ratio, Real) and 1 <= noise_ratio < math.inf):
+        raise ParameterError(
+            Message(
+                Parameter("noise_ratio"),
+                f" must be a number of at least 1, got {safe_repr(noise_ratio)}. Leave it out for "
+                "one table.",
+            )
+        )
+    budget = Budget(epsilon, delta)
+    planned = planned_fit(n_columns, n_clusters, budget, max_rows_per_unit, noise_ratio)
     sampled = planned.sampling_exponent(n_rows) > 0
     passes = FULL_PASSES if sampled else SMALL_PASSES
     cost = planned.cost()
@@ -239,6 +255,7 @@ def forecast(
         memory=int(cost.memory),
         refused=beyond_limits(cost),
         max_rows_per_unit=max_rows_per_unit,
+        noise_ratio=noise_ratio,
     )
 
 
@@ -277,6 +294,7 @@ def with_epsilon(expected: Forecast, epsilon: float) -> Forecast:
         epsilon=epsilon,
         delta=expected.delta,
         max_rows_per_unit=expected.max_rows_per_unit,
+        noise_ratio=expected.noise_ratio,
     )
 
 
@@ -290,10 +308,20 @@ def expected_ratio(planned: PrivateKMeansPlan, n_rows: int) -> float:
 
 
 def planned_fit(
-    n_columns: int, n_clusters: int, budget: Budget, max_rows_per_unit: int
+    n_columns: int,
+    n_clusters: int,
+    budget: Budget,
+    max_rows_per_unit: int,
+    noise_ratio: float = 1.0,
 ) -> PrivateKMeansPlan:
     """Return the plan of a fit; of rows nothing is typed, so that it gives no warning."""
-    return private_kmeans.plan(n_clusters, n_columns, budget, rows_per_unit=max_rows_per_unit)
+    return private_kmeans.plan(
+        n_clusters,
+        n_columns,
+        budget,
+        rows_per_unit=max_rows_per_unit,
+        noise_ratio=noise_ratio,
+    )
 
 
 @cache

@@ -151,6 +151,13 @@ class Curator:
         return self._engine.unit.total_rows
 
     @property
+    def noise_ratio(self) -> float:
+        """How many times as large as its price needs the noise of a slot will be."""
+        if not isinstance(self._engine, NoisyEngine):
+            return 1.0
+        return self._engine.noise_ratio * math.sqrt(1 - self._engine.reserve)
+
+    @property
     def run(self) -> str:
         """The fit's name in the ledger."""
         return self._run

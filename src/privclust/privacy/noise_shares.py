@@ -65,6 +65,11 @@ class NoiseShare:
         return self.members - self.colluding
 
     @property
+    def ratio(self) -> float:
+        """Noise of the whole sum over the noise that was charged for."""
+        return math.sqrt(self.members / self.honest)
+
+    @property
     def largest(self) -> int:
         """What exact sums are clamped to, up and down, before noise: together they fit 2^62."""
         return 2**62 // self.members
