@@ -328,8 +328,8 @@ SnapshotCause = Literal["cut", "lost", "changed", "gone"]
 _SNAPSHOT = {
     "cut": "the database ended the connection in mid-fit, and with it the state of the table that "
     "the fit was reading. A limit such as idle_in_transaction_session_timeout may be too short for "
-    "it. A resumed fit gives stored results again, and reads on only if the database has not "
-    "changed since.",
+    "it. A resumed fit gives stored results again, and reads on only in a snapshot that another "
+    "session still holds (snapshot=).",
     "lost": "this run was begun on a state of the table that cannot be had again, so that it gave "
     "stored results only and reads no further. Start a new run; 'privclust ledger close RUN' "
     "returns what this one did not spend.",

@@ -147,6 +147,9 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
     assert "neither a model file, nor a profile, nor a statement" in no_model.stderr
 
 
+SOURCE = {"kind": "Delta", "name": "visits", "snapshot": "one version", "seal": "12-34"}
+
+
 def run_of(content: Any) -> Any:
     return content["statement"]["run"]
 
@@ -168,6 +171,10 @@ def test_verify_detects_a_changed_model(place: Path, model: PrivateKMeans, tmp_p
         (
             lambda content: content["statement"].update(bounds_origin="public data"),
             "the origin of its bounds",
+        ),
+        (
+            lambda content: content["statement"].update(source=SOURCE),
+            "the table that it says was read",
         ),
         (lambda content: content["releases"].pop(), "its results"),
         (lambda content: content["releases"][0]["result"].reverse(), "its results"),

@@ -13,6 +13,7 @@ import pytest
 from privclust import PEMeans
 from privclust.models.formatting import percent_up
 from privclust.models.statement import Statement
+from privclust.sources.snapshot import Origin
 from privclust.testing import SeededNoise, noise_from
 
 ROWS = np.random.default_rng(0).normal(size=(300, 2))
@@ -44,7 +45,7 @@ def test_json_holds_the_record_and_what_follows_from_it() -> None:
     content = json.loads(statement().to_json())
     assert set(content) == {
         *("private", "epsilon", "delta", "kind", "estimator", "n_clusters", "columns", "run"),
-        *("bounds_origin", "dependencies", "public_points", "participation", "cohort"),
+        *("bounds_origin", "dependencies", "public_points", "participation", "cohort", "source"),
         *(
             "version",
             "subject",
@@ -133,3 +134,16 @@ def test_without_noise_the_centres_are_those_of_k_means() -> None:
     model = PEMeans(2, epsilon=math.inf, radius=2.0, random_state=0).fit(rows)
     np.testing.assert_allclose(model.cluster_centers_, [[1, 1], [-1, -1]], atol=0.02)
     assert model.cluster_sizes_.tolist() == [200, 100]
+
+
+def test_a_source_is_named_wherever_the_statement_is_shown() -> None:
+    source = Origin("Delta", "visits <2025>", "one version", "12-34")
+    found = replace(statement(), source=source)
+    assert "Source: Delta, visits <2025>, one version (seal 12-34)." in str(found)
+    assert "Source: Delta, visits &lt;2025&gt;, one version (seal 12-34)." in found._repr_html_()
+    assert json.loads(found.to_json())["source"]["seal"] == "12-34"
+    assert Statement.from_dict(json.loads(found.to_json()), found.releases) == found
+    assert "whoever can read the table finds by the seal" in " ".join(found.not_covered)
+    query = replace(found, source=Origin("SQLite", "x.db, query 12", "one read transaction"))
+    assert "the hash of a query lets a guess of its words be checked" in str(query)
+    assert "the table that was read" not in str(statement())

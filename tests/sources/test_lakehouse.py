@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -166,6 +167,35 @@ def test_an_earlier_version_is_read_again_or_nothing(lake: Any) -> None:
         source.snapshot.restore(other)
         with pytest.raises(SnapshotError, match="cannot be had again"):
             guarded(lambda: cells(source, "a"))()  # noqa: B023
+
+
+@pytest.mark.attack
+def test_a_version_is_written_down_so_that_only_readers_of_the_table_find_it(
+    lake: Any, tmp_path: Path
+) -> None:
+    rows = np.random.default_rng(0).normal(0, 0.1, (400, 2))
+    for begin in (0, 200):
+        lake.write(pa.table({"a": rows[begin : begin + 200, 0], "b": rows[begin : begin + 200, 1]}))
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "table", epsilon=9.0, delta=1e-6)
+    model = PEMeans(2, delta=1e-6, radius=2.0, ledger=place, dataset="table")
+    snapshot = opened(lake.table()).snapshot
+    assert snapshot is not None
+    assert snapshot.identity is not None
+    statements = [model.fit(lake.table()).privacy_statement_ for _ in range(2)]
+    lake.write(pa.table({"a": [0.1], "b": [0.1]}))
+    newer = opened(lake.table()).snapshot
+    assert newer is not None
+    seals = set()
+    for statement, run in zip(statements, Ledger.open(place).runs("table"), strict=True):
+        source = statement.source
+        assert source.facts == {name: run.facts[name] for name in source.facts}
+        assert [one for one in newer.identities() if source.is_of(one)] == [snapshot.identity]
+        for text in (*source.facts.values(), statement.to_json()):
+            assert not any(word in text for word in snapshot.identity.split() if len(word) > 8)
+            assert not re.search(r"(version|snapshot) \d", text)
+        seals.add(source.seal)
+    assert len(seals) == 2
 
 
 def test_an_interrupted_fit_is_resumed_on_its_own_version_once_files_are_back(

@@ -13,6 +13,7 @@ from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import Dataset, Run, StoredResult
+from privclust.sources.snapshot import FACTS_OF_TABLES
 
 
 def read_statement(model: Path) -> dict[str, Any]:
@@ -80,6 +81,9 @@ def _differences(ledger: Ledger, statement: Statement) -> list[str]:
         found.append("the version of privclust that made it")
     if facts.get("bounds_origin") != statement.bounds_origin:
         found.append("the origin of its bounds")
+    named = {} if statement.source is None else statement.source.facts
+    if {name: facts[name] for name in FACTS_OF_TABLES & facts.keys()} != named:
+        found.append("the table that it says was read")
     if "init" in facts and "follows_from" not in facts and not statement.public_points:
         found.append("what it follows from")
     runs = [statement.run, *(one.run for one in statement.dependencies)]

@@ -20,10 +20,10 @@ from privclust.estimators._recording import (
     Recording,
     fact_of_dependencies,
     fact_of_period,
-    facts_of_snapshot,
     fingerprint_of,
     ledger_of,
     run_to_resume,
+    source_of,
     versions,
 )
 from privclust.estimators._statement import check_dependency, dependencies_of
@@ -132,13 +132,15 @@ def prepare_profile(
     planned = algorithm.plan(model.domain.to_ball(model.cluster_centers), domain, budget)
     check_cost(cost_of(planned), "this profile", unit)
     resume = run_to_resume(request.resume, ledger)
+    source = source_of(table.snapshot, ledger, resume)
     recorded_facts = {
         **_facts(model, domain, budget, unit, table.bounds_origin),
         **fact_of_period(estimator.period if request.period is None else request.period),
-        **facts_of_snapshot(table.snapshot, ledger, resume),
+        **({} if source is None else source.facts),
         **(facts or {}),
     }
-    recorded = Recording(ledger, label, recorded_facts, resume, "profile(X, ..., resume=RUN)")
+    call = "profile(X, ..., resume=RUN)"
+    recorded = Recording(ledger, label, recorded_facts, resume, call, source)
     run = PlannedRun("profile", table, planned.spending, recorded)
     return PreparedProfile(model, planned, run)
 

@@ -16,7 +16,6 @@ from privclust.estimators import _fit
 from privclust.estimators._input import MEASURED, OpenTable
 from privclust.estimators._recording import (
     FACTS_OF_CALLERS,
-    FACTS_OF_TABLES,
     fingerprint_of,
     versions,
 )
@@ -29,6 +28,7 @@ from privclust.privacy.ledger.records import Run
 from privclust.privacy.progress import watching
 from privclust.sources.cells import Kind
 from privclust.sources.schema import Schema
+from privclust.sources.snapshot import FACTS_OF_TABLES
 
 if TYPE_CHECKING:
     from privclust.estimators.base import PrivateClusterer

@@ -21,6 +21,7 @@ from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
 from privclust.queries.participation import Cohort, QueryParticipation
+from privclust.sources.snapshot import Origin
 
 Result = TypeVar("Result")
 
@@ -43,6 +44,8 @@ class FinishedRun(Generic[Result]):
         With a federation, how many clients took part in each query.
     cohort : Cohort or None
         Nodes that added the noise themselves.
+    source : Origin or None
+        Which state of which table was read, where that is known.
     """
 
     result: Result
@@ -51,6 +54,7 @@ class FinishedRun(Generic[Result]):
     bounds_origin: str
     participation: tuple[QueryParticipation, ...] | None
     cohort: Cohort | None
+    source: Origin | None
 
     def statement(
         self,
@@ -74,6 +78,7 @@ class FinishedRun(Generic[Result]):
             public_points,
             participation_of(self.participation, len(self.releases)),
             self.cohort,
+            self.source,
         )
 
 
@@ -142,5 +147,11 @@ class PlannedRun:
             recorded.tell_what_is_left()
         run = run_of(curator, self.name, table.engine.unit, record, self.n_rows, self.noiseless)
         return FinishedRun(
-            result, curator.releases, run, table.bounds_origin, table.participation, table.cohort
+            result,
+            curator.releases,
+            run,
+            table.bounds_origin,
+            table.participation,
+            table.cohort,
+            recorded.source,
         )

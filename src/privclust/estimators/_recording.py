@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 
@@ -25,7 +25,14 @@ from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.unit import Unit
-from privclust.sources.snapshot import Snapshot
+from privclust.sources.snapshot import (
+    FACTS_OF_TABLES,
+    Origin,
+    Snapshot,
+    seal_in,
+    sealed,
+    unsealed,
+)
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
@@ -33,8 +40,6 @@ ANALYST = "analyst"
 """The fact that says who lets a fit run."""
 FACTS_OF_CALLERS = {ANALYST}
 """Facts that a node adds to those of a fit."""
-FACTS_OF_TABLES = {"source", "snapshot"}
-"""Facts of tables of which a fit reads one state."""
 _TAKEN = {
     *("bounds_origin", "clustered_columns", "estimator", "follows_from", "numpy", "privclust"),
     "seed",
@@ -64,6 +69,8 @@ class Recording:
         The run to go on with.
     call : str
         How the run is resumed, with "RUN" for its name.
+    source : Origin or None
+        Which state of which table is read, where that is known.
     """
 
     ledger: Ledger | None
@@ -71,6 +78,7 @@ class Recording:
     facts: Mapping[str, str]
     resume: str | None
     call: str
+    source: Origin | None
 
     @contextmanager
     def noting_how_to_resume(self, run: str) -> Iterator[None]:
@@ -136,6 +144,7 @@ def recording(
         seed = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     given = estimator.get_params(deep=False)
     _check_names(given)
+    source = source_of(table.snapshot, ledger, run)
     starts = [model for value in own_parameters(given).values() for model in models_in(value)]
     facts = {
         "estimator": kind,
@@ -148,25 +157,23 @@ def recording(
         "bounds_origin": table.bounds_origin,
         "seed": str(seed),
         "unit": unit.ledger_name,
-        **facts_of_snapshot(table.snapshot, ledger, run),
+        **({} if source is None else source.facts),
         **versions(),
         **further,
     }
-    return Recording(ledger, label, facts, run, "fit(X, resume=RUN)")
+    return Recording(ledger, label, facts, run, "fit(X, resume=RUN)", source)
 
 
-def facts_of_snapshot(
-    snapshot: Snapshot | None, ledger: Ledger | None, run: str | None
-) -> dict[str, str]:
-    """Return which state of a table is read; one that is resumed reads the same or no row."""
+def source_of(snapshot: Snapshot | None, ledger: Ledger | None, run: str | None) -> Origin | None:
+    """Return which state of a table is read; a run that is resumed reads the same or no row."""
     if snapshot is None:
-        return {}
+        return None
     identity = snapshot.identity
+    seal = None if identity is None else sealed(identity)
     if run is not None and ledger is not None:
-        identity = ledger.run(run).facts.get("snapshot", identity)
-        snapshot.restore(identity)
-    origin = snapshot.origin
-    return {"source": f"{origin.kind}, {origin.name}", "snapshot": identity}
+        seal = seal_in(ledger.run(run).facts)
+        snapshot.restore(None if seal is None else unsealed(seal, snapshot.identities()))
+    return replace(snapshot.origin, seal=seal)
 
 
 def _check_names(given: Mapping[str, object]) -> None:

@@ -91,7 +91,7 @@ def model_html(model: ClusterModel) -> str:
 
 def statement_html(statement: Statement) -> str:
     """Return the guarantee, every result with its part of the budget, and what is not covered."""
-    composed = statement.composed
+    composed, source = statement.composed, statement.source
     lines = [guarantee(statement)]
     lines += [composed.strength] if composed.private else []
     rows = [
@@ -112,6 +112,7 @@ def statement_html(statement: Statement) -> str:
         *(sentence(line, not composed.private or composed.weak) for line in lines),
         sentence(f"Neighbours: {statement.adjacency}"),
         sentence(f"Bounds: {statement.bounds_origin}."),
+        *([] if source is None else [sentence(f"Source: {source.sentence}.")]),
         table(header, rows),
         details("What is not covered", table(["not covered"], not_covered, text=True)),
         details("The whole statement", *(sentence(line) for line in str(statement).split("\n"))),

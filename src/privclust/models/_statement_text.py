@@ -12,6 +12,7 @@ from privclust.models._cohort_text import cohort_lines, cohort_not_covered
 from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.queries.unit import Unit
+from privclust.sources.snapshot import Origin
 
 if TYPE_CHECKING:
     from privclust.models.statement import Participation, ReleaseLine, Statement
@@ -40,6 +41,7 @@ def text(statement: Statement) -> str:
             f"Neighbours: {statement.adjacency}",
             f"Number of rows: {n_rows(statement)}",
             f"Bounds: {statement.bounds_origin}.",
+            *([] if statement.source is None else [f"Source: {statement.source.sentence}."]),
             *(
                 f"Public by the user's word: {points.count} points ({points.parameter})."
                 for points in statement.public_points
@@ -124,6 +126,8 @@ def not_covered(statement: Statement) -> tuple[str, ...]:
     if statement.participation is not None:
         listed.append(_taking_part(statement.participation, statement.place))
     listed += ALWAYS_NOT_COVERED
+    if statement.source is not None:
+        listed.append(source_not_covered(statement.source))
     if statement.bounds_origin == UNSTATED:
         listed.append(
             "whether the bounds were taken from the rows, since nobody stated their origin"
@@ -133,6 +137,19 @@ def not_covered(statement: Statement) -> tuple[str, ...]:
     if statement.bounds_origin == PRIVATE_RELEASE:
         listed.append("what the private release that the bounds come from has cost")
     return (*listed, *statement.composed.not_covered)
+
+
+def source_not_covered(source: Origin) -> str:
+    """Say what the name and the seal of a table tell."""
+    if source.seal is None:
+        return (
+            "the name of the table that was read, in which the hash of a query lets a guess of its "
+            "words be checked"
+        )
+    return (
+        "the name of the table that was read, and which state of it, which whoever can read the "
+        "table finds by the seal"
+    )
 
 
 def _guarantee(statement: Statement) -> list[str]:

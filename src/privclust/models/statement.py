@@ -17,6 +17,7 @@ from privclust.models._plotting import plots
 from privclust.models.composition import Composition
 from privclust.models.private_run import PrivateRun, Record, check_printable
 from privclust.queries.participation import Cohort
+from privclust.sources.snapshot import Origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,6 +117,8 @@ class Statement:
         Of a federation.
     cohort : Cohort or None
         Nodes that added the noise themselves, if it was not added here.
+    source : Origin or None
+        Which state of which table was read, where that is known.
     version : str
         Of privclust.
 
@@ -139,6 +142,7 @@ class Statement:
     public_points: tuple[PublicPoints, ...] = ()
     participation: Participation | None = None
     cohort: Cohort | None = None
+    source: Origin | None = None
     version: str = field(default_factory=lambda: __version__)
 
     def __post_init__(self) -> None:
@@ -239,6 +243,7 @@ class Statement:
             "public_points": [asdict(points) for points in self.public_points],
             "participation": None if self.participation is None else asdict(self.participation),
             "cohort": None if self.cohort is None else asdict(self.cohort),
+            "source": None if self.source is None else asdict(self.source),
             "version": self.version,
         }
 
@@ -253,6 +258,7 @@ class Statement:
         if content["bounds_origin"] not in KNOWN_ORIGINS:
             raise ValueError(f"bounds_origin is none of {', '.join(KNOWN_ORIGINS)}")
         columns, participation = content["columns"], content["participation"]
+        source = content.get("source")  # older files have none
         statement = cls(
             **kept,
             columns=columns if isinstance(columns, int) else tuple(columns),
@@ -266,6 +272,7 @@ class Statement:
             public_points=tuple(PublicPoints(**points) for points in content["public_points"]),
             participation=None if participation is None else Participation(**participation),
             cohort=_cohort(content.get("cohort")),
+            source=None if source is None else Origin(**source),
         )
         given, true = (content["private"], content["delta"]), (statement.private, statement.delta)
         epsilon = math.inf if content["epsilon"] is None else content["epsilon"]

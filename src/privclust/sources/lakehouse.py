@@ -10,7 +10,7 @@ from typing import Any
 from privclust.errors import ColumnTypeError, SnapshotError, UnreadableFileError
 from privclust.sources.cells import kind_of
 from privclust.sources.files import BATCH_ROWS
-from privclust.sources.snapshot import Origin, Snapshot
+from privclust.sources.snapshot import Origin, Snapshot, printable
 
 
 class LakeSnapshot(Snapshot):
@@ -80,23 +80,34 @@ class DeltaSnapshot(LakeSnapshot):
             )
         _check_files(dataset)
         self._dataset, self._id = dataset, str(table.metadata().id)
-        self._name = table.metadata().name or f"table {self._id[:8]}"
+        self._name = printable(table.metadata().name or "a table without a name")
         self._version = int(table.version())
         self.types = dataset.schema
 
     @property
     def origin(self) -> Origin:
         """Which rows these are, for a statement."""
-        return Origin("Delta", self._name, f"version {self._version}")
+        return Origin("Delta", self._name, "one version")
 
     @property
     def identity(self) -> str:
-        """The table, and the version of it."""
+        """The table, by an id that was drawn at random, and the version of it."""
         return f"{self._id} version {self._version}"
 
-    def restore(self, identity: str) -> None:
+    def identities(self) -> Iterator[str]:
+        """Yield the identities of all versions, this one first."""
+        yield self.identity
+        for version in range(self._newest(), -1, -1):
+            yield f"{self._id} version {version}"
+
+    def _newest(self) -> int:
+        from deltalake import DeltaTable
+
+        return int(DeltaTable(self._place, storage_options=self._options).version())
+
+    def restore(self, identity: str | None) -> None:
         """Read the version that an earlier run began to read."""
-        table, _, version = identity.partition(" version ")
+        table, _, version = (identity or "").partition(" version ")
         if identity == self.identity:
             return
         self._is_lost = table != self._id or not version.isdecimal()
@@ -154,17 +165,22 @@ class IcebergSnapshot(LakeSnapshot):
     @property
     def origin(self) -> Origin:
         """Which rows these are, for a statement."""
-        name = ".".join(self._table.name())
-        return Origin("Iceberg", name, f"snapshot {self._snapshot_id}")
+        return Origin("Iceberg", printable(".".join(self._table.name())), "one snapshot")
 
     @property
     def identity(self) -> str:
-        """The table, and the snapshot of it."""
+        """The table, by an id that was drawn at random, and the snapshot of it."""
         return f"{self._table.metadata.table_uuid} snapshot {self._snapshot_id}"
 
-    def restore(self, identity: str) -> None:
+    def identities(self) -> Iterator[str]:
+        """Yield the identities of all snapshots that the table still has, this one first."""
+        yield self.identity
+        for snapshot in self._table.snapshots():
+            yield f"{self._table.metadata.table_uuid} snapshot {snapshot.snapshot_id}"
+
+    def restore(self, identity: str | None) -> None:
         """Read the snapshot that an earlier run began to read, if the table still has it."""
-        table, _, number = identity.partition(" snapshot ")
+        table, _, number = (identity or "").partition(" snapshot ")
         if identity == self.identity:
             return
         known = str(self._table.metadata.table_uuid) == table and number.isdecimal()

@@ -75,7 +75,8 @@ def test_a_query_is_run_as_it_is_and_once_for_all_passes(knows_types: bool) -> N
 def test_a_resumed_fit_reads_nothing_there() -> None:
     source = opened(sql(Connection(), "SELECT * FROM t"))
     assert source.snapshot is not None
-    source.snapshot.restore("another")
+    assert source.snapshot.identity is None
+    source.snapshot.restore(None)
     with pytest.raises(SnapshotError, match="cannot be had again"):
         guarded(lambda: cells(source, "a"))()
 

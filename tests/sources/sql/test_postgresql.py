@@ -171,32 +171,39 @@ def test_a_query_that_the_database_does_not_understand_is_refused_in_its_words(u
 # Snapshots ---------------------------------------------------------------------------------------
 
 
-def test_equal_states_have_equal_identities_and_others_do_not(postgres: Server) -> None:
+def test_a_state_that_nobody_exported_has_no_identity(postgres: Server) -> None:
     url = postgres.new_database()
     execute(url, "CREATE TABLE t AS SELECT 1 AS i")
-    first = opened(sql(url, "SELECT i FROM t")).snapshot
-    again = opened(sql(url, "SELECT i FROM t")).snapshot
-    other = opened(sql(url, "SELECT i + 1 AS i FROM t")).snapshot
-    execute(url, "INSERT INTO t VALUES (2)")
-    later = opened(sql(url, "SELECT i FROM t")).snapshot
-    assert first is not None
-    assert again is not None
-    assert other is not None
-    assert later is not None
-    assert first.identity == again.identity
-    assert len({first.identity, other.identity, later.identity}) == 3
-    assert first.origin.sentence.startswith("PostgreSQL, query ")
+    snapshot = opened(sql(url, "SELECT i FROM t", name="ages")).snapshot
+    assert snapshot is not None
+    assert snapshot.identity is None
+    database = url.rpartition("/")[2]
+    assert snapshot.origin.sentence == (
+        f"PostgreSQL, database {database}, ages, query 3faf64038d904939, "
+        "one REPEATABLE READ transaction"
+    )
 
 
 def test_an_exported_snapshot_can_be_had_again(postgres: Server) -> None:
     url = postgres.new_database()
     execute(url, "CREATE TABLE t AS SELECT 1 AS i")
     with adbc_driver_postgresql.dbapi.connect(url) as keeper, keeper.cursor() as cursor:
-        cursor.execute("SELECT pg_export_snapshot()")
-        ((exported,),) = cursor.fetchall()
+        cursor.execute("SELECT pg_export_snapshot(), pg_export_snapshot()")
+        ((exported, another),) = cursor.fetchall()
         execute(url, "INSERT INTO t VALUES (2)")
         source = opened(sql(url, "SELECT i FROM t", snapshot=exported))
         assert cells(source, "i") == [1]
+        found = [
+            source.snapshot,
+            opened(sql(url, "SELECT i FROM t", snapshot=exported)).snapshot,
+            opened(sql(url, "SELECT i + 1 AS i FROM t", snapshot=exported)).snapshot,
+            opened(sql(url, "SELECT i FROM t", snapshot=exported, casts={"i": "text"})).snapshot,
+            opened(sql(url, "SELECT i FROM t", snapshot=another)).snapshot,
+        ]
+    first, again, *others = [None if one is None else one.identity for one in found]
+    assert first is not None
+    assert first == again
+    assert len({first, *others}) == 4
     with pytest.raises(ParameterError, match="must be what pg_export_snapshot"):
         opened(sql(url, "SELECT i FROM t", snapshot="'; DROP TABLE t"))
     with pytest.raises(ParameterError, match="snapshot"):

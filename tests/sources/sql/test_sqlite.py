@@ -124,9 +124,11 @@ def test_a_users_connection_is_left_alone(tmp_path: Path) -> None:
             connection.commit()
 
 
-def test_no_two_sessions_are_taken_for_the_same_state(plain: Any) -> None:
-    address = plain(*MIXED)
-    first, second = (opened(sql(address, "SELECT r FROM t")).snapshot for _ in range(2))
-    assert first is not None
-    assert second is not None
-    assert first.identity != second.identity
+def test_no_state_can_be_had_again(plain: Any) -> None:
+    snapshot = opened(sql(plain(*MIXED), "SELECT r FROM t")).snapshot
+    assert snapshot is not None
+    assert snapshot.identity is None
+    named = snapshot.origin.name.partition(", query ")[0]
+    assert "/" not in named
+    assert named.endswith(".db")
+    assert (snapshot.origin.kind, snapshot.origin.snapshot) == ("SQLite", "one read transaction")

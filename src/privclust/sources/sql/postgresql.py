@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +27,12 @@ _PLAINLY = {"adbc.postgresql.use_copy": "false"}
 _TYPE = b"POSTGRESQL:type"
 _KINDS: dict[str, Kind] = {"numeric": "number", "uuid": "text", "money": "other", "oid": "other"}
 """Of types that Arrow does not know, or that arrive as something else than they are."""
+_SERVER = (
+    "SELECT d.datname::text, concat_ws(' ', d.oid, d.datname, inet_server_addr(), "
+    "inet_server_port(), pg_postmaster_start_time()) FROM pg_database d "
+    "WHERE d.datname = current_database()"
+)
+"""The database, and what tells this start of its server from others."""
 _DAYS = ("0001-01-01", "9999-12-31")
 _CLIPPED = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMPTZ"}
 
@@ -45,22 +50,31 @@ class PostgresSession(Session):
         A snapshot that another transaction exported and still holds.
     """
 
+    _held_by = "one REPEATABLE READ transaction"
+
     def __init__(self, connection: Any, query: Query, snapshot: str | None = None) -> None:
-        super().__init__(connection, query, "PostgreSQL", "one read-only transaction")
+        super().__init__(connection, query, "PostgreSQL")
         self._keep(connection)
+        self._exported = snapshot
         with refusing_query():
             self._begin(snapshot)
+            ((database, self._server),) = self._rows(_SERVER, _PLAINLY)
             declared = self._declared_types()
             self._snapshot = self._state()
             self._check_plan()
+        self._database = f"database {database}"
         self._pg_types = {one.name: _type_name(one) for one in declared}
         self.types = pa.schema([pa.field(one.name, _plain_type(one.type)) for one in declared])
         self.schema = cast_schema(self._kinds(declared), query.casts)
 
     @property
-    def identity(self) -> str:
-        """Tell whether the database is as it was: equal snapshots see equal rows."""
-        return sha256(f"{self._snapshot}\n{self._query.text}".encode()).hexdigest()[:16]
+    def identity(self) -> str | None:
+        """Name the exported snapshot that was typed, and what is read of it."""
+        # Numbers of transactions would tell states apart without it, but count what was written.
+        if self._exported is None:
+            return None
+        read = (self._exported, self._query.text, sorted(self._query.casts.items()))
+        return f"{self._server} {read!r}"
 
     def _begin(self, snapshot: str | None) -> None:
         self._rows("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", _PLAINLY)
@@ -82,13 +96,8 @@ class PostgresSession(Session):
             cursor.close()
 
     def _state(self) -> str:
-        """Return which transactions this one sees, in which database."""
-        ((found,),) = self._rows(
-            "SELECT concat_ws(' ', d.oid::text, d.datname::text, inet_server_addr()::text, "
-            "inet_server_port()::text, pg_current_snapshot()::text) FROM pg_database d "
-            "WHERE d.datname = current_database()",
-            _PLAINLY,
-        )
+        """Return which transactions this one sees, which nothing outside of the session learns."""
+        ((found,),) = self._rows("SELECT pg_current_snapshot()::text", _PLAINLY)
         return str(found)
 
     def _check_plan(self) -> None:

@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 from privclust.errors import ParameterError, SnapshotError, needs_extra
 from privclust.sources.schema import Schema
-from privclust.sources.snapshot import Origin, Snapshot
+from privclust.sources.snapshot import Origin, Snapshot, printable
 from privclust.sources.sql.casts import Cast
 from privclust.sources.sql.spool import Spool
 
@@ -58,21 +58,31 @@ class Session(Snapshot):
 
     schema: Schema
     types: Any
+    _database = ""
+    """What the database is called, without its place."""
+    _held_by: ClassVar[str]
+    """What holds rows still, in words."""
     _is_lost = False
 
-    def __init__(self, connection: Any, query: Query, kind: str, snapshot: str) -> None:
-        self._connection, self._query = connection, query
-        self._origin = Origin(kind, query.name, snapshot)
+    def __init__(self, connection: Any, query: Query, kind: str) -> None:
+        self._connection, self._query, self._kind = connection, query, kind
         self._spool = Spool()
 
     @property
     def origin(self) -> Origin:
-        """Which rows these are, for a statement."""
-        return self._origin
+        """Which rows these are, without a seal."""
+        called = [self._database, self._query.name]
+        name = ", ".join(printable(one) for one in called if one)
+        return Origin(printable(self._kind), name, self._held_by)
 
-    def restore(self, identity: str) -> None:
+    @property
+    def identity(self) -> str | None:
+        """None: a state of a database is gone when nobody holds it."""
+        return None
+
+    def restore(self, identity: str | None) -> None:
         """Read on only if the state of the database is the same as it was then."""
-        self._is_lost = identity != self.identity
+        self._is_lost = identity is None or identity != self.identity
 
     def stream(self, columns: Sequence[str]) -> Iterator[Any]:
         """Yield batches that have these columns, of the query or of what was kept of it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -59,11 +59,14 @@ class SqliteSession(Session):
         What is read.
     """
 
+    _held_by = "one read transaction"
+
     def __init__(self, connection: Any, query: Query) -> None:
-        super().__init__(connection, query, "SQLite", "one read transaction")
+        super().__init__(connection, query, "SQLite")
         self._keep(connection)
-        self._token = secrets.token_hex(8)
         with refusing_query():
+            files = self._rows("SELECT file FROM pragma_database_list WHERE name = 'main'")
+            self._database = Path(str(files[0][0] or "in memory")).name
             self._rows(f"CREATE TEMP VIEW {_VIEW} AS {query.text}\n")
             declared = self._rows(f"SELECT name, type FROM pragma_table_info('{_VIEW}')")
             self._rows("PRAGMA query_only = ON")
@@ -77,11 +80,6 @@ class SqliteSession(Session):
         plain = Schema(_undoubled(names), tuple(self._read.values()), hint=CASTS_HINT)
         self.schema = cast_schema(plain, query.casts)
         self.types = pa.schema([(name, _READ[kind].type) for name, kind in self._read.items()])
-
-    @property
-    def identity(self) -> str:
-        """Differ from all others: nobody can tell later whether the file is still the same."""
-        return self._token
 
     def _check_program(self) -> None:
         """Refuse what changes, also where views hide it: the program calls their functions."""

@@ -80,7 +80,7 @@ def sql(
         By column "number", "text" or "date", where its type in the database does not say what it
         is to be read as. A cell that is not such a thing is missing.
     name : str, optional
-        What ledgers call the table; by default a hash of the query.
+        What ledgers and statements call the table, before a hash of the query.
     snapshot : str, optional
         Of PostgreSQL: what ``pg_export_snapshot()`` returned in a transaction that is still open.
 
@@ -93,7 +93,7 @@ def sql(
     --------
     >>> visits = sql("postgresql://db.example/clinic", "SELECT age, income FROM visits")
     >>> visits.query.name
-    'query 85353b56'
+    'query 85353b56b8545260'
     """
     text = single_query(query)
     check_repeatable(text)
@@ -111,7 +111,8 @@ def sql(
             f"an ADBC driver, such as adbc_driver_sqlite.dbapi.connect(...); got "
             f"{'a text' if isinstance(connection, str) else safe_repr(connection)}."
         )
-    called = name or f"query {sha256(text.encode()).hexdigest()[:8]}"
+    hashed = f"query {sha256(text.encode()).hexdigest()[:16]}"
+    called = hashed if name is None else f"{name}, {hashed}"
     return SqlTable(Query(text, called, check_casts(casts)), connection, snapshot)
 
 
