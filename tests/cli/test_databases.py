@@ -1,17 +1,20 @@
-"""``privclust fit`` and ``profile`` take a query of a database in place of files."""
+"""Commands take a query of a database in place of files."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers.command_line import error_message, privclust
 from helpers.databases import in_sqlite
 
-from privclust import load
+from privclust import load, sql
+from privclust.sources.sql.sqlite import SqliteSession
 
 SECRET = "s3kr3t"
 BOUNDS = """\
@@ -76,13 +79,97 @@ def test_what_is_typed_wrong_is_said(words: tuple[str, ...], code: int, message:
     error_message(fit(*words), code, message)
 
 
-def test_a_missing_bounds_file_is_said() -> None:
+def test_a_missing_bounds_file_is_said_with_the_command_that_writes_one() -> None:
     done = privclust("fit", "sqlite:///clinic.db", *QUERY, *FAST)
-    error_message(done, 4, "--bounds is missing", "docs/bounds.md")
+    text = f"privclust bounds init sqlite:///clinic.db --query '{QUERY[1]}'"
+    error_message(done, 4, "--bounds is missing", text)
+
+
+def test_bounds_are_written_and_checked_by_names_and_types_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*arguments: Any) -> Any:
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr(SqliteSession, "_batches", read)
+    words = ("--query", "SELECT rowid AS id, age + 0 AS old, weight FROM visits")
+    typed = ("sqlite:///clinic.db", *words, "--cast", "old=number", "--unit", "id")
+    done = privclust("bounds", "init", *typed, "-o", "new.toml")
+    assert done.exit_code == 0, done.output
+    text = (folder / "new.toml").read_text()
+    assert '[columns."old"]' in text
+    assert '[columns."weight"]' in text
+    assert "id" not in text.partition("bounds_origin")[2]
+    (folder / "new.toml").write_text(
+        text.replace('bounds_origin = ""', 'bounds_origin = "public data"')
+        .replace("# lower =   fill in and uncomment", "lower = 0")
+        .replace("# upper =   fill in and uncomment", "upper = 300")
+    )
+    checked = next(line for line in done.output.splitlines() if "bounds check" in line)
+    assert shlex.split(checked)[1:] == ["bounds", "check", "new.toml", *reordered(typed)]
+    again = privclust(*shlex.split(checked)[1:])
+    assert again.exit_code == 0, again.output
+    fitted = next(line for line in again.output.splitlines() if "privclust fit" in line)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert privclust(*shlex.split(fitted)[1:], "--quiet").exit_code == 0
+
+
+def reordered(typed: tuple[str, ...]) -> list[str]:
+    """Return options in the order in which they are suggested: the unit first."""
+    return [typed[0], *typed[-2:], *typed[1:-2]]
+
+
+def test_labels_stand_beside_the_ids_of_their_rows_whatever_order_a_query_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert fit("sqlite:///clinic.db", *QUERY).exit_code == 0
+    fetch, fetched = SqliteSession._batches, []
+
+    def turned(session: Any, columns: Any) -> Any:
+        """Give rows in another order each time, as a server may that reads a table in parts."""
+        fetched.append(columns)
+        for batch in fetch(session, columns):
+            order = np.random.default_rng(len(fetched)).permutation(batch.num_rows)
+            yield batch.take(pa.array(order))
+
+    monkeypatch.setattr(SqliteSession, "_batches", turned)
+    words = ("--query", "SELECT rowid AS id, age, weight FROM visits", "--keep", "id")
+    done = privclust("predict", "model.json", "sqlite:///clinic.db", *words, "-o", "labels.parquet")
+    assert done.exit_code == 0, done.output
+    assert "in the order" not in done.output
+    labels = pq.read_table("labels.parquet").to_pydict()
+    monkeypatch.setattr(SqliteSession, "_batches", fetch)
+    query = sql("sqlite:///clinic.db", "SELECT age, weight FROM visits ORDER BY rowid")
+    expected = load("model.json").predict(query)
+    assert len(labels["id"]) == len(expected) == 300
+    assert [expected[int(one) - 1] for one in labels["id"]] == labels["cluster"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (QUERY, 3, "--keep is missing"),
+        ((), 3, "--query is missing"),
+        ((*QUERY, "--keep", "who"), 5, "there is no column 'who'"),
+        (("--query", "SELECT age FROM visits", "--keep", "age"), 5, "weight"),
+    ],
+)
+def test_what_labels_need_is_said(words: tuple[str, ...], code: int, message: str) -> None:
+    assert fit("sqlite:///clinic.db", *QUERY).exit_code == 0
+    typed = ("predict", "model.json", "sqlite:///clinic.db", *words, "-o", "labels.csv")
+    error_message(privclust(*typed), code, message)
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "mysql", "s3"])
-def test_a_password_that_was_typed_is_refused_and_not_repeated(scheme: str) -> None:
-    done = fit(f"{scheme}://ada:{SECRET}@127.0.0.1/clinic", *QUERY)
-    error_message(done, 3, "holds a password", "change it")
-    assert SECRET not in done.output
+def test_a_password_that_was_typed_is_refused_and_not_repeated(scheme: str, folder: Path) -> None:
+    address = f"{scheme}://ada:{SECRET}@127.0.0.1/clinic"
+    assert fit("sqlite:///clinic.db", *QUERY).exit_code == 0
+    for done in (
+        fit(address, *QUERY),
+        privclust("bounds", "init", address, *QUERY),
+        privclust("bounds", "check", "bounds.toml", address, *QUERY),
+        privclust("predict", "model.json", address, *QUERY, "--keep", "id", "-o", "labels.csv"),
+    ):
+        error_message(done, 3, "holds a password", "change it")
+        assert SECRET not in done.output

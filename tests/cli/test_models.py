@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.command_line import assert_silent_about_cells, error_message, lay_out, privclust
+from helpers.databases import opened
 from numpy.typing import NDArray
 
 from privclust import PrivateKMeans, load, save
@@ -137,7 +138,7 @@ def test_kept_columns_are_cut_where_labels_are(tmp_path: Path) -> None:
     for place, part in enumerate((ids[:3000], ids[3000:])):
         lines = ["who,age", *(f"{one},{int(one) % 90}" for one in part)]
         (tmp_path / f"{place}.csv").write_bytes("\n".join(lines).encode() + b"\n\xff\xfe,1\n")
-    kept = KeptColumns(Files(str(tmp_path)), ["who"])
+    kept = KeptColumns(opened(Files(str(tmp_path))), ["who"])
     taken = [kept.take(count)[0].to_pylist() for count in (1, 2999, 1, 2, 6999)]
     assert kept.take(0)[0].to_pylist() == []
     assert taken == [
@@ -147,7 +148,7 @@ def test_kept_columns_are_cut_where_labels_are(tmp_path: Path) -> None:
         ids[3000:3002],
         [*ids[3002:], "\ufffd\ufffd"],
     ]
-    assert KeptColumns(Files(str(tmp_path)), []).take(5) == []
+    assert KeptColumns(opened(Files(str(tmp_path))), []).take(5) == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Annotated
 
 import typer
@@ -9,7 +11,9 @@ import typer
 from privclust.cli._remote import refuse_options
 from privclust.errors import ParameterError
 from privclust.sources.address import check_no_password, is_address, is_database
+from privclust.sources.guard import guarded
 from privclust.sources.sql.table import SqlTable, sql
+from privclust.sources.streams import Source, source_of
 
 QueryText = Annotated[
     str | None,
@@ -48,6 +52,36 @@ def queried_table(
         )
     refuse_options("is for files, and this table is in a database", **for_files)
     return sql(addresses[0], query, casts=dict(map(_cast, casts or [])))  # type: ignore[arg-type]
+
+
+def typed_query(query: str | None, casts: list[str] | None) -> list[str]:
+    """Return the options by which a query is read, for a command that is suggested.
+
+    Examples
+    --------
+    >>> typed_query("SELECT age FROM visits", ["age=number"])
+    ['--query', 'SELECT age FROM visits', '--cast', 'age=number']
+    """
+    words = [] if query is None else ["--query", query]
+    return [*words, *(word for cast in casts or [] for word in ("--cast", cast))]
+
+
+@contextmanager
+def read_once(table: SqlTable, columns: Sequence[str]) -> Iterator[Source]:
+    """Give columns of a query whose rows have one order in all passes, unlike the query's own."""
+    source = source_of(table)
+    assert source is not None
+    assert source.snapshot is not None
+    with closing(source.snapshot):
+        if set(columns) <= set(source.schema.names or ()):  # or others say what is missing
+            _fetch(source, list(dict.fromkeys(columns)))
+        yield source
+
+
+@guarded
+def _fetch(source: Source, columns: Sequence[str]) -> None:
+    for _ in source.batches(columns):
+        pass
 
 
 def _cast(typed: str) -> tuple[str, str]:

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from privclust.errors import ColumnError
 from privclust.sources.cells import LEVELS, NUMBERS, Kind, ids
-from privclust.sources.dialects import Files
-from privclust.sources.files import list_files, read_files
+from privclust.sources.streams import Source
 
 _KINDS: tuple[Kind, ...] = (*LEVELS, "date")
 
@@ -20,14 +19,14 @@ class KeptColumns:
 
     Parameters
     ----------
-    files : Files
+    source : Source
         The table.
     names : sequence of str
         Its columns to be kept; numbers, dates and texts.
     """
 
-    def __init__(self, files: Files, names: Sequence[str]) -> None:
-        schema, found = list_files(files)
+    def __init__(self, source: Source, names: Sequence[str]) -> None:
+        schema = source.schema
         kinds = dict(zip(schema.names or (), schema.kinds, strict=True))
         for name in names:
             if kinds.get(name) not in _KINDS:
@@ -39,7 +38,7 @@ class KeptColumns:
         self._names = names
         self.numbers = [name for name in names if kinds[name] in NUMBERS]
         """Those that may hold numbers, by their type alone."""
-        self._batches = read_files(found, names)
+        self._batches = source.batches(names)
         self._waiting: list[list[Any]] = [[pa.array([], pa.large_string())] for _ in names]
         self._rows = 0
 

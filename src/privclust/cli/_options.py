@@ -63,6 +63,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but erro
 Tables = Annotated[
     list[str], typer.Argument(help="Parquet, CSV, Excel or Arrow files, folders or patterns.")
 ]
+LabelledTables = Annotated[
+    list[str],
+    typer.Argument(
+        help="Parquet, CSV, Excel or Arrow files, folders or patterns; postgresql://host/database "
+        "or sqlite:///path with --query."
+    ),
+]
 FittedTables = Annotated[
     list[str],
     typer.Argument(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import shlex
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from privclust.cli._databases import Casts, QueryText, queried_table, typed_query
 from privclust.cli._options import Decimal, Delimiter, Sheet, Unit, as_typed, table_files
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import INDENT, reporting_errors, say, state_dialects, writing
@@ -22,6 +24,7 @@ from privclust.sources.cells import NUMBERS, Kind
 from privclust.sources.dialects import Files
 from privclust.sources.files import open_files
 from privclust.sources.schema import Schema
+from privclust.sources.sql.table import SqlTable
 
 ADDED = "Add -k for another number of clusters than 8, and --ledger and --dataset if a ledger pays."
 """What the suggested fit leaves out, since this command was not told."""
@@ -36,19 +39,26 @@ def main() -> None:
 @bounds_app.command("init", cls=Command, epilog=epilog("bounds init"))
 def init(
     table: Annotated[
-        str, typer.Argument(help="A Parquet, CSV, Excel or Arrow file, folder or pattern.")
+        str,
+        typer.Argument(
+            help="A Parquet, CSV, Excel or Arrow file, folder or pattern; "
+            "postgresql://host/database or sqlite:///path with --query."
+        ),
     ],
     unit: Unit = None,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     sheet: Sheet = None,
+    query: QueryText = None,
+    casts: Casts = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path(
         "bounds.toml"
     ),
 ) -> None:
     """Write a bounds file with blanks to fill in; no value of the table is looked at."""
     with reporting_errors():
-        schema = _schema_of(table_files([table], delimiter, decimal, sheet))
+        style = (delimiter, decimal, sheet)
+        schema = _schema_of(_table([table], style, query, casts))
         kinds = dict(zip(schema.names or (), schema.kinds, strict=True))
         if unit is not None:
             schema.check_ids(unit)
@@ -59,7 +69,7 @@ def init(
             if out.exists():
                 raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
             out.write_text(text, encoding="utf-8")
-        typed = as_typed(unit, delimiter, decimal, sheet)
+        typed = [*as_typed(unit, *style), *typed_query(query, casts)]
         checked = shlex.join(["privclust", "bounds", "check", str(out), table, *typed])
         say(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
@@ -73,12 +83,16 @@ def check(
     bounds: Annotated[Path, typer.Argument(help="A bounds file that you filled in.")],
     table: Annotated[
         list[str] | None,
-        typer.Argument(help="The table it is for: files, folders or patterns."),
+        typer.Argument(
+            help="The table it is for: files, folders or patterns; or an address with --query."
+        ),
     ] = None,
     unit: Unit = None,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     sheet: Sheet = None,
+    query: QueryText = None,
+    casts: Casts = None,
 ) -> None:
     """Check a bounds file, alone or with its table; no value of the table is looked at.
 
@@ -90,8 +104,9 @@ def check(
             raise BoundsError(f"the bounds file {bounds.name!r} declares no column.")
         columns, _ = declared_columns(str(bounds), list(given))
         rest: tuple[str, ...] = ()
+        style = (delimiter, decimal, sheet)
         if table:
-            schema = _schema_of(table_files(table, delimiter, decimal, sheet))
+            schema = _schema_of(_table(table, style, query, casts))
             used = schema.features(unit, given, {column.name: column.use for column in columns})
             read_bounds(str(bounds), used.names, used.n_columns)
             rest = tuple(name for name in schema.names or () if name not in (*given, unit))
@@ -102,10 +117,11 @@ def check(
         if not table:
             say(f"{bounds.name} is complete.")
             return
+        typed = [*as_typed(unit, *style), *typed_query(query, casts)]
         say(
             f"{bounds.name} is complete and names columns of the table. No cell was read: whatever "
             "is not written as declared will count as missing. Next:\n"
-            f"{INDENT}{_fit_command(table, as_typed(unit, delimiter, decimal, sheet), bounds)}\n"
+            f"{INDENT}{_fit_command(table, typed, bounds)}\n"
             f"{ADDED}"
         )
 
@@ -116,8 +132,24 @@ def _fit_command(table: list[str], typed: list[str], bounds: Path) -> str:
     return f"{shlex.join(words)} --delta 1e-6 --out model.json"
 
 
-def _schema_of(table: Files) -> Schema:
-    """Return the columns of files, or refuse those of which the first line is no line of names."""
+def _table(
+    typed: list[str],
+    style: tuple[str | None, str, str | None],
+    query: str | None,
+    casts: list[str] | None,
+) -> Files | SqlTable:
+    """Return the table that was typed: files, or the result of a query."""
+    delimiter, decimal, sheet = style
+    commas = None if decimal == "." else decimal
+    queried = queried_table(typed, query, casts, delimiter=delimiter, decimal=commas, sheet=sheet)
+    return queried or table_files(typed, *style)
+
+
+def _schema_of(table: Files | SqlTable) -> Schema:
+    """Return the columns of a table, or refuse files whose first line is no line of names."""
+    if isinstance(table, SqlTable):
+        with closing(table.open()) as session:
+            return session.schema
     schema, _ = open_files(table)
     state_dialects(table)
     if not schema.names:

@@ -15,7 +15,7 @@ from privclust.cli._clusters import (
     protected_unit,
     quality_sentences,
 )
-from privclust.cli._databases import Casts, QueryText, queried_table
+from privclust.cli._databases import Casts, QueryText, queried_table, typed_query
 from privclust.cli._options import (
     Decimal,
     Delimiter,
@@ -119,13 +119,8 @@ def fit(
         queried = queried_table(table, query, casts, **for_files)
         remote = remote_table(table, columns, ca_file, certificate, **for_files)
         elsewhere = remote or queried
-        if bounds is None and queried is not None:
-            raise BoundsError(
-                "--bounds is missing. Write a file that declares the columns of the query, from "
-                "knowledge of the field, as docs/bounds.md shows."
-            )
         if bounds is None and remote is None:
-            typed = as_typed(unit, delimiter, decimal, sheet)
+            typed = [*as_typed(unit, delimiter, decimal, sheet), *typed_query(query, casts)]
             raise BoundsError(
                 "--bounds is missing. This writes a file to fill in from knowledge of the field; "
                 "then type your line again with --bounds bounds.toml:\n"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import pyarrow as pa
 import typer
 
+from privclust.cli._databases import Casts, QueryText, queried_table, read_once
 from privclust.cli._kept_columns import KeptColumns
 from privclust.cli._options import (
     DecimalAsFitted,
     Delimiter,
     Force,
+    LabelledTables,
     Model,
     OutTable,
     Sheet,
-    Tables,
     table_files,
 )
 from privclust.cli.atomic_write import FOR_THE_OWNER, replacing
@@ -24,16 +27,24 @@ from privclust.cli.messages import reporting_errors, say, state_dialects, writin
 from privclust.cli.table_files import ENDINGS, writing_table
 from privclust.errors import ParameterError
 from privclust.kernels.grid import IntArray
+from privclust.sources.dialects import Files
 from privclust.sources.files import paths_of
+from privclust.sources.sql.table import SqlTable
+from privclust.sources.streams import Source, source_of
+
+if TYPE_CHECKING:
+    from privclust.estimators.base import PrivateClusterer
 
 
 def predict(
     model: Model,
-    table: Tables,
+    table: LabelledTables,
     out: OutTable,
     delimiter: Delimiter = None,
     decimal: DecimalAsFitted = None,
     sheet: Sheet = None,
+    query: QueryText = None,
+    casts: Casts = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(help="A column to write before the labels, such as an id; any number."),
@@ -45,37 +56,63 @@ def predict(
     In a CSV file of labels cells are separated by what --delimiter says; else by commas, or by
     semicolons where commas mark decimals.
     """
-    from privclust.estimators._labels import label_parts
     from privclust.estimators._load import load
 
     with reporting_errors():
         fitted = load(model)
-        files = table_files(table, delimiter, decimal or fitted.model_.decimal, sheet)
-        names = keep or []
-        kept = KeptColumns(files, names)
-        schema = pa.schema(
-            [*((name, pa.large_string()) for name in names), ("cluster", pa.int32())]
-        )
-        failures: list[OSError | ParameterError] = []
-        reads = [model, *paths_of(table)]
+        for_files = {"delimiter": delimiter, "decimal": decimal, "sheet": sheet}
+        queried, names = queried_table(table, query, casts, **for_files), keep or []
+        paths = [] if queried else table
+        files = table_files(paths, delimiter, decimal or fitted.model_.decimal, sheet)
+        if queried is not None and not names:
+            raise ParameterError(
+                "--keep is missing: rows of a query have no order, so that labels alone would say "
+                "nothing. Name a column that tells them apart, such as an id."
+            )
+        reads = [model, *paths_of(paths)]
+        columns = [*(fitted.model_.feature_names_in or ()), *names]
+        opened = nullcontext(source_of(files)) if queried is None else read_once(queried, columns)
         with replacing(out, ENDINGS, reads, FOR_THE_OWNER, may_replace=force) as file:
-            state_dialects(files)
-            with writing_table(file, out, schema, files, kept.numbers) as write:
-
-                def write_labels(labels: IntArray) -> None:
-                    column = pa.array(labels.astype(np.int32))
-                    try:
-                        write(pa.table([*kept.take(len(labels)), column], schema=schema))
-                    except (OSError, ParameterError) as error:
-                        failures.append(error)
-
-                label_parts(fitted, files, write_labels)
-            with writing(out):
-                if failures:
-                    raise failures[0]
+            if queried is None:
+                state_dialects(files)
+            with opened as source:
+                assert source is not None
+                _write_labels(fitted, source, names, files, file, out)
         say(
-            f"wrote {out.name}, one label a row, in the order of the table. Of a CSV file, rows "
-            "with too many or too few cells are left out, of an Excel file those without any. "
+            f"wrote {out.name}, one label a row{_order(queried)} "
             "These labels are not covered by the guarantee: who may not see the rows may not "
             "see them."
         )
+
+
+def _write_labels(
+    fitted: PrivateClusterer, source: Source, names: list[str], style: Files, file: Path, out: Path
+) -> None:
+    """Write the labels of rows, and columns beside them, to `file`, which becomes `out`."""
+    from privclust.estimators._labels import label_parts
+
+    kept = KeptColumns(source, names)
+    schema = pa.schema([*((name, pa.large_string()) for name in names), ("cluster", pa.int32())])
+    failures: list[OSError | ParameterError] = []
+    with writing_table(file, out, schema, style, kept.numbers) as write:
+
+        def write_labels(labels: IntArray) -> None:
+            column = pa.array(labels.astype(np.int32))
+            try:
+                write(pa.table([*kept.take(len(labels)), column], schema=schema))
+            except (OSError, ParameterError) as error:
+                failures.append(error)
+
+        label_parts(fitted, source, write_labels)
+    with writing(out):
+        if failures:
+            raise failures[0]
+
+
+def _order(queried: SqlTable | None) -> str:
+    if queried is not None:
+        return "."
+    return (
+        ", in the order of the table. Of a CSV file, rows with too many or too few cells are left "
+        "out, of an Excel file those without any."
+    )

@@ -66,6 +66,8 @@ def source_of(table: Any) -> Source | None:
     (('age',), 2)
     """
     library = type(table).__module__.split(".")[0]
+    if isinstance(table, Source):
+        return table
     if isinstance(table, SqlTable):
         session = table.open()
         return Source(session.schema, session.stream, partial(_empty, session.types), session)

@@ -38,6 +38,13 @@ def test_rows_are_fetched_once() -> None:
     assert read(spool, stream, "a", "w") == read(spool, stream, "a", "w") == first
     assert stream.fetched == 1
     assert read(spool, stream, "w") == [{"w": row["w"]} for row in first]
+    assert read(spool, stream, "w", "a") == first
+    assert stream.fetched == 1
+
+
+def test_columns_that_are_not_kept_are_fetched() -> None:
+    stream, spool = Fetching(*TWO), Spool()
+    assert len(read(spool, stream, "a")) == len(read(spool, stream, "a", "w")) == 4
     assert stream.fetched == 2
 
 
@@ -62,6 +69,7 @@ def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     stream, spool = Fetching(*TWO), Spool()
     read(spool, stream, "a")
     assert not [*tmp_path.iterdir()]
+    gc.collect()
     before = len(os.listdir("/proc/self/fd"))
     spool.close()
     gc.collect()

@@ -16,8 +16,9 @@ Stream = Callable[[Sequence[str]], Iterator[Any]]
 class Spool:
     """Gives the batches of a stream again and again, and has them fetched once.
 
-    The first pass that reads a list of columns to its end leaves them in a file without a name in
-    any folder, which ends with the process; it lies where ``TMPDIR`` says.
+    The first pass that reads columns to its end leaves them in a file without a name in any folder,
+    which ends with the process; it lies where ``TMPDIR`` says. Passes that read some of these find
+    the rows there, in the same order.
 
     Examples
     --------
@@ -36,8 +37,9 @@ class Spool:
 
     def batches(self, stream: Stream, columns: Sequence[str]) -> Iterator[Any]:
         """Yield all batches once more; `stream` fetches them if they are not kept."""
-        if self._columns == list(columns):
-            yield from _read(self._file)
+        if self._columns is not None and set(columns) <= set(self._columns):
+            for batch in _read(self._file):
+                yield batch.select(list(columns))
         else:
             yield from self._fetched(stream, columns)
 
