@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -75,3 +77,22 @@ def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == before - 1
     assert len(read(spool, stream, "a")) == 4
+
+
+def test_what_was_read_does_not_stay_in_memory() -> None:
+    batch = pa.record_batch({"a": np.zeros(2**20)})
+    stream, spool = Fetching(*[batch] * 12), Spool()
+    for _ in spool.batches(stream, ["a"]):
+        pass
+    before, most = mapped_mb(), 0.0
+    for found in spool.batches(stream, ["a"]):
+        assert np.asarray(found.column(0)).sum() == 0
+        most = max(most, mapped_mb() - before)
+    assert stream.fetched == 1
+    assert 4 < most < 24  # of 96, one batch at a time
+
+
+def mapped_mb() -> float:
+    """Return how much of files is mapped and counts as memory of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if re.match("Rss(File|Shmem)", line)) / 1024

@@ -72,4 +72,9 @@ def _read(file: Any) -> Iterator[Any]:
     if not file.seek(0, 2):
         return
     content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    yield from pa.ipc.open_stream(pa.py_buffer(content))
+    for batch in pa.ipc.open_stream(pa.py_buffer(content)):
+        yield batch
+        if hasattr(mmap, "MADV_DONTNEED"):
+            # Pages that were read count as this process's memory. Who still needs one gets it from
+            # the file again.
+            content.madvise(mmap.MADV_DONTNEED)
