@@ -333,8 +333,8 @@ _SNAPSHOT = {
     "lost": "this run was begun on a state of the table that cannot be had again, so that it gave "
     "stored results only and reads no further. Start a new run; 'privclust ledger close RUN' "
     "returns what this one did not spend.",
-    "changed": "the table was written anew while the fit was reading it. Restore what was there "
-    "and resume the fit, or start a new one on a copy that nobody writes to.",
+    "changed": " was written anew or removed in mid-fit. Restore what was there and resume the "
+    "fit, or start a new one on a copy that nobody writes to.",
     "gone": "files of the state of the table that the fit reads were removed, as VACUUM or "
     "expiring snapshots do. Restore them and resume the fit, or start a new one; keep files for "
     "longer than a fit takes.",
@@ -353,9 +353,9 @@ class SnapshotError(EngineError):
     files of the state of the table that the fit reads were remo
     """
 
-    def __init__(self, cause: SnapshotCause) -> None:
-        super().__init__(_SNAPSHOT[cause])
-        self.cause: SnapshotCause = cause
+    def __init__(self, cause: SnapshotCause, file: str = "") -> None:
+        super().__init__(f"the file {file!r}{_SNAPSHOT[cause]}" if file else _SNAPSHOT[cause])
+        self.cause, self.file = cause, file
 
 
 class TooFewClientsError(EngineError):

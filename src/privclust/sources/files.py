@@ -20,6 +20,7 @@ from privclust.sources.dialects import DECIMALS, DELIMITERS, Files
 from privclust.sources.frames import arrow_schema
 from privclust.sources.refused_formats import check_plain
 from privclust.sources.schema import Schema, Variant
+from privclust.sources.versions import Pinned, Version, unchanged, version_of
 
 FORMATS = {
     ".parquet": "parquet",
@@ -61,7 +62,7 @@ def open_files(
 def read_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
     """Read some columns of all files once more."""
     for file in files:
-        yield from _batches(file, columns)
+        yield from unchanged([file.pinned], _batches(file, columns))
 
 
 def empty_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
@@ -90,7 +91,7 @@ class File(NamedTuple):
     keys : dict
         What the folders say that it lies in, below the path that was given.
     version : tuple
-        Its size, and when it was last written.
+        What differs once it was written anew.
     names : tuple of str
         Of a CSV or Excel file, the names in its first line.
     dialect : Files
@@ -99,9 +100,14 @@ class File(NamedTuple):
 
     path: Path
     keys: dict[str, str | None]
-    version: tuple[int, int]
+    version: Version
     names: tuple[str, ...] = ()
     dialect: Files = Files("")
+
+    @property
+    def pinned(self) -> Pinned:
+        """It, and the version of it that every pass reads."""
+        return Pinned(self.path, self.version)
 
     @property
     def is_text(self) -> bool:
@@ -170,13 +176,9 @@ def read_part(
 
 
 def _check_version(file: File) -> None:
-    if _version(file.path) != file.version:
+    # Workers may have copies, which are other files of other disks.
+    if version_of(file.path)[:2] != file.version[:2]:
         raise UnreadableFileError("a file was written anew while it was being read.")
-
-
-def _version(file: Path) -> tuple[int, int]:
-    status = file.stat()
-    return status.st_size, status.st_mtime_ns
 
 
 def _found(given: str) -> list[File]:
@@ -198,7 +200,9 @@ def _found(given: str) -> list[File]:
         )
     for path in paths:
         _format(path)
-    return [File(path, _keys(path.relative_to(root).parts[:-1]), _version(path)) for path in paths]
+    return [
+        File(path, _keys(path.relative_to(root).parts[:-1]), version_of(path)) for path in paths
+    ]
 
 
 def _fixed_part(pattern: Path) -> Path:

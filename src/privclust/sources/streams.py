@@ -17,6 +17,7 @@ from privclust.sources.lakehouse import DeltaSnapshot, IcebergSnapshot, LakeSnap
 from privclust.sources.schema import Schema
 from privclust.sources.snapshot import Snapshot
 from privclust.sources.sql.table import SqlTable
+from privclust.sources.versions import Pinned, pin_files, unchanged
 
 _GUESSED = re.compile(r"(csv|json) scan|read_(csv|json|ndjson)|scan (csv|json|xml)", re.IGNORECASE)
 _TYPES_GUESSED = (
@@ -79,9 +80,9 @@ def source_of(table: Any) -> Source | None:
     if library == "pyiceberg" and hasattr(table, "current_snapshot"):
         return _of_version(IcebergSnapshot(table))
     if library == "pyarrow" and hasattr(table, "scanner"):
-        return Source(
-            _dataset_schema(table), partial(_scanned, table), partial(_empty, table.schema)
-        )
+        pinned = pin_files(table)
+        read = partial(_scanned, table, pinned)
+        return Source(_dataset_schema(table), read, partial(_empty, table.schema))
     if library == "polars" and hasattr(table, "collect_schema") and hasattr(table, "collect"):
         check_plan(table.explain(optimized=False))
         types = _lazy_types(table)
@@ -166,11 +167,11 @@ def _declared(dataset: Any) -> set[str] | None:
     return names
 
 
-def _scanned(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
+def _scanned(dataset: Any, pinned: Sequence[Pinned], columns: Sequence[str]) -> Iterator[Any]:
     scanner = dataset.scanner(
         columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=4, fragment_readahead=2
     )
-    for batch in scanner.to_batches():
+    for batch in unchanged(pinned, scanner.to_batches()):
         for column in batch.columns:
             intact(column)
         yield batch

@@ -1,0 +1,77 @@
+"""Whether files still are what they were when a fit began; every pass compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from privclust.errors import SnapshotError
+
+Version: TypeAlias = tuple[int | str, ...]
+"""What differs once a file was written anew: never shown or kept, because sizes tell of rows."""
+
+
+def version_of(path: Path) -> Version:
+    """Return the size of a file, when it was last written, and which file of the disk it is.
+
+    Examples
+    --------
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile() as file:
+    ...     version_of(Path(file.name)) == version_of(Path(file.name))
+    True
+    """
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+class Pinned(NamedTuple):
+    """A file, and the version of it that all passes read."""
+
+    path: Path
+    version: Version
+
+
+def unchanged(files: Sequence[Pinned], batches: Iterator[Any]) -> Iterator[Any]:
+    """Give the batches of files that are read; refuse files that are others before or afterwards.
+
+    Examples
+    --------
+    >>> list(unchanged([], iter([1, 2])))
+    [1, 2]
+    """
+    _check(files)
+    try:
+        yield from batches
+    except Exception:
+        _check(files)  # one that was cut short may not be readable at all
+        raise
+    _check(files)
+
+
+def _check(files: Sequence[Pinned]) -> None:
+    for file in files:
+        with suppress(OSError):
+            if version_of(file.path) == file.version:
+                continue
+        raise SnapshotError("changed", file.path.name)
+
+
+def pin_files(dataset: Any) -> list[Pinned]:
+    """Return the local files of a pyarrow dataset as they are now.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.dataset as ds
+    >>> pin_files(ds.dataset(pa.table({"age": [40]})))
+    []
+    """
+    from pyarrow.fs import LocalFileSystem
+
+    parts: Sequence[Any] = getattr(dataset, "children", ())
+    pinned = [file for part in parts for file in pin_files(part)]
+    if isinstance(getattr(dataset, "filesystem", None), LocalFileSystem):
+        pinned += [Pinned(path, version_of(path)) for path in map(Path, dataset.files)]
+    return pinned
