@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 from privclust.errors import needs_extra
@@ -27,6 +28,9 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     signal.signal(signal.SIGTERM, _leave)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A character that a terminal's encoding lacks must not end a command that has paid.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="privclust")
 
 

@@ -26,11 +26,11 @@ def read_regular(file: Path, most: int) -> bytes:
 
     Examples
     --------
-    >>> read_regular(Path("/dev/zero"), 1000)
+    >>> read_regular(Path(os.devnull), 1000)
     Traceback (most recent call last):
     ValueError: it is not a regular file
     """
-    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # Windows has no such flag
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ValueError("it is not a regular file")
@@ -48,7 +48,7 @@ def holds_something(file: Path) -> bool:
 
     Examples
     --------
-    >>> holds_something(Path("/dev/null")), holds_something(Path(__file__))
+    >>> holds_something(Path(os.devnull)), holds_something(Path(__file__))
     (False, True)
     """
     return file.is_file() and file.stat().st_size > 0
@@ -59,7 +59,7 @@ def is_irregular(file: Path) -> bool:
 
     Examples
     --------
-    >>> is_irregular(Path("/dev/null")), is_irregular(Path(__file__)), is_irregular(Path("none"))
+    >>> is_irregular(Path(os.devnull)), is_irregular(Path(__file__)), is_irregular(Path("none"))
     (True, False, False)
     """
     return file.exists() and not file.is_file()
@@ -78,4 +78,4 @@ def write_text(text: str, file: Path, overwrite: bool) -> None:
         raise FileNotFoundError(
             f"there is no folder {str(file.parent)!r}. Make it, or choose another."
         )
-    file.write_text(text, encoding="utf-8")
+    file.write_bytes(text.encode())  # the same bytes on every system

@@ -7,6 +7,7 @@ import stat
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -60,6 +61,24 @@ def test_what_is_read_is_not_written_whatever_it_is_called(tmp_path: Path) -> No
         (tmp_path / "x").mkdir(exist_ok=True)
         refused(out, reads=(tmp_path / "not there", table))
     assert table.read_text() == other.read_text() == "rows"
+
+
+def test_folder_that_is_read_is_known_in_capitals_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS and Windows, where capitals do not count in names of files."""
+    folder, again = tmp_path / "visits", tmp_path / "VISITS"
+    folder.mkdir()
+    again.mkdir()
+    look_up = os.stat
+
+    def look_up_in_small_letters(path: str | Path | int, **others: Any) -> os.stat_result:
+        if isinstance(path, str | Path) and Path(path).is_relative_to(tmp_path):
+            path = tmp_path / str(Path(path).relative_to(tmp_path)).lower()
+        return look_up(path, **others)
+
+    monkeypatch.setattr(os, "stat", look_up_in_small_letters)
+    refused(again / "labels", reads=(folder,))
 
 
 def test_full_disk_is_noticed_first(tmp_path: Path) -> None:

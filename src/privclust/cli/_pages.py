@@ -61,5 +61,5 @@ def write_pages(
         with replacing(pdf, ".pdf", reads, may_replace=force) as file, writing(pdf):
             file.write_bytes(content)
     with replacing(out, ".html", reads, may_replace=force) as file, writing(out):
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(text.encode())
     return [out] if pdf is None else [out, pdf]

@@ -77,7 +77,7 @@ def approve(
         text = approval_page(released, approval, loaded)
         with replacing(out, ".json", reads, may_replace=force) as file, writing(out):
             written = write_pages(text, page, pdf, paper, reads, force)
-            file.write_text(approval.to_json(), encoding="utf-8")
+            file.write_bytes(approval.to_json().encode())
         if recorded is None:
             say_aside("No ledger was given, so nobody counted what else was released.")
         elif recorded.ledger.weak:

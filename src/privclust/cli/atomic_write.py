@@ -88,7 +88,8 @@ def _check(target: Path, endings: tuple[str, ...], reads: Sequence[Path], stream
     for other in reads:
         if target.exists() and other.exists() and target.samefile(other):
             raise OSError(errno.EINVAL, "it is what this command reads")
-        if other.is_dir() and target.is_relative_to(other.resolve()):
+        # Not by their names, of which a folder has many where capitals do not count.
+        if other.is_dir() and any(one.samefile(other) for one in target.parents if one.exists()):
             raise OSError(errno.EINVAL, "it lies in a folder that this command reads")
     if target.is_char_device():
         with target.open("wb", buffering=0) as device:

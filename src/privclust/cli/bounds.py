@@ -68,7 +68,7 @@ def init(
         with writing(out):
             if out.exists():
                 raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
-            out.write_text(text, encoding="utf-8")
+            out.write_bytes(text.encode())
         typed = [*as_typed(unit, *style), *typed_query(query, casts)]
         checked = shlex.join(["privclust", "bounds", "check", str(out), table, *typed])
         say(

@@ -21,4 +21,5 @@ def export(
 
     with reporting_errors():
         text = to_sql(read_model(model), sql, table)  # type: ignore[arg-type]
-        typer.echo(clean(text) if at_a_terminal() else text)
+        # Databases read UTF-8, whatever a file is written in elsewhere on this machine.
+        typer.echo(clean(text) if at_a_terminal() else text.encode())

@@ -164,7 +164,7 @@ def fit(
             warn_if_weak(model.privacy_statement_.composed)
             if file is not None:
                 with writing(out or file):
-                    file.write_text(text, encoding="utf-8")
+                    file.write_bytes(text.encode())
         if as_json:
             typer.echo(clusters_json(model.model_))
         elif not quiet and out is not None:

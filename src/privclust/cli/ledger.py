@@ -188,7 +188,7 @@ def export(
         else:
             reads = [Path(place)]
             with replacing(output, ".jsonl", reads, may_replace=force) as file, writing(output):
-                file.write_text(text)
+                file.write_bytes(text.encode())
 
 
 @ledger_app.command("draw", cls=Command, epilog=epilog("ledger draw"))

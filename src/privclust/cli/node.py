@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +35,7 @@ def init(
 ) -> None:
     """Make what a new node needs: its keys, its tables of jobs, the file with the ledger's head."""
     with reporting_errors():
-        with needing("node"):
+        with _needing_node():
             from privclust.node._federation_check import public_keys
             from privclust.node.policy_file import read_policy
             from privclust.node.set_up import set_up
@@ -67,7 +70,7 @@ def grant_role(
 def check(policy: PolicyFile) -> None:
     """Compare a policy with tables, ledger and files; run it as the worker's user."""
     with reporting_errors():
-        with needing("node"):
+        with _needing_node():
             from privclust.node._federation_check import epsilon_of_all_fits
             from privclust.node.check import faults_of
             from privclust.node.policy_file import read_policy
@@ -105,7 +108,7 @@ def serve(
 ) -> None:
     """Take requests of analysts; it reads no row."""
     with reporting_errors():
-        with needing("node"):
+        with _needing_node():
             from privclust.node.serve import serve as serve_node
         _log_to_stderr()
         serve_node(policy, unix_socket=socket, port=port, metrics_port=metrics_port)
@@ -115,7 +118,7 @@ def serve(
 def worker(policy: PolicyFile) -> None:
     """Fit what analysts requested, one process each; needs the rows and no network."""
     with reporting_errors():
-        with needing("node"):
+        with _needing_node():
             from privclust.node.policy_file import read_policy
             from privclust.node.worker import run_worker, start_up, stop_on_signal
         found, stop = read_policy(policy), stop_on_signal()
@@ -128,7 +131,7 @@ def worker(policy: PolicyFile) -> None:
 def status(policy: PolicyFile) -> None:
     """Say how many fits wait, run and ended, what workers have, and what budgets have left."""
     with reporting_errors():
-        with needing("node"):
+        with _needing_node():
             from privclust.node.job import STATES
             from privclust.node.jobs import JobStore
             from privclust.node.policy_file import read_policy
@@ -153,6 +156,18 @@ def status(policy: PolicyFile) -> None:
             for table in found.tables.values()
         ]
         print_table(("table", "data set", "epsilon left for one more fit"), lines)
+
+
+@contextmanager
+def _needing_node() -> Iterator[None]:
+    """Say what is missing: the system, or the extra."""
+    if sys.platform != "linux":
+        raise ImportError(
+            "a node runs on Linux, which keeps jobs to their memory and time. Run this command "
+            "there, or in a container. Analysts reach a node from every system."
+        )
+    with needing("node"):
+        yield
 
 
 def _log_to_stderr() -> None:

@@ -114,7 +114,7 @@ def profile(
                     resume=resume,
                 )
             with writing(out):
-                file.write_text(profile_to_json(found), encoding="utf-8")
+                file.write_bytes(profile_to_json(found).encode())
         together = found.privacy_statement
         warn_if_weak(together.composed)
         if quiet:

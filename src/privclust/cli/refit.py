@@ -38,7 +38,7 @@ def refit(
         with replacing(out, ".json", [model], may_replace=force) as file:
             found = fitted.refit(n_clusters).model_
             with writing(out):
-                file.write_text(to_json(found), encoding="utf-8")
+                file.write_bytes(to_json(found).encode())
         if as_json:
             typer.echo(clusters_json(found))
             return

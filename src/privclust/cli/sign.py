@@ -61,7 +61,7 @@ def sign(
         approval = _check_page(files, signature, ledger)
         out = out or files[0].parent / "signature.json"
         with replacing(out, ".json", [*files, key], may_replace=force) as file, writing(out):
-            file.write_text(signature.to_json(), encoding="utf-8")
+            file.write_bytes(signature.to_json().encode())
         if not approval.recomputed and ledger is None:  # else the check has said why
             say_aside("Nobody checked that the model's numbers follow from what was measured.")
         checked = ["privclust", "verify", out, "--public-key", key.with_suffix(".pub")]

@@ -31,7 +31,11 @@ _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
 def _csv(file: Path, schema: pa.Schema, style: Files, numbers: Sequence[str]) -> Iterator[Write]:
     texts = _with_commas(schema.empty_table()).schema if style.decimal == "," else schema
     options = arrow_csv.WriteOptions(delimiter=style.delimiter or default_delimiter(style.decimal))
-    with arrow_csv.CSVWriter(file, texts, write_options=options) as writer:
+    # Arrow's writer leaves a file open that it opened itself, and Windows moves no open file.
+    with (
+        file.open("wb") as stream,
+        arrow_csv.CSVWriter(stream, texts, write_options=options) as writer,
+    ):
 
         def write(table: pa.Table) -> None:
             writer.write_table(_with_commas(table) if style.decimal == "," else table)

@@ -120,6 +120,8 @@ def _is_first(marker: Path) -> bool:
 
 
 def _check_owner(folder: Path) -> None:
+    if os.name != "posix":
+        return  # there folders have no modes, and those of a user are closed to others
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise ParameterError(

@@ -82,7 +82,9 @@ def refuse_mount_point(place: str) -> None:
 
 
 def writable_by_anyone(place: str) -> list[str]:
-    """Return what is wrong with the modes of a ledger's files."""
+    """Return what is wrong with the modes of a ledger's files, where files have modes."""
+    if os.name != "posix":
+        return []
     found = []
     for path in (f"{place}{companion}" for companion in COMPANIONS):
         with suppress(OSError):
@@ -101,7 +103,7 @@ def _mount_of(place: str) -> str:
     except OSError:
         return ""
     try:
-        lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines()
+        lines = Path(f"/proc/self/fdinfo/{descriptor}").read_text("ascii").splitlines()
     except OSError:
         return ""
     finally:

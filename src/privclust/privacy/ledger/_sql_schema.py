@@ -47,7 +47,7 @@ SQLITE = (
 
 def postgresql(schema: str) -> str:
     """Return the statements that make a ledger in a `schema`, whose name is quoted already."""
-    return files(__package__).joinpath("server.sql").read_text().replace("{schema}", schema)
+    return files(__package__).joinpath("server.sql").read_text("utf-8").replace("{schema}", schema)
 
 
 def grant(role: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -101,6 +100,8 @@ class HeadFile:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Let one process at a time advance the head."""
-        with open(self._path.with_name(f".{self._path.name}.lock"), "w") as lock:
+        import fcntl  # a node's system has it
+
+        with open(self._path.with_name(f".{self._path.name}.lock"), "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
