@@ -90,7 +90,7 @@ def dataset(name: str) -> Dataset:
 
 def _sides(file: Path) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper bounds; the levels of a category count as numbers."""
-    columns = tomllib.loads(file.read_text())["columns"].values()
+    columns = tomllib.loads(file.read_text(encoding="utf-8"))["columns"].values()
     lower = [column.get("lower", min(column.get("levels", [0]))) for column in columns]
     upper = [column.get("upper", max(column.get("levels", [0]))) for column in columns]
     return np.array(lower, dtype=float), np.array(upper, dtype=float)

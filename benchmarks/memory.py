@@ -28,5 +28,5 @@ def main(quick: bool) -> None:
 
 def _held() -> float:
     """Return what this process holds now, in GB (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
     return pages * resource.getpagesize() / 1e9

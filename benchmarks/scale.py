@@ -142,7 +142,7 @@ def _peak() -> float:
 
     `resource` would count what the process that started this one held.
     """
-    status = Path("/proc/self/status").read_text()
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
     (line,) = [line for line in status.splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024 / 1e9
 

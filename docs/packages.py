@@ -105,7 +105,7 @@ def _part_of(name: tuple[str, ...]) -> str | None:
 
 def _imported(file: Path) -> Iterator[tuple[str, ...]]:
     """Give the name of each module below privclust that a file imports, in its parts."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "privclust":
             module = str(node.module).split(".")[1:]
             yield from ((*module, alias.name) for alias in node.names)
@@ -113,7 +113,7 @@ def _imported(file: Path) -> Iterator[tuple[str, ...]]:
 
 def _summary(file: Path) -> str:
     """Return the first sentence of a module's docstring."""
-    text = ast.get_docstring(ast.parse(file.read_text())) or ""
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
 
 

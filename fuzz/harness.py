@@ -53,7 +53,7 @@ def drive(name: str, corpus: Path, options: list[str]) -> None:
 
 
 def _limit_memory() -> None:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
     most = pages * resource.getpagesize() + MARGIN
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 

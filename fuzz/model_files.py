@@ -54,7 +54,7 @@ def originals() -> list[dict[str, Any]]:
 def _mixed(rows: FloatArray) -> dict[str, Any]:
     """Return the content of a model of declared columns."""
     table = pa.table({"age": rows[:, 0], "ward": ["A", "B"] * 500, "visit": ["2021-05-05"] * 1000})
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".toml") as file:
         file.write(BOUNDS)
         file.flush()
         model = PrivateKMeans(2, delta=1e-6, bounds=file.name, max_clusters=4).fit(table)

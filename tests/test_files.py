@@ -104,7 +104,7 @@ def test_command_refuses_such_a_path_at_once(
     words: tuple[object, ...], strange: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("a\n1\n")
+    Path("t.csv").write_text("a\n1\n", encoding="utf-8")
     (tmp_path / "apart").mkdir()
     path = STRANGE[strange](tmp_path / "apart")
 

@@ -45,7 +45,7 @@ def test_a_release_is_approved_signed_and_any_changed_file_found() -> None:
     assert done.exit_code == 0, done.output
     assert "Nothing is signed yet" in done.output
     assert before == (Path("model.json").read_bytes(), Ledger.open("budget.db").head())
-    approval = json.loads(Path("approval.json").read_text())
+    approval = json.loads(Path("approval.json").read_text(encoding="utf-8"))
     assert approval["purpose"] == "staffing"
     assert approval["ledger"]["head"] == before[1]
     done = privclust("sign", *PAPERS, *KEY, *LEDGER)
@@ -63,9 +63,9 @@ def test_a_release_is_approved_signed_and_any_changed_file_found() -> None:
 def test_a_reference_is_on_the_page_and_in_what_verify_says() -> None:
     approved = ("approve", "model.json", *PEOPLE, *LEDGER)
     assert privclust(*approved).exit_code == 0
-    assert "<dt>Reference</dt>" not in Path("approval.html").read_text()
+    assert "<dt>Reference</dt>" not in Path("approval.html").read_text(encoding="utf-8")
     assert privclust(*approved, "--reference", "DPO 2026/17", "--force").exit_code == 0
-    page = Path("approval.html").read_text()
+    page = Path("approval.html").read_text(encoding="utf-8")
     assert "<dt>Reference</dt><dd>DPO 2026/17</dd>" in page
     assert "The names on this page are typed; no key is tied to them." in page
     assert "with what B. Sow says in person" in page
@@ -82,19 +82,19 @@ def test_a_page_that_says_something_else_is_not_signed(options: tuple[Any, ...])
     done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db", *options)
     assert done.exit_code == 0, done.output
     page, papers = Path("approval.html"), ("model.json", "approval.json", "approval.html")
-    honest = page.read_text()
+    honest = page.read_text(encoding="utf-8")
     assert honest.count("staffing") > 0
     for told in (
         honest.replace("staffing", "marketing"),
         honest + "\n",
         honest.replace("1e-06", "0"),
     ):
-        page.write_text(told)
+        page.write_text(told, encoding="utf-8")
         if told != honest:
             done = privclust("sign", *papers, *KEY, *LEDGER)
             error_message(done, 3, "the page 'approval.html' is not what privclust", "Sign nothing")
             assert not Path("signature.json").exists()
-    page.write_text(honest)
+    page.write_text(honest, encoding="utf-8")
     assert privclust("sign", *papers, *KEY, *LEDGER).exit_code == 0
 
 
@@ -103,7 +103,7 @@ def test_a_page_that_says_something_else_is_not_signed(options: tuple[Any, ...])
 def test_a_pdf_of_another_page_is_not_signed(paper: Any) -> None:
     printed = ("--ledger", "budget.db", "--pdf", "approval.pdf", "--paper", paper)
     assert privclust("approve", "model.json", *PEOPLE, *printed).exit_code == 0
-    told = Path("approval.html").read_text().replace("staffing", "marketing")
+    told = Path("approval.html").read_text(encoding="utf-8").replace("staffing", "marketing")
     honest, file = Path("approval.pdf").read_bytes(), Path("approval.pdf")
     for content in (to_pdf(told, paper), honest + b"\n", b"%PDF-1.7\n"):
         file.write_bytes(content)
@@ -137,7 +137,9 @@ def test_a_total_that_has_grown_is_not_signed() -> None:
 def test_an_approval_that_names_another_ledger_is_not_signed() -> None:
     papers = ("model.json", "approval.json", "approval.html")
     assert privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db").exit_code == 0
-    assert "The ledger: file &#39;budget.db&#39;." in Path("approval.html").read_text()
+    assert "The ledger: file &#39;budget.db&#39;." in Path("approval.html").read_text(
+        encoding="utf-8"
+    )
     Path("budget.db").rename("other.db")
     done = privclust("sign", *papers, *KEY, "--ledger", "other.db")
     error_message(done, 9, "names the ledger", "budget.db", "this is file 'other.db'")
@@ -150,7 +152,7 @@ def test_the_page_has_the_words_of_the_ledgers_owner() -> None:
     assert privclust(*FIT, *recorded).exit_code == 0
     done = privclust("approve", "owned.json", *PEOPLE, "--ledger", "owned.db")
     assert done.exit_code == 0, done.output
-    page = Path("approval.html").read_text()
+    page = Path("approval.html").read_text(encoding="utf-8")
     assert "in the words of the ledger's owner: &#39;register of &lt;wards&gt;xxx" in page
     assert "x" * 100 not in page
 
@@ -158,15 +160,15 @@ def test_the_page_has_the_words_of_the_ledgers_owner() -> None:
 @pytest.mark.attack
 def test_an_approval_that_claims_to_have_checked_numbers_is_not_signed() -> None:
     """Who writes the approval may claim that the numbers were worked out anew."""
-    content = json.loads(Path("model.json").read_text())
+    content = json.loads(Path("model.json").read_text(encoding="utf-8"))
     content["coreset"]["points"][0].reverse()
-    Path("model.json").write_text(json.dumps(content))
+    Path("model.json").write_text(json.dumps(content), encoding="utf-8")
     model, total = read_model("model.json"), Ledger.open("budget.db").total("visits")
     hashed = file_hash(Path("model.json"))
     people = ("visits", "staffing", "A. Ito", "B. Sow", "2026-11-17", hashed)
     claimed = Approval(*people, ledger=total, ledger_place="file 'budget.db'", recomputed=True)
-    Path("approval.json").write_text(claimed.to_json())
-    Path("approval.html").write_text(approval_page(model, claimed))
+    Path("approval.json").write_text(claimed.to_json(), encoding="utf-8")
+    Path("approval.html").write_text(approval_page(model, claimed), encoding="utf-8")
     papers = ("model.json", "approval.json", "approval.html")
     done = privclust("sign", *papers, *KEY, "--ledger", "budget.db")
     error_message(done, 9, "coreset is not what follows from its results", "nothing")
@@ -184,11 +186,13 @@ def test_a_page_that_speaks_of_a_ledger_is_signed_beside_it_alone() -> None:
 def test_what_a_page_says_of_the_ledger_is_compared_before_it_is_signed(told: str) -> None:
     approved = ("approve", "model.json", *PEOPLE, *LEDGER)
     assert privclust(*approved).exit_code == 0
-    content = json.loads(Path("approval.json").read_text())
+    content = json.loads(Path("approval.json").read_text(encoding="utf-8"))
     content[told] = "'public toys'" if told == "ledger_source" else False
-    Path("approval.json").write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+    Path("approval.json").write_text(
+        json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
     page = approval_page(read_model("model.json"), read_approval(Path("approval.json")))
-    Path("approval.html").write_text(page)
+    Path("approval.html").write_text(page, encoding="utf-8")
     done = privclust("sign", *PAPERS[:3], *KEY, *LEDGER)
     error_message(done, 9, "something else of where the table comes from")
 
@@ -202,12 +206,16 @@ def test_a_profile_with_another_number_is_not_signed() -> None:
     released = ("approve", "model.json", *PEOPLE, *LEDGER, "--profile", "profile.json")
     assert privclust(*released).exit_code == 0
     before = file_hash(Path("profile.json"))
-    text = Path("profile.json").read_text()
+    text = Path("profile.json").read_text(encoding="utf-8")
     number = next(iter(re.findall(r"0\.\d{12,}", text)))
-    Path("profile.json").write_text(text.replace(number, number[:3] + "9" + number[4:]))
+    Path("profile.json").write_text(
+        text.replace(number, number[:3] + "9" + number[4:]), encoding="utf-8"
+    )
     after = file_hash(Path("profile.json"))
     for name in ("approval.json", "approval.html"):
-        Path(name).write_text(Path(name).read_text().replace(before, after))
+        Path(name).write_text(
+            Path(name).read_text(encoding="utf-8").replace(before, after), encoding="utf-8"
+        )
     papers = ("model.json", "profile.json", "approval.json", "approval.html")
     done = privclust("sign", *papers, *KEY, *LEDGER)
     error_message(done, 12, "profile.json was changed after 'privclust profile' wrote it")
@@ -216,11 +224,11 @@ def test_a_profile_with_another_number_is_not_signed() -> None:
 
 @pytest.mark.attack
 def test_digits_that_no_number_has_are_found() -> None:
-    text = Path("model.json").read_text()
+    text = Path("model.json").read_text(encoding="utf-8")
     size = json.dumps(json.loads(text)["cluster_sizes"][0])
     assert text.count(size) > 0
-    Path("model.json").write_text(text.replace(size, f"{size}000000000000012", 1))
-    assert json.loads(Path("model.json").read_text()) == json.loads(text)
+    Path("model.json").write_text(text.replace(size, f"{size}000000000000012", 1), encoding="utf-8")
+    assert json.loads(Path("model.json").read_text(encoding="utf-8")) == json.loads(text)
     done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db")
     error_message(done, 9, "how its numbers are written is not what follows")
 
@@ -233,18 +241,18 @@ def test_a_weak_total_is_red_and_a_recorded_name_stays() -> None:
     done = privclust("approve", "weak.json", *PEOPLE, "--ledger", "weak.db")
     assert done.exit_code == 0, done.output
     assert "All 2 runs on data set 'visits'" in done.stderr
-    assert '<p class="broken">All 2 runs' in Path("approval.html").read_text()
+    assert '<p class="broken">All 2 runs' in Path("approval.html").read_text(encoding="utf-8")
     done = privclust("approve", "weak.json", *PEOPLE, "--dataset", "other", "--force")
     error_message(done, 3, "recorded for data set 'visits', and not for 'other'")
 
 
 @pytest.mark.attack
 def test_columns_under_other_names_are_not_approved() -> None:
-    text = Path("model.json").read_text()
+    text = Path("model.json").read_text(encoding="utf-8")
     swapped = {"age": "weight", "weight": "age"}
     told = re.sub(r'"(age|weight)"', lambda found: f'"{swapped[found[1]]}"', text)
     assert told != text
-    Path("model.json").write_text(told)
+    Path("model.json").write_text(told, encoding="utf-8")
     done = privclust("approve", "model.json", *PEOPLE, *LEDGER)
     error_message(done, 9, "clustered_columns was ")
 
@@ -261,10 +269,10 @@ CHANGES: dict[str, Any] = {
 @pytest.mark.attack
 @pytest.mark.parametrize("key", CHANGES)
 def test_numbers_that_do_not_follow_from_the_results_are_not_approved(key: str) -> None:
-    content = json.loads(Path("model.json").read_text())
+    content = json.loads(Path("model.json").read_text(encoding="utf-8"))
     assert privclust("ledger", "verify", "budget.db", "--model", "model.json").exit_code == 0
     CHANGES[key](content)
-    Path("model.json").write_text(json.dumps(content))
+    Path("model.json").write_text(json.dumps(content), encoding="utf-8")
     done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db")
     error_message(done, 9, "bounds was" if key == "domain" else f"{key} is not what follows")
     assert not Path("approval.json").exists()
@@ -276,18 +284,18 @@ def test_numbers_that_do_not_follow_from_the_results_are_not_approved(key: str) 
 def test_a_page_says_whether_numbers_were_worked_out_anew() -> None:
     words = ("approve", "model.json", *PEOPLE)
     assert privclust(*words, "--ledger", "budget.db").exit_code == 0
-    assert "worked out anew from the results" in Path("approval.html").read_text()
+    assert "worked out anew from the results" in Path("approval.html").read_text(encoding="utf-8")
     assert privclust(*words, "--force").exit_code == 0
-    page = Path("approval.html").read_text()
+    page = Path("approval.html").read_text(encoding="utf-8")
     assert "Whether they do was not checked" in page
     assert "worked out anew" not in page
 
 
 @pytest.mark.attack
 def test_a_model_of_another_version_than_was_recorded_is_not_approved() -> None:
-    content = json.loads(Path("model.json").read_text())
+    content = json.loads(Path("model.json").read_text(encoding="utf-8"))
     content["statement"]["version"] = "0.0.1"
-    Path("model.json").write_text(json.dumps(content))
+    Path("model.json").write_text(json.dumps(content), encoding="utf-8")
     done = privclust("approve", "model.json", *PEOPLE, *LEDGER)
     error_message(done, 9, "the version of privclust that made it is not what is recorded")
     done = privclust("ledger", "verify", "budget.db", "--model", "model.json")
@@ -320,9 +328,9 @@ def test_what_cannot_be_worked_out_anew_is_said_once() -> None:
 
 
 def test_a_model_that_the_ledger_contradicts_is_not_approved() -> None:
-    content = json.loads(Path("model.json").read_text())
+    content = json.loads(Path("model.json").read_text(encoding="utf-8"))
     content["statement"]["bounds_origin"] = "public data"
-    Path("model.json").write_text(json.dumps(content))
+    Path("model.json").write_text(json.dumps(content), encoding="utf-8")
     done = privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db")
     error_message(done, 9, "the origin of its bounds", "Approve nothing")
     assert not Path("approval.json").exists()
@@ -347,7 +355,7 @@ def test_a_fit_that_no_ledger_recorded_wants_a_name() -> None:
     error_message(privclust("approve", "alone.json", *PEOPLE), 3, "--dataset")
     done = privclust("approve", "alone.json", *PEOPLE, "--dataset", "visits of 2026")
     assert done.exit_code == 0, done.output
-    assert "nobody counted" in Path("approval.html").read_text()
+    assert "nobody counted" in Path("approval.html").read_text(encoding="utf-8")
 
 
 def test_people_and_purpose_are_words() -> None:
@@ -390,7 +398,9 @@ def test_a_strange_name_in_the_ledger_is_shown_short_and_can_be_signed() -> None
     assert privclust(*FIT, *recorded).exit_code == 0
     done = privclust("approve", "strange.json", *PEOPLE, "--ledger", "strange.db")
     assert done.exit_code == 0, done.output
-    assert "Release for approval: &#39;\\u202e&lt;b&gt;xxx" in Path("approval.html").read_text()
+    assert "Release for approval: &#39;\\u202e&lt;b&gt;xxx" in Path("approval.html").read_text(
+        encoding="utf-8"
+    )
     papers = ("strange.json", "approval.json", "approval.html")
     done = privclust("sign", *papers, *KEY, "--ledger", "strange.db")
     assert done.exit_code == 0, done.output

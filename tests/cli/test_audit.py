@@ -8,7 +8,7 @@ import pytest
 from helpers import toy_algorithm
 from helpers.command_line import error_message, privclust
 
-TOY = Path(toy_algorithm.__file__).read_text()
+TOY = Path(toy_algorithm.__file__).read_text(encoding="utf-8")
 FITS = ("--fits", 100)
 """Fewer cannot refute epsilon 1 beyond doubt, however plain the leak."""
 

@@ -40,9 +40,9 @@ def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for number, (night, one) in enumerate(zip(nights, kind, strict=True)):
         day = "14.02.2025" if one == 0 else "3.10.2025"
         lines.append(f"P{number // 2};{str(night).replace('.', ',')};{day}")
-    Path("stays.csv").write_text("\n".join(lines))
-    Path("right.toml").write_text(BOUNDS.format(format=FORMAT))
-    Path("naive.toml").write_text(BOUNDS.format(format=""))
+    Path("stays.csv").write_text("\n".join(lines), encoding="utf-8")
+    Path("right.toml").write_text(BOUNDS.format(format=FORMAT), encoding="utf-8")
+    Path("naive.toml").write_text(BOUNDS.format(format=""), encoding="utf-8")
     with noise_from(SeededNoise(0)):
         yield
 
@@ -65,22 +65,22 @@ def test_columns_that_were_not_read_are_named() -> None:
 
 def test_a_model_remembers_decimals_and_days() -> None:
     done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
-    assert json.loads(Path("right.json").read_text())["decimal"] == ","
+    assert json.loads(Path("right.json").read_text(encoding="utf-8"))["decimal"] == ","
     done("predict", "right.json", "stays.csv", "-o", "labels.csv")
     labels = pyarrow.csv.read_csv("labels.csv")["cluster"].to_numpy()
     assert len(set(labels[::2])) == len(set(labels[1::2])) == 1
     assert labels[0] != labels[1]
     done("refit", "right.json", "-k", 1, "-o", "one.json")
-    assert json.loads(Path("one.json").read_text())["decimal"] == ","
+    assert json.loads(Path("one.json").read_text(encoding="utf-8"))["decimal"] == ","
 
 
 def test_labels_are_written_for_the_same_programs_as_the_table() -> None:
     done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
     labels = ("predict", "right.json", "stays.csv", "--keep", "patient", "-o", "labels.csv")
     done(*labels)
-    assert Path("labels.csv").read_text().splitlines()[0] == '"patient";"cluster"'
+    assert Path("labels.csv").read_text(encoding="utf-8").splitlines()[0] == '"patient";"cluster"'
     done(*labels, "--delimiter", ";", "--decimal", ".", "--force")
-    assert Path("labels.csv").read_text().splitlines()[0] == '"patient";"cluster"'
+    assert Path("labels.csv").read_text(encoding="utf-8").splitlines()[0] == '"patient";"cluster"'
 
 
 def test_a_table_with_semicolons_is_read_with_points_and_a_hint_at_commas() -> None:
@@ -90,7 +90,9 @@ def test_a_table_with_semicolons_is_read_with_points_and_a_hint_at_commas() -> N
 
 
 def test_a_day_that_toml_does_not_know_is_explained() -> None:
-    Path("naive.toml").write_text(BOUNDS.replace("2025-01-01", "01.01.2025").format(format=""))
+    Path("naive.toml").write_text(
+        BOUNDS.replace("2025-01-01", "01.01.2025").format(format=""), encoding="utf-8"
+    )
     error_message(privclust("bounds", "check", "naive.toml"), 4, "not valid TOML", "2025-12-31")
 
 
@@ -104,10 +106,10 @@ def test_a_refit_has_as_many_people_as_its_fit() -> None:
     """Everybody is in both clusters: cells count them otherwise than clusters do."""
     words = ("--decimal", ",", "--bounds", "right.toml", "--unit", "patient", *FIT)
     done("fit", "stays.csv", *words, "-o", "right.json")
-    fitted = sum(json.loads(Path("right.json").read_text())["cluster_sizes"])
+    fitted = sum(json.loads(Path("right.json").read_text(encoding="utf-8"))["cluster_sizes"])
     for k in (1, 3):
         done("refit", "right.json", "-k", k, "-o", f"{k}.json")
-        refit = sum(json.loads(Path(f"{k}.json").read_text())["cluster_sizes"])
+        refit = sum(json.loads(Path(f"{k}.json").read_text(encoding="utf-8"))["cluster_sizes"])
         assert refit == pytest.approx(fitted, rel=1e-9)
 
 
@@ -115,7 +117,7 @@ def test_made_up_rows_are_written_as_the_table_of_the_fit() -> None:
     words = ("--decimal", ",", "--bounds", "right.toml", *FIT)
     done("fit", "stays.csv", *words, "-o", "right.json")
     done("sample", "right.json", "--rows", 4000, "--seed", 0, "-o", "drawn.csv")
-    names, first = Path("drawn.csv").read_text().splitlines()[:2]
+    names, first = Path("drawn.csv").read_text(encoding="utf-8").splitlines()[:2]
     assert names == '"nights";"day"'
     assert re.fullmatch(r'"\d+,\d+";"\d\d\.\d\d\.2025"', first)
     again = done("fit", "drawn.csv", *words, "-o", "again.json")
@@ -127,10 +129,10 @@ def test_made_up_rows_are_written_as_the_user_says() -> None:
     done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
     drawn = ("sample", "right.json", "--rows", 5, "--seed", 0, "-o", "drawn.csv", "--force")
     done(*drawn, "--delimiter", "tab")
-    tabs = Path("drawn.csv").read_text()
+    tabs = Path("drawn.csv").read_text(encoding="utf-8")
     assert tabs.startswith('"nights"\t"day"\n')
     done(*drawn, "--decimal", ".")
-    points = Path("drawn.csv").read_text()
+    points = Path("drawn.csv").read_text(encoding="utf-8")
     assert points.startswith('"nights","day"\n')
     first = tabs.splitlines()[1].split("\t")[0].strip('"')
     assert points.splitlines()[1].split(",")[0] == first.replace(",", ".")

@@ -58,15 +58,15 @@ def test_help_has_examples_and_no_type_of_python(command: tuple[str, ...], colum
 
 def test_examples_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(lay_out(tmp_path))
-    Path("names.toml").write_text(NAMES)
-    Path("passphrase.txt").write_text("four words are enough\n")
+    Path("names.toml").write_text(NAMES, encoding="utf-8")
+    Path("passphrase.txt").write_text("four words are enough\n", encoding="utf-8")
     Path("passphrase.txt").chmod(0o600)
     german = [";".join(visits().column_names)]
     german += [
         ";".join(str(cell).replace(".", ",") for cell in row.values())
         for row in visits().to_pylist()
     ]
-    Path("german.csv").write_text("\n".join(german))
+    Path("german.csv").write_text("\n".join(german), encoding="utf-8")
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None

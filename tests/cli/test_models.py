@@ -300,12 +300,12 @@ def test_a_page_of_no_model(tmp_path: Path) -> None:
 
 def test_a_page_never_replaces_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("privclust.models.report.to_html", lambda *given: "a page")
-    before = Path("model.json").read_text()
+    before = Path("model.json").read_text(encoding="utf-8")
     try:
         assert privclust("report", "model.json", "-o", "model.json").exit_code != 0
-        assert Path("model.json").read_text() == before
+        assert Path("model.json").read_text(encoding="utf-8") == before
     finally:
-        Path("model.json").write_text(before)
+        Path("model.json").write_text(before, encoding="utf-8")
 
 
 def test_a_page_needs_an_extra_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:

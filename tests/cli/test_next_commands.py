@@ -25,7 +25,7 @@ def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("of people").mkdir()
     nights = 5.0 + 20.0 * np.tile([0, 1], 2000) + np.linspace(-1, 1, 4000).round(1)
     lines = [f"P{place};{night:.1f}".replace(".", ",") for place, night in enumerate(nights)]
-    Path(TABLE).write_text("\n".join(["patient id;nights", *lines]))
+    Path(TABLE).write_text("\n".join(["patient id;nights", *lines]), encoding="utf-8")
 
 
 def run(*words: object) -> Result:
@@ -42,10 +42,12 @@ def suggested(text: str, **placeholders: str) -> list[list[str]]:
 
 
 def fill_in(bounds: Path) -> None:
-    text = bounds.read_text().replace('bounds_origin = ""', 'bounds_origin = "public data"')
+    text = bounds.read_text(encoding="utf-8").replace(
+        'bounds_origin = ""', 'bounds_origin = "public data"'
+    )
     for side, value in (("lower", 0), ("upper", 40)):
         text = text.replace(f"# {side} =   fill in and uncomment", f"{side} = {value}")
-    bounds.write_text(text)
+    bounds.write_text(text, encoding="utf-8")
 
 
 def test_from_a_table_to_a_report() -> None:
@@ -57,13 +59,13 @@ def test_from_a_table_to_a_report() -> None:
     check, fit = suggested(written)
     assert "-k" not in fit  # nobody typed one
     assert "Add -k for another number of clusters than 8, and --ledger and --dataset" in written
-    assert "patient id" not in Path(BOUNDS).read_text()
+    assert "patient id" not in Path(BOUNDS).read_text(encoding="utf-8")
     fill_in(Path(BOUNDS))
     (same,) = suggested(run(*check).stdout)
     assert same == fit
     (report,) = suggested(run(*fit).stdout)
     run(*report)
-    assert "patient id" in Path("report.html").read_text()
+    assert "patient id" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_from_many_clusters_to_all_of_them_and_from_a_profile_to_a_report() -> None:
@@ -82,7 +84,9 @@ def test_from_many_clusters_to_all_of_them_and_from_a_profile_to_a_report() -> N
 
 
 def test_from_a_forecast_to_a_simulation() -> None:
-    Path("public.csv").write_text("x,y\n" + "\n".join(f"{i % 7},{i % 5}" for i in range(500)))
+    Path("public.csv").write_text(
+        "x,y\n" + "\n".join(f"{i % 7},{i % 5}" for i in range(500)), encoding="utf-8"
+    )
     planned = run("plan", "--rows", 500, "--columns", 2, "-k", 2, "--delta", 1e-6).stdout
     (simulate,) = suggested(planned, FILE="public.csv")
     run(*simulate, "--repeats", 1)
@@ -94,7 +98,7 @@ def test_from_an_approval_to_a_signature_and_a_check() -> None:
     paid = ("--ledger", "of people/budget.db", "--dataset", "stays")
     run("ledger", "create", paid[1], "stays", "--epsilon", 8, "--delta", 1e-5, "--unit", TYPED[1])
     run("fit", TABLE, *TYPED, "--bounds", BOUNDS, *FIT, *paid, "-o", "of people/model.json")
-    Path("passphrase").write_text("correct horse battery staple")
+    Path("passphrase").write_text("correct horse battery staple", encoding="utf-8")
     Path("passphrase").chmod(0o600)
     typed = ("--passphrase-file", "passphrase")
     run("keygen", "of people/officer.key", *typed)

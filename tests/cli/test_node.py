@@ -50,7 +50,7 @@ def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Policy:
     monkeypatch.chdir(lay_out(tmp_path))
     Path("outside").mkdir()
     write_keys(Path("keys.json"), HOSPITAL)
-    Path("policy.toml").write_text(POLICY)
+    Path("policy.toml").write_text(POLICY, encoding="utf-8")
     Ledger.create("budget.db", "visits", epsilon=4.0, delta=1e-6, unit="who")
     return read_policy("policy.toml")
 
@@ -94,7 +94,9 @@ def test_check_passes_a_right_policy_and_names_all_faults_at_once(policy: Policy
     assert done.exit_code == 0, done.output
     assert "names 1 analysts and 1 tables" in done.stdout
     policy.node.name_key.chmod(0o644)
-    Path("policy.toml").write_text(POLICY.replace('dataset = "visits"', 'dataset = "other"'))
+    Path("policy.toml").write_text(
+        POLICY.replace('dataset = "visits"', 'dataset = "other"'), encoding="utf-8"
+    )
     done = privclust("node", "check", "policy.toml")
     assert done.exit_code == 1
     assert "others may read or write the key for names" in done.stderr

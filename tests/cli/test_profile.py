@@ -31,7 +31,7 @@ ACCOUNT = ("--ledger", "budget.db")
 def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)
-    Path("other.toml").write_text(OTHER)
+    Path("other.toml").write_text(OTHER, encoding="utf-8")
     Ledger.create("budget.db", "visits", epsilon=3.0, delta=1e-6)
     done = privclust(*FIT, *ACCOUNT, "--dataset", "visits", "--out", "model.json", "--seed", 0)
     assert done.exit_code == 0, done.output
@@ -47,14 +47,14 @@ def test_a_profile_is_written_charged_and_shown() -> None:
     assert len(Ledger.open("budget.db").runs("visits")) == 2
     done = privclust("report", "model.json", "--profile", "profile.json", "-o", "page.html")
     assert done.exit_code == 0, done.output
-    assert "<h3>who</h3>" in Path("page.html").read_text()
+    assert "<h3>who</h3>" in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_profile_that_is_there_is_kept_and_nothing_is_spent_unless_forced() -> None:
-    Path("profile.json").write_text("paid for")
+    Path("profile.json").write_text("paid for", encoding="utf-8")
     words = (*PROFILE, *ACCOUNT, "--columns", "who")
     error_message(privclust(*words), 10, "profile.json exists already", "--force")
-    assert Path("profile.json").read_text() == "paid for"
+    assert Path("profile.json").read_text(encoding="utf-8") == "paid for"
     assert len(Ledger.open("budget.db").runs("visits")) == 1
     assert privclust(*words, "--force").exit_code == 0
     assert load_profile("profile.json").columns

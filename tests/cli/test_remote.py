@@ -59,7 +59,7 @@ def test_table_is_described_forecast_fitted_and_profiled(node: Node) -> None:
     assert run.name in [one["id"] for one in listed["fits"]]
     for shown in (described, planned, done, profiled):
         assert TOKEN not in shown.output
-    assert TOKEN not in Path("model.json").read_text()
+    assert TOKEN not in Path("model.json").read_text(encoding="utf-8")
 
 
 def test_columns_are_chosen_and_a_fit_is_waited_for_again(node: Node) -> None:

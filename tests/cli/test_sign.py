@@ -46,7 +46,7 @@ def test_a_release_is_signed_and_verified_and_a_changed_byte_found() -> None:
     assert "A fingerprint is a number that is computed from a public key" in done.output
     assert "does not prove whose key it is. Ask B. Sow for the fingerprint" in done.output
     assert "Not checked here: the ledger" in done.output
-    with Path("page.html").open("a") as page:
+    with Path("page.html").open("a", encoding="utf-8") as page:
         page.write(" ")
     done = privclust("verify", "signature.json", "--public-key", "officer.pub")
     error_message(done, 1, "the page 'page.html' was changed after it was signed.")
@@ -55,7 +55,7 @@ def test_a_release_is_signed_and_verified_and_a_changed_byte_found() -> None:
 def test_files_without_an_approval_name_no_approver() -> None:
     key = read_private_key(Path("officer.key"), PASSPHRASE.encode())
     signature = sign_files([Path("model.json"), Path("page.html")], key)
-    Path("signature.json").write_text(signature.to_json())
+    Path("signature.json").write_text(signature.to_json(), encoding="utf-8")
     done = privclust("verify", "signature.json", "--public-key", "officer.pub")
     assert done.exit_code == 0, done.output
     assert "No approval was signed with these files" in done.output
@@ -93,7 +93,7 @@ def test_a_passphrase_that_others_may_read_is_refused() -> None:
 
 
 def test_another_passphrase_does_not_sign() -> None:
-    Path("passphrase").write_text("something else entirely\n")
+    Path("passphrase").write_text("something else entirely\n", encoding="utf-8")
     done = privclust("sign", "model.json", "approval.json", "page.html", *KEY)
     message = error_message(done, 3, "the passphrase is another one")
     assert "something else" not in message
@@ -135,4 +135,6 @@ def test_a_passphrase_comes_by_a_descriptor_or_a_terminal_and_is_not_echoed() ->
     assert os.waitpid(child, 0)[1] == 0, shown
     os.close(terminal)
     assert PASSPHRASE.encode() not in shown
-    assert Path("typed.json").read_text() == Path("signature.json").read_text()
+    assert Path("typed.json").read_text(encoding="utf-8") == Path("signature.json").read_text(
+        encoding="utf-8"
+    )

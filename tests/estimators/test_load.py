@@ -95,19 +95,19 @@ def test_registered_estimator_is_known_without_being_given(
 
 
 def test_estimators_that_a_file_makes_up_are_refused(file: Path) -> None:
-    content = json.loads(file.read_text())
+    content = json.loads(file.read_text(encoding="utf-8"))
     for name in ("load", "__all__", "annotations", "os"):
         content["estimator"] = name
         content["statement"]["estimator"] = content["statement"]["run"]["estimator"] = name
-        file.write_text(json.dumps(content))
+        file.write_text(json.dumps(content), encoding="utf-8")
         with pytest.raises(ModelFileError, match="which is not one of privclust"):
             load(file, estimators=[MyKMeans])
 
 
 def test_parameter_that_the_estimator_does_not_take_is_refused(file: Path) -> None:
-    content = json.loads(file.read_text())
+    content = json.loads(file.read_text(encoding="utf-8"))
     content["parameters"]["self"] = 1
-    file.write_text(json.dumps(content))
+    file.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ModelFileError, match="'self', which MyKMeans does not take"):
         load(file, estimators=[MyKMeans])
 

@@ -30,19 +30,20 @@ SECRET = "the patient of row 42"
 def write_policy(path: Path, ledger: str, lanes: int = 1, max_memory_gib: float = 4) -> Path:
     """Write what `read_policy` below reads."""
     path.write_text(
-        json.dumps({"ledger": ledger, "lanes": lanes, "max_memory_gib": max_memory_gib})
+        json.dumps({"ledger": ledger, "lanes": lanes, "max_memory_gib": max_memory_gib}),
+        encoding="utf-8",
     )
     return path
 
 
 def read_policy(path: Path) -> Any:
-    return SimpleNamespace(node=SimpleNamespace(**json.loads(path.read_text())))
+    return SimpleNamespace(node=SimpleNamespace(**json.loads(path.read_text(encoding="utf-8"))))
 
 
 def run_job(policy: Any, job: Job, wait: Callable[[], None]) -> str:
     """Do what the request says."""
     request = json.loads(job.request)
-    with open(request["began"], "a") as file:
+    with open(request["began"], "a", encoding="utf-8") as file:
         file.write(f"{os.getpid()} {time.time()}\n")
     for stream in (1, 2):
         os.write(stream, SECRET.encode())

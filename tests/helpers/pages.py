@@ -78,7 +78,10 @@ def blocks_of(text: str) -> list[Block]:
 
 def pictures_of(page: Path) -> list[Path]:
     """Return the files of the pictures that a page shows."""
-    return [(page.parent / place).resolve() for place in PICTURE.findall(page.read_text())]
+    return [
+        (page.parent / place).resolve()
+        for place in PICTURE.findall(page.read_text(encoding="utf-8"))
+    ]
 
 
 def agrees(expected: str, printed: str, certain: bool) -> bool:
@@ -91,11 +94,11 @@ def agrees(expected: str, printed: str, certain: bool) -> bool:
 def run(page: Path) -> Run:
     """Run a page in the present folder."""
     done, printed = Run(), ""
-    for block in blocks_of(page.read_text()):
+    for block in blocks_of(page.read_text(encoding="utf-8")):
         if block.note.startswith("not run: "):
             continue
         if block.note.startswith("file: "):
-            Path(block.note.removeprefix("file: ")).write_text(block.content)
+            Path(block.note.removeprefix("file: ")).write_text(block.content, encoding="utf-8")
         elif block.language == "python":
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
@@ -158,13 +161,13 @@ def renew(page: Path) -> None:
         for drawn in Path(folder).glob("*.png"):
             if drawn.name in wanted:
                 shutil.copy(drawn, wanted[drawn.name])
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     for block, expected, printed in reversed(done.outputs):
         if block.language == "text" and "..." not in expected:
             text = text[: block.place[0]] + printed + text[block.place[1] :]
         elif not agrees(expected, printed, certain=False):
             sys.stderr.write(f"{page.name} shows\n{expected}but printed\n{printed}\n")
-    page.write_text(text)
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def _wait_for(server: Server, process: subprocess.Popen[bytes], log: Path) -> No
             time.sleep(0.1)
         else:
             return
-    raise RuntimeError(f"the PostgreSQL server did not start:\n{log.read_text()}")
+    raise RuntimeError(f"the PostgreSQL server did not start:\n{log.read_text(encoding='utf-8')}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -151,7 +151,7 @@ def test_model_is_read_without_its_estimator(model: Any, file: Path) -> None:
         if field.name != "parameters":  # of NumPy's types before
             assert_same(getattr(expected, field.name), getattr(found, field.name), field.name)
     assert dict(found.parameters) == dict(expected.parameters)
-    assert to_json(found) == file.read_text()
+    assert to_json(found) == file.read_text(encoding="utf-8")
 
 
 def test_a_loaded_model_is_saved_as_the_same_bytes(file: Path, tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_the_file_keeps_to_the_schema(file: Path) -> None:
-    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(file.read_text()))
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(file.read_text(encoding="utf-8")))
 
 
 def objects(schema: Any, where: str = "$") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -293,7 +293,7 @@ def leaves(content: Any) -> Iterator[Any]:
 
 
 def test_no_cell_count_path_time_or_host_is_in_it(model: Any, file: Path) -> None:
-    text = file.read_text()
+    text = file.read_text(encoding="utf-8")
     content = json.loads(text)
     assert to_json(model) == text  # whenever it is written
     for name in ("uncommon", str(file.parent), "/", socket.gethostname()):

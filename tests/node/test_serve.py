@@ -64,13 +64,17 @@ def test_node_of_real_parts_is_made(policy_file: Path) -> None:
 
 
 def test_data_sets_must_exist(policy_file: Path) -> None:
-    policy_file.write_text(POLICY.replace('dataset = "credit"', 'dataset = "loans"'))
+    policy_file.write_text(
+        POLICY.replace('dataset = "credit"', 'dataset = "loans"'), encoding="utf-8"
+    )
     with pytest.raises(PolicyError, match=r"\[tables.credit\].*no data set 'loans'"):
         checked_node(policy_file)
 
 
 def test_units_must_be_those_of_the_ledger(policy_file: Path) -> None:
-    policy_file.write_text(POLICY.replace('dataset = "wards"', 'dataset = "credit"'))
+    policy_file.write_text(
+        POLICY.replace('dataset = "wards"', 'dataset = "credit"'), encoding="utf-8"
+    )
     with pytest.raises(
         PolicyError, match=r"tables.wards\].*'credit' protects one 'row'.*'patient'"
     ):
@@ -78,7 +82,7 @@ def test_units_must_be_those_of_the_ledger(policy_file: Path) -> None:
 
 
 def test_ledger_must_exist(policy_file: Path) -> None:
-    policy_file.write_text(POLICY.replace("ledger.db", "none.db"))
+    policy_file.write_text(POLICY.replace("ledger.db", "none.db"), encoding="utf-8")
     with pytest.raises(LedgerError, match="no ledger"):
         checked_node(policy_file)
 
@@ -122,7 +126,7 @@ def test_one_place_is_needed(policy_file: Path) -> None:
 
 
 def test_certificates_need_a_socket(policy_file: Path) -> None:
-    policy_file.write_text(POLICY + f'certificate = "{"ab" * 32}"\n')
+    policy_file.write_text(POLICY + f'certificate = "{"ab" * 32}"\n', encoding="utf-8")
     with pytest.raises(PolicyError, match="Unix socket"):
         serve(policy_file, port=1)
 
@@ -212,7 +216,7 @@ def test_process_serves_on_its_socket(process: tuple[subprocess.Popen[str], Path
     assert response.status == 401
     response.read()
     connection.close()
-    limits = Path(f"/proc/{started.pid}/limits").read_text().splitlines()
+    limits = Path(f"/proc/{started.pid}/limits").read_text(encoding="utf-8").splitlines()
     (core,) = [line for line in limits if line.startswith("Max core file size")]
     assert core.split()[4:6] == ["0", "0"]
     started.send_signal(signal.SIGTERM)

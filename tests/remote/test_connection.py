@@ -177,7 +177,7 @@ def test_own_authority_and_client_certificate_are_used(
     found = RemoteTable(url, token=TOKEN, ca_file=str(authority), certificate=own)
     with pytest.raises(RemoteError, match="does not allow"):
         found.describe()
-    assert server.seen == ssl.PEM_cert_to_DER_cert(Path(own[0]).read_text())
+    assert server.seen == ssl.PEM_cert_to_DER_cert(Path(own[0]).read_text(encoding="utf-8"))
 
 
 def test_certificate_for_another_name_is_refused(

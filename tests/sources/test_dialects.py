@@ -41,7 +41,7 @@ def test_only_the_line_of_names_counts(tmp_path: Path) -> None:
 
 def test_names_that_show_two_ways_are_refused_until_one_is_typed(tmp_path: Path) -> None:
     file = str(tmp_path / "x.csv")
-    Path(file).write_text("a;b,c\n1;2,5\n")
+    Path(file).write_text("a;b,c\n1;2,5\n", encoding="utf-8")
     with pytest.raises(UnreadableFileError, match=r"semicolons or by commas.*--delimiter ';'"):
         list_files(file)
     assert list_files(Files(file, delimiter=";"))[0].names == ("a", "b,c")
@@ -50,7 +50,7 @@ def test_names_that_show_two_ways_are_refused_until_one_is_typed(tmp_path: Path)
 
 def test_comma_marks_decimals_where_it_is_typed(tmp_path: Path) -> None:
     file = str(tmp_path / "x.csv")
-    Path(file).write_text("a;b\n1,5;x\n-2,25e1;1,5\n1.5;1.5\n1.234,5;y\n7;\n")
+    Path(file).write_text("a;b\n1,5;x\n-2,25e1;1,5\n1.5;1.5\n1.234,5;y\n7;\n", encoding="utf-8")
     found = matrix(Files(file, decimal=","), ["a"])
     assert np.array_equal(
         found, np.array([[1.5], [-22.5], [np.nan], [np.nan], [7]]), equal_nan=True

@@ -128,7 +128,7 @@ def counted(frame: Any, marks: Path) -> Any:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         import uuid
 
-        open(f"{folder}/{uuid.uuid4()}", "w").close()
+        open(f"{folder}/{uuid.uuid4()}", "w", encoding="utf-8").close()
         yield from batches
 
     return frame.mapInArrow(count, frame.schema)
@@ -175,7 +175,7 @@ def test_repeated_attempt_draws_the_same_bits(frame: Any, tmp_path: Path) -> Non
         assert context is not None
         yield from batches
         if context.attemptNumber() == 0:
-            open(f"{marks}/failed {context.partitionId()}", "w").close()
+            open(f"{marks}/failed {context.partitionId()}", "w", encoding="utf-8").close()
             raise ValueError
 
     failing = frame.mapInArrow(fail_first, frame.schema)

@@ -286,7 +286,7 @@ class Crashes:
 def killed_job(node: Deployment) -> bool:
     """Kill the processes that reply, if there are any: all of a worker's but its fork server."""
     worker = node.processes["worker"].pid
-    jobs = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()[1:]
+    jobs = Path(f"/proc/{worker}/task/{worker}/children").read_text(encoding="utf-8").split()[1:]
     for pid in jobs:
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)

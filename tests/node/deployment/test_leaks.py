@@ -179,7 +179,7 @@ def test_a_million_clusters_are_refused_at_once(node: Deployment) -> None:
 @pytest.mark.long  # tests/node/test_serve.py looks at the same limit
 def test_abort_leaves_no_core_file_and_the_node_starts_again(node: Deployment) -> None:
     web = node.processes["web"]
-    limits = Path(f"/proc/{web.pid}/limits").read_text()
+    limits = Path(f"/proc/{web.pid}/limits").read_text(encoding="utf-8")
     assert re.search(r"Max core file size\s+0\s+0\s", limits)
     web.send_signal(signal.SIGABRT)
     assert web.wait(30) == -signal.SIGABRT

@@ -103,17 +103,24 @@ def test_status_of_a_fit_is_sent_five_hundred_times_a_second(
 
 def cpu_seconds(node: Deployment) -> float:
     """Return what the web process has used of all cores."""
-    fields = Path(f"/proc/{node.processes['web'].pid}/stat").read_text().rpartition(")")[2].split()
+    fields = (
+        Path(f"/proc/{node.processes['web'].pid}/stat")
+        .read_text(encoding="utf-8")
+        .rpartition(")")[2]
+        .split()
+    )
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(node: Deployment) -> int:
     """Return what web process, worker and its fork server hold, in KiB."""
     web, worker = node.processes["web"].pid, node.processes["worker"].pid
-    server, *_ = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()  # the oldest
+    server, *_ = (
+        Path(f"/proc/{worker}/task/{worker}/children").read_text(encoding="utf-8").split()
+    )  # the oldest
     total = 0
     for pid in (web, worker, server):
-        status = Path(f"/proc/{pid}/status").read_text()
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
         (line,) = [line for line in status.splitlines() if line.startswith("VmRSS")]
         total += int(line.split()[1])
     return total

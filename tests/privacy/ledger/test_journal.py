@@ -250,7 +250,7 @@ def nothing(place: Path) -> None:
 
 
 def text(place: Path) -> None:
-    place.write_text("age,ward\n34,A\n" * 99)
+    place.write_text("age,ward\n34,A\n" * 99, encoding="utf-8")
 
 
 def another_database(place: Path) -> None:

@@ -44,7 +44,7 @@ def main(grid: Grid, context: Context) -> None:
         start = time.monotonic()
         found["echo bytes"].append(_echoed(grid, real.clients, query.candidates.nbytes, size))
         found["echo"].append(time.monotonic() - start)
-    Path(str(context.run_config["times"])).write_text(json.dumps(found))
+    Path(str(context.run_config["times"])).write_text(json.dumps(found), encoding="utf-8")
 
 
 def _echoed(grid: Grid, clients: Iterable[str], sent: int, wanted: int) -> int:
