@@ -1,4 +1,7 @@
-"""Run one measurement by name: ``python -m benchmarks NAME [--quick | --report]``."""
+"""Run one measurement by name: ``python -m benchmarks NAME [--quick | --report]``.
+
+``python -m benchmarks figures`` draws all figures of measurements again, from what is kept.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,7 @@ from benchmarks import (
     topics,
     utility,
 )
+from benchmarks.figures.redraw import redraw
 
 
 def _scale(quick: bool) -> None:
@@ -85,6 +89,7 @@ REPORTS = {
     "refit": refit.report,
     "reproduce": reproduce.report,
     "robustness": robustness.report,
+    "scale": scale.report,
     "series": series.report,
     "speed": speed.report,
     "stability": stability.report,
@@ -96,7 +101,7 @@ REPORTS = {
 def main() -> None:
     """Run the measurement named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=MEASUREMENTS)
+    parser.add_argument("name", choices=[*MEASUREMENTS, "figures"], metavar="NAME")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="a few seconds, nothing is kept")
     how.add_argument("--report", action="store_true", help="print from the results that are kept")
@@ -109,6 +114,9 @@ def main() -> None:
         help="with robustness: fit PrivateKMeans to the held-out half",
     )
     given = parser.parse_args()
+    if given.name == "figures":
+        redraw()
+        return
     if given.held_out:
         if given.name != "robustness" or given.quick or given.report:
             parser.error("--held-out goes with robustness, without --quick and --report")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from mutations import CATALOGUE
 from benchmarks import audit_histories, audit_mutations, federated, methods
 from benchmarks.audit_histories import Cell
 from benchmarks.digest import code_digest
+from benchmarks.figures import audit as picture
+from benchmarks.figures.style import PLACE, save
 from benchmarks.pieces import Piece, load, run
 from privclust.audit.canaries import (
     DELTA,
@@ -34,7 +37,6 @@ from privclust.audit.epsilon_bound import Scores, refuted
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 
-PICTURE = Path(__file__).parents[1] / "docs" / "figures" / "audit.png"
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 FITS, BATCH = 500, 50
 """Of each algorithm at each epsilon, on either side."""
@@ -113,14 +115,12 @@ def code_of(method: str) -> str:
 
 def report() -> bool:
     """Print what is kept, draw it, and return whether all of it is there."""
-    from benchmarks.audit_picture import draw
-
     cells = refutations()
     _print_cells(cells)
     whole = audit_histories.refutations()
     audit_histories.print_table(whole)
     audit_mutations.print_table()
-    draw(cells, whole, PICTURE)
+    draw()
     caught = audit_mutations.current().values()
     below = sum(cell.measured <= cell.guarantee for cell in cells)
     held = sum(cell.measured <= cell.guarantee for cell in whole)
@@ -140,11 +140,17 @@ def report() -> bool:
     return bool(kept == wanted and audit_histories.kept() == watched)
 
 
-def refutations() -> list[Cell]:
-    """Return what all fits that are kept refute, guarantee by guarantee."""
+def draw(place: Path = PLACE) -> None:
+    """Draw what all fits that are kept refute, those of earlier code too."""
+    cells, whole = refutations(stale=True), audit_histories.refutations(stale=True)
+    save(partial(picture.draw, cells, whole), "audit", place)
+
+
+def refutations(stale: bool = False) -> list[Cell]:
+    """Return what the fits that are kept refute, guarantee by guarantee; `stale` ones if asked."""
     sides: dict[tuple[str, float], dict[str, list[Seen]]] = {}
     for piece, seen in load("audit", Seen).items():
-        if seen.code == code_of(piece.method):
+        if stale or seen.code == code_of(piece.method):
             both = sides.setdefault((piece.method, piece.epsilon), {side: [] for side in SIDES})
             both[piece.dataset].append(seen)
     cells = []

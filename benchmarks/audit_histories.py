@@ -133,12 +133,12 @@ def kept() -> int:
     return sum(piece in found and found[piece].code == code_of(piece.method) for piece in pieces())
 
 
-def refutations() -> list[Cell]:
-    """Return what all batches that are kept refute, guarantee by guarantee."""
+def refutations(stale: bool = False) -> list[Cell]:
+    """Return what batches that are kept refute, guarantee by guarantee; `stale` ones if asked."""
     found = load("histories", Watched)
     sides: dict[tuple[str, float], dict[str, list[Watched]]] = {}
     for piece in pieces():
-        if piece in found and found[piece].code == code_of(piece.method):
+        if piece in found and (stale or found[piece].code == code_of(piece.method)):
             both = sides.setdefault((piece.method, piece.epsilon), {side: [] for side in SIDES})
             both[piece.dataset].append(found[piece])
     cells = []

@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
@@ -21,6 +21,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.clients import N_CLUSTERS, ClientMixture, client_mixture
 from benchmarks.data import loss
 from benchmarks.digest import code_digest
+from benchmarks.figures import federated as picture
+from benchmarks.figures.style import PLACE, save
 from benchmarks.pieces import Outcome, Piece, Results, kept, run
 from privclust import DPLloyd, FedDPKMeans, Federation, PrivateKMeans
 from privclust.estimators.feddp_kmeans import ball_around
@@ -43,7 +45,6 @@ TARGETS = {
 EPSILONS = {"silos": (0.31, 0.62, 3.1), "devices": (1.0, 2.56)}
 SEEDS = 2
 LLOYD_ROUNDS = 3
-FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "federated.png"
 
 Fit = Callable[[ClientMixture, float, int, Unit], FloatArray]
 
@@ -192,12 +193,22 @@ def report() -> bool:
     return results is not None and _tell(results)
 
 
-def _tell(results: Results) -> bool:
-    """Print and draw how much more than the optimum each method loses."""
-    excess = {
+def excess_of(results: Results) -> dict[Piece, float]:
+    """Return by what part each fit loses more than the optimum."""
+    return {
         piece: outcome.loss / results[Piece("optimum", piece.dataset, 0.0, 0)].loss - 1
         for piece, outcome in results.items()
     }
+
+
+def draw(excess: dict[Piece, float], place: Path = PLACE) -> None:
+    """Draw the worst seeds of all private methods."""
+    save(partial(picture.draw, excess, PRIVATE, EPSILONS), "federated", place)
+
+
+def _tell(results: Results) -> bool:
+    """Print and draw how much more than the optimum each method loses."""
+    excess = excess_of(results)
     print("| method | clients | epsilon | loss above the optimum, worst seed | CPU seconds |")
     print("|---|---|---|---|---|")
     for method, name, epsilon in dict.fromkeys((p.method, p.dataset, p.epsilon) for p in results):
@@ -205,7 +216,7 @@ def _tell(results: Results) -> bool:
         worst = max(excess[piece] for piece in same)
         seconds = float(np.mean([results[piece].cpu_seconds for piece in same]))
         print(f"| {method} | {name} | {epsilon:g} | {worst:.3%} | {seconds:.0f} |")
-    _draw(excess)
+    draw(excess)
     met = True
     for (name, epsilon), target in TARGETS.items():
         worst = max(excess[Piece("FedDPKMeans", name, epsilon, seed)] for seed in range(SEEDS))
@@ -213,29 +224,6 @@ def _tell(results: Results) -> bool:
         verdict = "PASS" if worst <= target else "NOT MET"
         print(f"federated {name} epsilon {epsilon:g}: {worst:.3%} {target:.1%} {verdict}")
     return met
-
-
-def _draw(excess: dict[Piece, float]) -> None:
-    figure, axes = plt.subplots(1, 2, figsize=(9.0, 4.2), sharey=True)
-    titles = {"silos": "100 silos, each row protected", "devices": "2000 devices, each protected"}
-    for axis, (name, epsilons) in zip(axes, EPSILONS.items(), strict=True):
-        for method in PRIVATE:
-            lines = [
-                [excess[p] for p in excess if (p.method, p.dataset, p.epsilon) == (method, name, e)]
-                for e in epsilons
-            ]
-            axis.plot(epsilons, [100 * max(line) for line in lines], "o-", label=method)
-        k_fed = 100 * excess[Piece("k-FED", name, 0.0, 0)]
-        axis.axhline(k_fed, color="grey", linestyle="--", label="k-FED, not private")
-        axis.set(xscale="log", yscale="log", xlabel="epsilon", title=titles[name])
-        axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axis.set_xticks([], minor=True)
-    axes[0].set_ylabel("loss above the optimum, worst seed, %")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, fontsize=8, ncols=3, loc="lower center")
-    figure.tight_layout(rect=(0, 0.13, 1, 1))
-    figure.savefig(FIGURE, dpi=110)
-    plt.close(figure)
 
 
 def _radius(data: ClientMixture) -> float:

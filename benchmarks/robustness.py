@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from benchmarks.figures.robustness import draw
 from benchmarks.methods import code_of
 from benchmarks.pieces import Piece, load, run
 from benchmarks.rivals import FLAGSHIP, REFERENCE
-from benchmarks.robust.figure import draw
 from benchmarks.robust.fits import MAIN_EPSILON, measure, pieces
 from benchmarks.robust.ratios import Fits
 from benchmarks.robust.report import tell

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,11 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import loss
+from benchmarks.figures.scale import draw_memory, draw_seconds
+from benchmarks.figures.style import PLACE, save
+from benchmarks.methods import code_of
+from benchmarks.pieces import Piece, load, run
+from benchmarks.rivals import FLAGSHIP
 from privclust import PrivateKMeans
 from privclust.domains.ball import Ball
 from privclust.engines._summing import total
@@ -34,18 +41,78 @@ USER_ROWS = 10
 GIGABYTES, PER_ROW, LOSS, THROUGHPUT, USERS = 1.0, 1.1, 1.02, 0.9, 1.1
 
 
+SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+
+
+@dataclass(frozen=True)
+class Sized:
+    """Seconds and the peak of memory of one fit, the size of its table, and its loss."""
+
+    cpu_seconds: float
+    wall_seconds: float
+    gigabytes: float
+    table_gigabytes: float
+    loss_ratio: float
+    code: str
+
+
 def main(quick: bool) -> None:
-    """Print the throughput of the Arrow engine, then fits of ever larger tables."""
+    """Print the throughput of the Arrow engine, then make the fits of ever larger tables."""
     _users(5_000 if quick else 100_000)
     with tempfile.TemporaryDirectory() as folder:
         _throughput(Path(folder), 20_000 if quick else 2_000_000)
-        sizes = (100_000, 200_000) if quick else (10_000_000, 1_000_000_000)
-        seconds = [_fit_apart(Path(folder), n_rows) for n_rows in sizes]
-    if not quick:
-        per_row = seconds[1] / sizes[1] / (seconds[0] / sizes[0])
-        _verdict(
-            "CPU per row, of that at a hundredth of the rows", per_row, per_row <= PER_ROW, PER_ROW
+    if quick:
+        found = measure(_piece(100_000))
+        print(f"100,000 rows: {found.cpu_seconds:.1f} CPU s, {found.gigabytes:.2f} GB")
+        return
+    run("scale", pieces(), measure, code_of, workers=1, kind=Sized)
+    report()
+
+
+def pieces() -> list[Piece]:
+    """Return the fits of every size, small ones first."""
+    return [_piece(n_rows) for n_rows in SIZES]
+
+
+def _piece(n_rows: int) -> Piece:
+    return Piece(FLAGSHIP, f"blobs_{NARROW}_{CLUSTERS}_{n_rows}", 1.0, 0)
+
+
+def kept() -> dict[int, Sized]:
+    """Return the fits that are kept, by their number of rows."""
+    return {int(piece.dataset.split("_")[-1]): fit for piece, fit in load("scale", Sized).items()}
+
+
+def report() -> bool:
+    """Print seconds and memory from what is kept, draw them, and return whether targets are met."""
+    fits = kept()
+    stale = sum(fit.code != code_of(FLAGSHIP) for fit in fits.values())
+    print(f"{len(fits)} of {len(SIZES)} sizes, {stale} of them by older code\n")
+    print("| rows | table, GB | CPU s | s | CPU s per million rows | peak, GB | loss |")
+    print("|---" * 7 + "|")
+    for n_rows, fit in sorted(fits.items()):
+        print(
+            f"| {n_rows:,} | {fit.table_gigabytes:.3g} | {fit.cpu_seconds:.3g} "
+            f"| {fit.wall_seconds:.3g} | {fit.cpu_seconds / n_rows * 1e6:.3g} "
+            f"| {fit.gigabytes:.2f} | {fit.loss_ratio:.3f} |"
         )
+    draw()
+    largest = max(fits)
+    per_row = fits[largest].cpu_seconds / fits[largest // 100].cpu_seconds / 100
+    peak = max(fit.gigabytes for fit in fits.values())
+    ratio = max(fit.loss_ratio for fit in fits.values())
+    met = [
+        _verdict("CPU per row, of that at a hundredth", per_row, per_row <= PER_ROW, PER_ROW),
+        _verdict("peak of memory, GB", peak, peak <= GIGABYTES, GIGABYTES),
+        _verdict("loss, of k-means on a sample", ratio, ratio <= LOSS, LOSS),
+    ]
+    return all(met) and len(fits) == len(SIZES)
+
+
+def draw(place: Path = PLACE) -> None:
+    """Draw seconds and memory."""
+    save(partial(draw_seconds, kept()), "scale", place)
+    save(partial(draw_memory, kept()), "memory", place)
 
 
 def _throughput(folder: Path, n_rows: int) -> None:
@@ -92,31 +159,28 @@ def _users(n_users: int) -> None:
     _verdict(f"loss with {n_users:,} users, of k-means", ratio, ratio <= USERS, USERS)
 
 
-def _fit_apart(folder: Path, n_rows: int) -> float:
+def measure(piece: Piece) -> Sized:
     """Make a table and fit it in a process of its own, so that the peak of memory is the fit's."""
-    lake = folder / f"lake_{n_rows}"
-    lake.mkdir()
-    for number, start in enumerate(range(0, n_rows, FILE_ROWS)):
-        part = blobs(number, min(FILE_ROWS, n_rows - start))
-        columns = {f"x{column}": part[:, column] for column in range(NARROW)}
-        file = lake / f"{number:04}.parquet"
-        pq.write_table(pa.table(columns), file, compression="none", use_dictionary=False)
-    command = [sys.executable, "-m", "benchmarks.scale", str(lake), str(min(FILE_ROWS, n_rows))]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    n_rows = int(piece.dataset.split("_")[-1])
+    with tempfile.TemporaryDirectory() as folder:
+        for number, start in enumerate(range(0, n_rows, FILE_ROWS)):
+            part = blobs(number, min(FILE_ROWS, n_rows - start))
+            columns = {f"x{column}": part[:, column] for column in range(NARROW)}
+            file = Path(folder) / f"{number:04}.parquet"
+            pq.write_table(pa.table(columns), file, compression="none", use_dictionary=False)
+        size = sum(file.stat().st_size for file in Path(folder).iterdir()) / 1e9
+        command = [sys.executable, "-m", "benchmarks.scale", folder, str(min(FILE_ROWS, n_rows))]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds, clock, gigabytes, ratio = map(float, printed.split())
-    print(f"{n_rows:,} rows: {seconds:.1f} CPU s, {clock:.1f} s on the clock, ", end="")
-    print(f"{seconds / n_rows * 1e6:.2f} CPU s per million rows")
-    _verdict("peak of memory, GB", gigabytes, gigabytes <= GIGABYTES, GIGABYTES)
-    _verdict("loss, of k-means on a sample of a million", ratio, ratio <= LOSS, LOSS)
-    return seconds
+    return Sized(seconds, clock, gigabytes, size, ratio, code_of(FLAGSHIP))
 
 
-def _fit(lake: str, n_sample: int) -> None:
+def _fit(folder: str, n_sample: int) -> None:
     """Fit all files of a folder; print seconds, the peak of memory, and the ratio of losses."""
     columns = {f"x{column}": (-RADIUS, RADIUS) for column in range(NARROW)}
     PrivateKMeans(2, delta=1e-9, radius=RADIUS).fit(np.zeros((10, 1)))  # what it imports
     start, clock = time.process_time(), time.perf_counter()
-    model = PrivateKMeans(CLUSTERS, delta=1e-10, bounds=columns, random_state=0).fit(lake)
+    model = PrivateKMeans(CLUSTERS, delta=1e-10, bounds=columns, random_state=0).fit(folder)
     seconds, clock = time.process_time() - start, time.perf_counter() - clock
     gigabytes = _peak()
     plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(blobs(0, n_sample))
@@ -147,8 +211,9 @@ def _peak() -> float:
     return int(line.split()[1]) * 1024 / 1e9
 
 
-def _verdict(what: str, figure: float, met: bool, target: float) -> None:
+def _verdict(what: str, figure: float, met: bool, target: float) -> bool:
     print(f"scale: {what}: {figure:.3f}, target {target:g}: {'PASS' if met else 'NOT MET'}")
+    return met
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -21,6 +22,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from benchmarks.data import loss
+from benchmarks.figures import speed as picture
+from benchmarks.figures.style import PLACE, save
 from benchmarks.methods import code_of
 from benchmarks.pieces import Piece, load, run
 from benchmarks.rivals import geometric_mean
@@ -178,7 +181,13 @@ def report() -> bool:
             if (timings := [results[piece] for piece in found if piece.dataset == name])
         ]
         met += _judge(n_rows, ratios, targets)
+    draw()
     return all(met)
+
+
+def draw(place: Path = PLACE) -> None:
+    """Draw what is kept."""
+    save(partial(picture.draw, load("speed", Timing)), "speed", place)
 
 
 def _judge(

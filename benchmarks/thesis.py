@@ -6,10 +6,12 @@ Balcan et al. with diffprivlib and k-means, at a delta of 0.1; here delta is N^-
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from benchmarks.auc import Losses, losses_of, mean_loss
-from benchmarks.figures import COLORS, COMPARED, PLACE, figure_of, k_means_line, legend, line, save
+from benchmarks.figures import thesis as picture
+from benchmarks.figures.style import PLACE, save
 from benchmarks.methods import code_of, measure
 from benchmarks.pieces import Piece, kept, run
 from benchmarks.rivals import FLAGSHIP, MARKED, RIVALS
@@ -68,27 +70,10 @@ def report() -> bool:
             ]
             print(f"| {method} | {' | '.join(f'{ratio:.3f}' for ratio in ratios)} |")
         print()
-    draw(losses, PLACE / "thesis.png")
+    draw(losses)
     return True
 
 
-def draw(losses: Losses, file: Path) -> None:
+def draw(losses: Losses, place: Path = PLACE) -> None:
     """Draw the three experiments beside each other."""
-    figure = figure_of(11, 4.6)
-    panels = zip(figure.subplots(1, len(EXPERIMENTS)), EXPERIMENTS, strict=True)
-    for place, (axes, (what, epsilon, tables)) in enumerate(panels):
-        for method, color in zip(COMPARED, COLORS, strict=True):
-            if method in METHODS:
-                values = [mean_loss(losses, method, t, epsilon) for t in tables.values()]
-                axes.plot(list(tables), values, color=color, **line(method))
-        reference = [mean_loss(losses, SINGLE, table, 0.0) for table in tables.values()]
-        axes.plot(list(tables), reference, **k_means_line())
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xticks(list(tables), [str(value) for value in tables])
-        axes.minorticks_off()
-        axes.set_xlabel(f"{what}; epsilon {epsilon:g}")
-        if place == 0:
-            axes.set_ylabel("loss, squared radii of the bounds")
-    legend(figure)
-    save(figure, file)
+    save(partial(picture.draw, losses, EXPERIMENTS, METHODS, SINGLE), "thesis", place)

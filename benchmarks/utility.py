@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from benchmarks import rivals
 from benchmarks.auc import AREA, Losses, auc, losses_of, mean_loss
 from benchmarks.data import EVERY_SET
-from benchmarks.figures import draw
+from benchmarks.figures.rivals import draw
 from benchmarks.methods import EPSILONS, code_of, measure
 from benchmarks.pieces import Outcome, Piece, kept, load, run
 from benchmarks.published import PUBLISHED

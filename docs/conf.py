@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_extensions")]
 
+
 import privclust  # noqa: E402
 
 project = "privclust"
@@ -25,6 +26,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "dark_figures",
     "outside_links",
     "typed_commands",
 ]
@@ -55,6 +57,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1,
     "plot_gallery": "True",
     "remove_config_comments": True,
+    "reset_modules": ("matplotlib", "gallery_style.use_gallery_style"),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -17,10 +17,11 @@ so it has twice as much left for the means (:doc:`/series`).
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery_style import BLUE, CYAN, GREEN, RED, WIDTH, YELLOW, use_gallery_style
 from matplotlib.patches import Patch
 
 from privclust import PrivateKMeans
+
+BLUE, RED, GREEN, YELLOW, CYAN = "#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9"
 
 CLUSTERS = 8
 
@@ -64,8 +65,7 @@ PURPOSES = {
     "what are their means?": ("sums cells", GREEN),
     "how large are they?": ("sizes", RED),
 }
-use_gallery_style()
-figure, axes = plt.subplots(figsize=(WIDTH, 4.9))
+figure, axes = plt.subplots(layout="constrained", figsize=(6.4, 4.9))
 for row, model in enumerate(fits.values()):
     left = 0.0
     for words, color in PURPOSES.values():

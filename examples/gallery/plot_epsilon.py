@@ -19,11 +19,12 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery_style import BLUE, RED, WIDTH, use_gallery_style
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from privclust import PrivateKMeans, forecast
+
+BLUE, RED = "#0072b2", "#d55e00"
 
 ROWS, COLUMNS, CLUSTERS, DELTA = 4000, 4, 8, 1e-6
 rng = np.random.default_rng(1)
@@ -58,8 +59,7 @@ expected = [
     forecast(ROWS, COLUMNS, CLUSTERS, epsilon=epsilon, delta=DELTA).ratio - 1 for epsilon in grid
 ]
 
-use_gallery_style()
-figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
+figure, axes = plt.subplots(layout="constrained", figsize=(6.4, 4.4))
 axes.plot(grid, expected, color=BLUE, linewidth=2, label="forecast")
 axes.scatter(epsilons, measured.clip(1e-4), s=28, color=RED, zorder=3, label="one fit")
 axes.set(xscale="log", yscale="log", xlim=(0.1, 5), ylim=(1e-4, 5))

@@ -21,11 +21,12 @@ from collections.abc import Iterable, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery_style import BLUE, GREEN, GREY, RED, WIDTH, use_gallery_style
 
 from privclust import Federation, PrivateKMeans
 from privclust.engines.federated._request import NONCE_BYTES
 from privclust.kernels.grid import UNIT
+
+BLUE, RED, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#888888"
 
 BOUNDS = ([0, 10], [120, 60])  # age in years, body mass index
 rng = np.random.default_rng(0)
@@ -75,8 +76,7 @@ sums = {name: np.frombuffer(reply[NONCE_BYTES:], "<i8") / UNIT for name, reply i
 by_age = np.argsort(model.cluster_centers_[:, 0])
 order = np.argsort(-np.sum(list(sums.values()), axis=0))[by_age]
 
-use_gallery_style()
-figure = plt.figure(figsize=(WIDTH, 7.8))
+figure = plt.figure(layout="constrained", figsize=(6.4, 7.8))
 figure.suptitle("Three hospitals, and who sees what")
 parts = figure.subfigures(3, 1, squeeze=False, height_ratios=(1.15, 1, 1.4))
 inside, server, outside = parts[:, 0]

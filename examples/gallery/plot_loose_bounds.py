@@ -21,7 +21,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery_style import BLUE, GREY, INK, RED, WIDTH, use_gallery_style
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
@@ -33,6 +32,8 @@ from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import NearestVotes
+
+RED, GREEN, INK, GREY = "#d55e00", "#009e73", "#1f2328", "#888888"
 
 CLUSTERS, EPSILON, DELTA = 6, 1.0, 1e-6
 rng = np.random.default_rng(5)
@@ -94,9 +95,8 @@ ratios = {
     for name, way in ways.items()
 }
 
-use_gallery_style()
-figure, axes = plt.subplots(figsize=(WIDTH, 4.4))
-for (name, ratio), color, marker in zip(ratios.items(), (RED, INK, BLUE), "sDo", strict=True):
+figure, axes = plt.subplots(layout="constrained", figsize=(6.4, 4.4))
+for (name, ratio), color, marker in zip(ratios.items(), (GREEN, INK, RED), "vDo", strict=True):
     axes.plot(widths, np.median(ratio, axis=1), color=color, linewidth=2)
     axes.scatter(np.repeat(widths, 3), ratio, s=22, color=color, marker=marker, label=name)
 axes.axhline(1, color=GREY, linewidth=1, linestyle="--", zorder=0)

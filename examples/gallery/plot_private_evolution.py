@@ -14,7 +14,6 @@ The explanation is in :doc:`/explanations/private-evolution`.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery_style import BLUE, INK, PALE, RED, WIDTH, as_map, use_gallery_style
 
 from privclust.algorithms._packing import sphere_packing
 from privclust.algorithms.pe_means import keep_leaders, next_generation
@@ -28,6 +27,8 @@ from privclust.privacy.noise import NoNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import NearestVotes
 from privclust.testing import noise_from
+
+BLUE, RED, INK, PALE = "#0072b2", "#d55e00", "#1f2328", "#d0d3d8"
 
 CLUSTERS, CHILDREN, ROUNDS = 3, 15, 5
 rng = np.random.default_rng(2)
@@ -63,11 +64,10 @@ kept = keep_leaders(noisy, len(rows))
 survivors = weighted_kmeans(candidates, kept, CLUSTERS, rng).centers
 children = next_generation(survivors, CHILDREN, rng)
 
-use_gallery_style()
-figure, grid = plt.subplots(2, 2, figsize=(WIDTH, 7.1))
+figure, grid = plt.subplots(2, 2, layout="constrained", figsize=(6.4, 7.1))
 (voting, noised), (surviving, born) = grid
 for axes in grid.flat:
-    as_map(axes, -1.05, 1.05)
+    axes.set(aspect="equal", xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), xticks=(), yticks=())
 nearest = candidates[((rows[:, None] - candidates) ** 2).sum(axis=2).argmin(axis=1)]
 voting.plot(*np.stack([rows, nearest], axis=1).T, color=PALE, linewidth=0.3)
 voting.scatter(*rows.T, s=2, color=PALE)
@@ -81,7 +81,7 @@ surviving.set_title("3. k-means finds survivors")
 born.scatter(*children.T, s=9, color=BLUE)
 born.scatter(*survivors.T, s=260, facecolor="none", edgecolor=RED, linewidth=2)
 closer = born.inset_axes((0.04, 0.04, 0.38, 0.38))
-as_map(closer, -0.05, 0.05)
+closer.set(aspect="equal", xlim=(-0.05, 0.05), ylim=(-0.05, 0.05), xticks=(), yticks=())
 west, south = survivors[survivors[:, 0].argmin()] - 0.05
 closer.set(xlim=(west, west + 0.1), ylim=(south, south + 0.1))
 closer.scatter(*children.T, s=9, color=BLUE)

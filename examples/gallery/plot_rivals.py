@@ -16,11 +16,12 @@ measured over 37 tables and five values of epsilon: :doc:`/benchmarks`.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery_style import BLUE, GREY, PALE, RED, WIDTH, as_map, use_gallery_style
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 import privclust
+
+BLUE, RED, GREY, PALE = "#0072b2", "#d55e00", "#888888", "#d0d3d8"
 
 TOWNS = 15
 rng = np.random.default_rng(7)
@@ -51,18 +52,19 @@ for name in PRIVATE:
 # HDPEMeans is made for many columns and projects two onto others here, and FedDPKMeans would
 # rather have public rows to start from: neither is at home on this table.
 
-use_gallery_style()
-figure, grid = plt.subplots(3, 3, figsize=(WIDTH, 7.4), sharex=True, sharey=True)
+figure, grid = plt.subplots(
+    3, 3, layout="constrained", figsize=(6.4, 7.4), sharex=True, sharey=True
+)
 losses = {
     name: (cdist(rows, model.cluster_centers_).min(axis=1) ** 2).mean()
     for name, model in found.items()
 }
 reference = losses["k-means, not private"]
 for axes, (name, model) in zip(grid.flat, found.items(), strict=True):
-    color = {"k-means, not private": GREY, "PrivateKMeans": BLUE}.get(name, RED)
+    color = {"k-means, not private": GREY, "PrivateKMeans": RED}.get(name, BLUE)
     axes.scatter(*rows.T, s=1, color=PALE, linewidth=0, rasterized=True)
     axes.scatter(*model.cluster_centers_.T, s=40, marker="x", color=color, clip_on=False)
     axes.set_title(f"{name}\n{losses[name] / reference:.2f}")
-    as_map(axes, 0, 100)
+    axes.set(aspect="equal", xlim=(0, 100), ylim=(0, 100), xticks=(), yticks=())
 figure.suptitle("Fifteen towns at epsilon 1: who finds them all?")
 plt.show()

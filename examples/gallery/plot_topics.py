@@ -20,10 +20,11 @@ into the same column; none of these eight shares one with a topic.
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
-from gallery_style import BLUE, GREY, WIDTH, use_gallery_style
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from privclust import PrivateKMeans
+
+BLUE, GREY = "#0072b2", "#888888"
 
 TOPICS = (
     "pothole road asphalt crack bicycle pavement",
@@ -86,8 +87,7 @@ unwritten = len(UNWRITTEN.split())
 apart = model.cluster_centers_ - model.cluster_centers_.mean(axis=0)
 scores = apart @ hashing.transform(words).toarray().T
 
-use_gallery_style()
-figure, grid = plt.subplots(3, 2, figsize=(WIDTH, 6.6), sharex=True)
+figure, grid = plt.subplots(3, 2, layout="constrained", figsize=(6.4, 6.6), sharex=True)
 for axes, score, size in zip(grid.flat, scores, model.cluster_sizes_, strict=True):
     best = [*np.argsort(-score)[:5], np.argmax(score[:unwritten])]
     axes.barh(words[best], score[best], color=[BLUE] * 5 + [GREY], height=0.65)

@@ -21,9 +21,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
-from gallery_style import BLUE, INK, RED, WIDTH, use_gallery_style
 
 from privclust import PrivateKMeans
+
+BLUE, RED, INK = "#0072b2", "#d55e00", "#1f2328"
 
 BOUNDS = {"Lat": (40.0, 41.5), "Lon": (-75.0, -72.5)}
 LANDMARKS = {
@@ -87,8 +88,7 @@ LAND = """
 -74.200 40.632 -74.140 40.641 -74.075 40.647 -74.055 40.605 -74.100 40.570 -74.160 40.530
 -74.250 40.500 -74.245 40.545 -74.205 40.560
 """
-use_gallery_style()
-figure, axes = plt.subplots(figsize=(WIDTH, 6.2))
+figure, axes = plt.subplots(layout="constrained", figsize=(6.4, 6.2))
 axes.set_facecolor("#d6e4f0")
 for outline in LAND.strip().split("\n\n"):
     axes.fill(*np.array(outline.split(), dtype=float).reshape(-1, 2).T, color="#f7f5f0", zorder=0)

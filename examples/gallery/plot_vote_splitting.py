@@ -19,7 +19,6 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery_style import BLUE, PALE, RED, WIDTH, as_map, use_gallery_style
 from sklearn.datasets import make_blobs
 
 from privclust.algorithms._packing import sphere_packing
@@ -34,6 +33,8 @@ from privclust.privacy.noise import NoNoise
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import NearestVotes
 from privclust.testing import noise_from
+
+BLUE, RED, PALE = "#0072b2", "#d55e00", "#d0d3d8"
 
 CLUSTERS, ROUNDS, CHILDREN = 4, 4, 25
 Rule = Callable[[FloatArray, FloatArray, np.random.Generator], FloatArray]
@@ -92,8 +93,9 @@ with noise_from(NoNoise()):
 # On the left every blob still has candidates. On the right, after four rounds of keeping the
 # most-voted, two blobs have none left, and their rows belong to centres far away.
 
-use_gallery_style()
-figure, grid = plt.subplots(2, 2, figsize=(WIDTH, 7.1), sharex=True, sharey=True)
+figure, grid = plt.subplots(
+    2, 2, layout="constrained", figsize=(6.4, 7.1), sharex=True, sharey=True
+)
 for line, (name, rounds) in zip(grid, history.items(), strict=True):
     for axes, number in zip(line, (1, ROUNDS), strict=True):
         candidates, survivors = rounds[number - 1]
@@ -101,7 +103,7 @@ for line, (name, rounds) in zip(grid, history.items(), strict=True):
         axes.scatter(*candidates.T, s=9, color=BLUE, label="candidates")
         axes.scatter(*survivors.T, s=130, facecolor="none", edgecolor=RED, lw=2, label="survivors")
         axes.set_title(f"round {number}: {name}")
-        as_map(axes, -1, 1)
+        axes.set(aspect="equal", xlim=(-1, 1), ylim=(-1, 1), xticks=(), yticks=())
 figure.suptitle("Ranking loses two of four blobs; weighted k-means keeps all")
 figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plt.show()

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import figures, rivals, thesis
+from benchmarks import rivals, thesis
 from benchmarks.auc import AREA, losses_of, seed_areas
 from benchmarks.data import dataset, within
+from benchmarks.figures import rivals as figures
 from benchmarks.methods import METHODS
 from benchmarks.pieces import Outcome, Piece, Results
 from benchmarks.rivals import FLAGSHIP, REFERENCE, RIVALS, TABLES, method_on
@@ -79,9 +80,10 @@ def test_a_line_for_each_method(capsys: pytest.CaptureFixture[str]) -> None:
 def test_all_pictures_can_be_drawn(tmp_path: Path) -> None:
     figures.draw(losses_of(results()), tmp_path)
     made = {piece: Outcome(1.0 + piece.seed, 0.0, "") for piece in thesis.pieces()}
-    thesis.draw(losses_of(made), tmp_path / "thesis.png")
-    names = {"rivals_real.png", "rivals_k.png", "rivals_all.png", "thesis.png"}
-    assert {file.name for file in tmp_path.iterdir()} == names
+    thesis.draw(losses_of(made), tmp_path)
+    names = ("headline", "rivals_real", "rivals_k", "rivals_all", "thesis")
+    files = {f"{name}{ground}.svg" for name in names for ground in ("", "-dark")}
+    assert {file.name for file in tmp_path.iterdir()} == files
 
 
 def test_bounds_become_a_box_in_the_unit_ball() -> None:

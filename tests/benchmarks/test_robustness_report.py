@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import robustness
+from benchmarks.figures.robustness import NAME, draw
 from benchmarks.pieces import Outcome, Piece
 from benchmarks.rivals import FLAGSHIP, REFERENCE
-from benchmarks.robust.figure import NAME, draw
 from benchmarks.robust.fits import EXACT, ONE_START, pieces
 from benchmarks.robust.ratios import Fits, few_rows
 from benchmarks.robust.report import tell
@@ -135,4 +135,4 @@ def test_report_counts_what_is_missing_and_draws(
     assert (
         f"missing of DPLloyd: {50 * len(DESIGN)} design, {50 * len(HELD_OUT)} held-out" in printed
     )
-    assert (tmp_path / NAME).stat().st_size > 10_000
+    assert (tmp_path / f"{NAME}.svg").stat().st_size > 10_000

@@ -13,21 +13,22 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-BLUE, ORANGE = "#33638d", "#c2570c"
 _LINES = "#e5e7eb"
 
 PALETTE = (
-    "#4477aa",
-    "#ee6677",
-    "#228833",
-    "#ccbb44",
-    "#66ccee",
-    "#aa3377",
-    "#996633",
-    "#445566",
-    "#ee8866",
-    "#77aadd",
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#e69f00",
+    "#56b4e9",
+    "#cc79a7",
+    "#76420b",
+    "#1f2328",
+    "#888888",
+    "#6a48f2",
 )
+"""Okabe and Ito's colours, which the colour-blind tell apart, and more for longer lists."""
+BLUE, ORANGE = PALETTE[:2]
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Every figure of measurements, drawn from the results that are kept."""
