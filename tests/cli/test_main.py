@@ -147,7 +147,7 @@ def test_verify_finds_the_fit_of_a_model_and_misses_that_of_another(
     assert "neither a model file, nor a profile, nor a statement" in no_model.stderr
 
 
-SOURCE = {"kind": "Delta", "name": "visits", "snapshot": "one version", "seal": "12-34"}
+SOURCE = {"kind": "Delta", "name": "visits", "snapshot": "one version", "salted_hash": "12-34"}
 
 
 def run_of(content: Any) -> Any:

@@ -75,7 +75,7 @@ def test_init_names_the_folder_that_is_missing_and_makes_nothing(
 ) -> None:
     Path("outside").rmdir()
     text = POLICY.replace('"name.key"', '"keys/name.key"')
-    Path("policy.toml").write_text(text)
+    Path("policy.toml").write_text(text, encoding="utf-8")
     if place == "keys":
         Path("outside").mkdir()
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ class Table:
     unit: Unit = ROW
 
 
-def declared(**bounds: object) -> Table:
+def declared(**bounds: Any) -> Table:
     names = tuple(bounds)
     return Table(names, read_bounds(bounds, names, len(names)).domain)
 

@@ -45,7 +45,7 @@ def take_away() -> None:
 
     os_chmod = os.chmod
     os.open = open_file
-    os.chmod = lambda path, mode, **_: None  # type: ignore[assignment]
+    os.chmod = lambda path, mode, **_: None
     os.supports_fd.discard(os_chmod)
     for name in CALLS:
         if hasattr(os, name):

@@ -39,7 +39,7 @@ from privclust.testing import SeededNoise, noise_from
 CANARY = 73.19283746501928
 N_ROWS = 4219
 SCHEMA = json.loads(files("privclust.models").joinpath("model.schema.json").read_text())
-LATER = {"format", "cohort", "source", "noise_ratio"}
+LATER = {"format", "cohort", "source", "noise_ratio", "left", "repeated"}
 """What parts of files of earlier versions lack."""
 NAMED = {"bounds": {"age": (0, 120), 'we"ight\n名': (-1e6, 300)}}
 PLACES = {"bounds", "radius", "ledger", "dataset", "server_data"}

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from privclust import PEMeans
+from privclust.domains.origin import Origin
 from privclust.models.formatting import percent_up
 from privclust.models.statement import Statement
-from privclust.sources.snapshot import Origin
 from privclust.testing import SeededNoise, noise_from
 
 ROWS = np.random.default_rng(0).normal(size=(300, 2))
@@ -139,11 +139,14 @@ def test_without_noise_the_centres_are_those_of_k_means() -> None:
 def test_a_source_is_named_wherever_the_statement_is_shown() -> None:
     source = Origin("Delta", "visits <2025>", "one version", "12-34")
     found = replace(statement(), source=source)
-    assert "Source: Delta, visits <2025>, one version (seal 12-34)." in str(found)
-    assert "Source: Delta, visits &lt;2025&gt;, one version (seal 12-34)." in found._repr_html_()
-    assert json.loads(found.to_json())["source"]["seal"] == "12-34"
+    assert "Source: Delta, visits <2025>, one version (salted hash 12-34)." in str(found)
+    assert (
+        "Source: Delta, visits &lt;2025&gt;, one version (salted hash 12-34)."
+        in found._repr_html_()
+    )
+    assert json.loads(found.to_json())["source"]["salted_hash"] == "12-34"
     assert Statement.from_dict(json.loads(found.to_json()), found.releases) == found
-    assert "whoever can read the table finds by the seal" in " ".join(found.not_covered)
+    assert "whoever can read the table finds by the salted hash" in " ".join(found.not_covered)
     query = replace(found, source=Origin("SQLite", "x.db, query 12", "one read transaction"))
     assert "the hash of a query lets a guess of its words be checked" in str(query)
     assert "the table that was read" not in str(statement())

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from privclust.domains.origin import FACTS_OF_TABLES
 from privclust.errors import ModelFileError, NotRecomputableError
 from privclust.models.private_run import PrivateRun
 from privclust.models.statement import Statement
@@ -13,7 +14,6 @@ from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import Dataset, Run, StoredResult
-from privclust.sources.snapshot import FACTS_OF_TABLES
 
 
 def read_statement(model: Path) -> dict[str, Any]:

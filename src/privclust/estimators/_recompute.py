@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from privclust.domains.origin import FACTS_OF_TABLES
 from privclust.domains.profiled import ProfileDomain
 from privclust.engines.absent import AbsentEngine
 from privclust.errors import NotRecomputableError
@@ -28,7 +29,6 @@ from privclust.privacy.ledger.records import Run
 from privclust.privacy.progress import watching
 from privclust.sources.cells import Kind
 from privclust.sources.schema import Schema
-from privclust.sources.snapshot import FACTS_OF_TABLES
 
 if TYPE_CHECKING:
     from privclust.estimators.base import PrivateClusterer

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from privclust.domains.origin import Origin
 from privclust.estimators._input import OpenTable
 from privclust.estimators._progress import showing_progress
 from privclust.estimators._recording import Recording
@@ -21,7 +22,6 @@ from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
 from privclust.queries.participation import Cohort, QueryParticipation
-from privclust.sources.snapshot import Origin
 
 Result = TypeVar("Result")
 

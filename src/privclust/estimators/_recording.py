@@ -14,6 +14,13 @@ import numpy as np
 
 from privclust._version import __version__
 from privclust.domains.base import Domain
+from privclust.domains.origin import (
+    FACTS_OF_TABLES,
+    Origin,
+    hash_of_state,
+    recorded_hash,
+    state_of_hash,
+)
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, held_model
 from privclust.estimators._input import OpenTable
@@ -25,14 +32,7 @@ from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.unit import Unit
-from privclust.sources.snapshot import (
-    FACTS_OF_TABLES,
-    Origin,
-    Snapshot,
-    seal_in,
-    sealed,
-    unsealed,
-)
+from privclust.sources.snapshot import Snapshot
 
 _APART = ("ledger", "dataset", "random_state", "bounds", "radius", "unit", "init", "period")
 """Parameters that say where to record, or that facts name in another way."""
@@ -169,11 +169,13 @@ def source_of(snapshot: Snapshot | None, ledger: Ledger | None, run: str | None)
     if snapshot is None:
         return None
     identity = snapshot.identity
-    seal = None if identity is None else sealed(identity)
+    salted_hash = None if identity is None else hash_of_state(identity)
     if run is not None and ledger is not None:
-        seal = seal_in(ledger.run(run).facts)
-        snapshot.restore(None if seal is None else unsealed(seal, snapshot.identities()))
-    return replace(snapshot.origin, seal=seal)
+        salted_hash = recorded_hash(ledger.run(run).facts)
+        snapshot.restore(
+            None if salted_hash is None else state_of_hash(salted_hash, snapshot.identities())
+        )
+    return replace(snapshot.origin, salted_hash=salted_hash)
 
 
 def _check_names(given: Mapping[str, object]) -> None:

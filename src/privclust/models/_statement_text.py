@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from privclust.domains.bounds import UNSTATED
 from privclust.domains.bounds_file import PRIVATE_RELEASE
+from privclust.domains.origin import Origin
 from privclust.errors import safe_repr
 from privclust.models._cohort_text import cohort_lines, cohort_not_covered
 from privclust.models.composition import describe_run
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.queries.unit import Unit
-from privclust.sources.snapshot import Origin
 
 if TYPE_CHECKING:
     from privclust.models.statement import Participation, ReleaseLine, Statement
@@ -140,15 +140,15 @@ def not_covered(statement: Statement) -> tuple[str, ...]:
 
 
 def source_not_covered(source: Origin) -> str:
-    """Say what the name and the seal of a table tell."""
-    if source.seal is None:
+    """Say what the name and the salted hash of a table tell."""
+    if source.salted_hash is None:
         return (
             "the name of the table that was read, in which the hash of a query lets a guess of its "
             "words be checked"
         )
     return (
         "the name of the table that was read, and which state of it, which whoever can read the "
-        "table finds by the seal"
+        "table finds by the salted hash"
     )
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from privclust._version import __version__
 from privclust.domains.bounds import KNOWN_ORIGINS
+from privclust.domains.origin import Origin
 from privclust.models import _statement_text
 from privclust.models._notebook import statement_html
 from privclust.models._plotting import plots
 from privclust.models.composition import Composition
 from privclust.models.private_run import PrivateRun, Record, check_printable
 from privclust.queries.participation import Cohort
-from privclust.sources.snapshot import Origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

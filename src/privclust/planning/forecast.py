@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -225,7 +225,7 @@ def forecast(
         n_clusters=n_clusters,
         max_rows_per_unit=max_rows_per_unit,
     )
-    if not (isinstance(noise_ratio, Real) and 1 <= noise_ratio < math.inf):
+    if not 1 <= noise_ratio < math.inf:
         raise ParameterError(
             Message(
                 Parameter("noise_ratio"),

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from privclust.domains.origin import Origin, printable
 from privclust.errors import ColumnTypeError, SnapshotError, UnreadableFileError
 from privclust.sources.cells import kind_of
 from privclust.sources.files import BATCH_ROWS
-from privclust.sources.snapshot import Origin, Snapshot, printable
+from privclust.sources.snapshot import Snapshot
 
 
 class LakeSnapshot(Snapshot):

@@ -94,5 +94,5 @@ def test_what_was_read_does_not_stay_in_memory() -> None:
 
 def mapped_mb() -> float:
     """Return how much of files is mapped and counts as memory of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return sum(int(line.split()[1]) for line in lines if re.match("Rss(File|Shmem)", line)) / 1024

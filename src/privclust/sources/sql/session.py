@@ -11,9 +11,10 @@ from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
+from privclust.domains.origin import Origin, printable
 from privclust.errors import ParameterError, SnapshotError, needs_extra
 from privclust.sources.schema import Schema
-from privclust.sources.snapshot import Origin, Snapshot, printable
+from privclust.sources.snapshot import Snapshot
 from privclust.sources.sql.casts import Cast
 from privclust.sources.sql.spool import Spool
 
@@ -70,7 +71,7 @@ class Session(Snapshot):
 
     @property
     def origin(self) -> Origin:
-        """Which rows these are, without a seal."""
+        """Which rows these are, without a salted hash."""
         called = [self._database, self._query.name]
         name = ", ".join(printable(one) for one in called if one)
         return Origin(printable(self._kind), name, self._held_by)
