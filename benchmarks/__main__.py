@@ -1,6 +1,7 @@
 """Run one measurement by name: ``python -m benchmarks NAME [--quick | --report]``.
 
-``python -m benchmarks figures`` draws all figures of measurements again, from what is kept.
+``python -m benchmarks figures`` draws all figures of measurements again, from what is kept,
+and ``python -m benchmarks pages`` writes the tables of pages anew.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from benchmarks import (
     utility,
 )
 from benchmarks.figures.redraw import redraw
+from benchmarks.pages import renew
 
 
 def _scale(quick: bool) -> None:
@@ -101,7 +103,7 @@ REPORTS = {
 def main() -> None:
     """Run the measurement named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=[*MEASUREMENTS, "figures"], metavar="NAME")
+    parser.add_argument("name", choices=[*MEASUREMENTS, "figures", "pages"], metavar="NAME")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="a few seconds, nothing is kept")
     how.add_argument("--report", action="store_true", help="print from the results that are kept")
@@ -116,6 +118,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.name == "figures":
         redraw()
+        return
+    if given.name == "pages":
+        renew()
         return
     if given.held_out:
         if given.name != "robustness" or given.quick or given.report:

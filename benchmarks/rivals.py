@@ -56,7 +56,7 @@ def pieces() -> list[Piece]:
 
 def report(losses: Losses) -> bool:
     """Print a line per method and a table of all, and return whether no rival is better."""
-    for part in (_methods, _tables, _beside_published):
+    for part in (print_methods, print_tables, print_beside_published):
         part(losses)
         print()
     lost = [
@@ -82,7 +82,8 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(float(np.mean([math.log(value) for value in values])))
 
 
-def _methods(losses: Losses) -> None:
+def print_methods(losses: Losses) -> None:
+    """Print a line for each method: means over all tables, and how many tables it wins."""
     compared = (FLAGSHIP, *RIVALS, MARKED)
     ratios = {method: [ratio(losses, method, name) for name in TABLES] for method in compared}
     best = np.argmin([ratios[method] for method in (FLAGSHIP, *RIVALS)], axis=0)
@@ -104,7 +105,8 @@ def _methods(losses: Losses) -> None:
         )
 
 
-def _tables(losses: Losses) -> None:
+def print_tables(losses: Losses) -> None:
+    """Print the area of every method on every table."""
     compared = (FLAGSHIP, *RIVALS, MARKED)
     _row("table", "k-means", *compared)
     _row(*["---"] * (2 + len(compared)))
@@ -113,7 +115,7 @@ def _tables(losses: Losses) -> None:
         _row(name, f"{best:.4g}", *(_cell(losses, method_on(m, name), name) for m in compared))
 
 
-def _beside_published(losses: Losses) -> None:
+def print_beside_published(losses: Losses) -> None:
     """Print our areas over the paper's, where rows are the same."""
     _row("ours over Table I", *METHODS)
     _row(*["---"] * (1 + len(METHODS)))

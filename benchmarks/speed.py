@@ -170,19 +170,26 @@ def report() -> bool:
     found = [piece for piece in wanted if piece in results]
     stale = sum(results[piece].code != code_of(METHOD) for piece in found)
     print(f"{len(found)} of {len(wanted)} tables, {stale} of them by older code\n")
+    met = []
+    for n_rows, ratios in print_table(results).items():
+        met += _judge(n_rows, ratios, TARGETS[n_rows])
+    draw()
+    return all(met)
+
+
+def print_table(results: dict[Piece, Timing]) -> dict[int, list[tuple[float, float]]]:
+    """Print a line for each table, and return ratios to k-means by the number of rows."""
     print("| rows | columns | k | blobs | s | NumPy, s | k-means, s | of ten starts, s ", end="")
     print("| over k-means | over ten | loss |")
     print("|---" * 11 + "|")
-    met = []
-    for n_rows, targets in TARGETS.items():
-        ratios = [
+    return {
+        n_rows: [
             _line(name, timings)
             for name in names(n_rows)
-            if (timings := [results[piece] for piece in found if piece.dataset == name])
+            if (timings := [timing for piece, timing in results.items() if piece.dataset == name])
         ]
-        met += _judge(n_rows, ratios, targets)
-    draw()
-    return all(met)
+        for n_rows in TARGETS
+    }
 
 
 def draw(place: Path = PLACE) -> None:

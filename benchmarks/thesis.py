@@ -60,6 +60,13 @@ def report() -> bool:
     if results is None:
         return False
     losses = losses_of(results)
+    print_tables(losses)
+    draw(losses)
+    return True
+
+
+def print_tables(losses: Losses) -> None:
+    """Print losses over that of k-means with one start, a table for each experiment."""
     for what, epsilon, tables in EXPERIMENTS:
         print(f"| {what}, epsilon {epsilon:g} | {' | '.join(map(str, tables))} |")
         print("|---" * (1 + len(tables)) + "|")
@@ -70,8 +77,6 @@ def report() -> bool:
             ]
             print(f"| {method} | {' | '.join(f'{ratio:.3f}' for ratio in ratios)} |")
         print()
-    draw(losses)
-    return True
 
 
 def draw(losses: Losses, place: Path = PLACE) -> None:

@@ -107,7 +107,7 @@ def report() -> bool:
     losses = losses_of(results)
     unbeaten = rivals.report(losses)
     draw(losses)
-    _table(losses)
+    print_table(losses)
     ratios = {name: ratio(losses, FLAGSHIP, name) for name in TABLES}
     held_out = [ratios[name] for name in EVERY_SET if name not in CHOSEN_ON]
     print(f"\nheld-out sets: geometric mean {geometric_mean(held_out):.4f} of {len(held_out)}")
@@ -143,7 +143,8 @@ def _warned(results: dict[Piece, Outcome], losses: Losses) -> Iterator[tuple[flo
             yield fit.loss / mean_loss(losses, REFERENCE, piece.dataset, 0.0), fit.warned
 
 
-def _table(losses: Losses) -> None:
+def print_table(losses: Losses) -> None:
+    """Print PrivateKMeans beside k-means on every table."""
     epsilons = " | ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     print(f"| set | AUC, best of 10 | {FLAGSHIP} | ± | ratio | older | published | {epsilons} |")
     print("|---" * (7 + len(EPSILONS)) + "|")

@@ -17,6 +17,7 @@ from benchmarks.figures.style import PLACE, save
 from benchmarks.methods import EPSILONS
 from benchmarks.pieces import load
 from benchmarks.rivals import FLAGSHIP, REFERENCE, TABLES
+from benchmarks.robust.fits import pieces
 from benchmarks.robust.ratios import Fits, rows_per_cluster
 from benchmarks.robust.tables import DELTA, DESIGN, HELD_OUT
 from benchmarks.robust.tables import dataset as robust_table
@@ -49,7 +50,9 @@ def utility_losses() -> Losses:
 @cache
 def robust_fits() -> Fits:
     """Return the fits of `robustness`."""
-    return Fits(load("robustness"), [])
+    results = load("robustness")
+    found = {piece: results[piece] for piece in pieces(held_out=True) if piece in results}
+    return Fits(found, [])
 
 
 def cells() -> Iterator[Cell]:

@@ -38,7 +38,7 @@ def tell(fits: Fits) -> bool:
     """Print all tables, and return whether all targets are met."""
     for half, tables in HALVES.items():
         print(f"\n{half} half\n")
-        _ours(fits, tables)
+        print_ours(fits, tables)
         print()
         _best_rivals(fits, tables)
         print()
@@ -64,7 +64,7 @@ def _cell(found: Ratio | None, table: str, epsilon: float) -> str:
     return f"({text})" if few_rows(table, epsilon) else text
 
 
-def _ours(fits: Fits, tables: Iterable[str]) -> None:
+def print_ours(fits: Fits, tables: Iterable[str]) -> None:
     """Print PrivateKMeans on every table, and how many fits gave a warning."""
     at = [f"{epsilon:g}" for epsilon in EPSILONS]
     _head("table", "rows per cluster", "k-means, one start", "no noise", *at, "warned")

@@ -1,0 +1,113 @@
+"""Tables of pages, from the results that are kept: ``python -m benchmarks pages`` writes them anew.
+
+A page has a table between ``<!-- table: NAME -->`` and ``<!-- table end -->``. Single numbers in
+sentences are facts; `tests/benchmarks/test_pages.py` names the sentences and compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks import federated, rivals, speed, thesis, utility
+from benchmarks.auc import losses_of
+from benchmarks.figures.headline import error
+from benchmarks.figures.redraw import robust_fits, utility_losses
+from benchmarks.pieces import load
+from benchmarks.rivals import FLAGSHIP, RIVALS, TABLES, geometric_mean, ratio
+from benchmarks.robust.ratios import few_rows
+from benchmarks.robust.report import print_ours
+from benchmarks.robust.tables import DESIGN, HELD_OUT
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"(<!-- table: ([\w -]+) -->\n).*?(<!-- table end -->)", re.DOTALL)
+
+
+def _printed(part: Callable[..., Any], *given: Any) -> str:
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        part(*given)
+    return text.getvalue().strip() + "\n"
+
+
+def _speed_means() -> None:
+    """Print CPU seconds over those of k-means, as means over all tables of as many rows."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        by_rows = speed.print_table(load("speed", speed.Timing))
+    print("| rows | tables | over `KMeans(k)` | target | over ten starts | target |")
+    print("|---|---|---|---|---|---|")
+    for n_rows, found in by_rows.items():
+        if found:
+            one, ten = (geometric_mean(column) for column in zip(*found, strict=True))
+            targets = speed.TARGETS[n_rows]
+            cells = [f"{n_rows:,}", str(len(found))]
+            for mean, target in ((one, targets[0]), (ten, targets[1])):
+                missed = target is not None and mean > target
+                cells += [f"{mean:.3g}", f"{target:g}{': **not met**' if missed else ''}"]
+            print(f"| {' | '.join(cells)} |")
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "methods": lambda: _printed(rivals.print_methods, utility_losses()),
+    "areas": lambda: _printed(rivals.print_tables, utility_losses()),
+    "flagship": lambda: _printed(utility.print_table, utility_losses()),
+    "published": lambda: _printed(rivals.print_beside_published, utility_losses()),
+    "thesis": lambda: _printed(thesis.print_tables, losses_of(load("thesis"))),
+    "design half": lambda: _printed(print_ours, robust_fits(), DESIGN),
+    "held-out half": lambda: _printed(print_ours, robust_fits(), HELD_OUT),
+    "federated": lambda: _printed(federated.print_table, load("federated")),
+    "speed": lambda: _printed(speed.print_table, load("speed", speed.Timing)),
+    "speed means": lambda: _printed(_speed_means),
+}
+
+
+@cache
+def part(name: str) -> str:
+    """Return a table as Markdown."""
+    return PARTS[name]()
+
+
+def renewed(text: str) -> str:
+    """Return a page with all its tables as the results have them."""
+    return BLOCK.sub(lambda found: f"{found[1]}\n{part(found[2])}\n{found[3]}", text)
+
+
+def pages() -> Iterator[Path]:
+    """Give the pages that have such a table."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        if "_build" not in page.parts and BLOCK.search(page.read_text()):
+            yield page
+
+
+def renew() -> None:
+    """Write the tables of all pages anew."""
+    for page in pages():
+        page.write_text(renewed(page.read_text()))
+
+
+@cache
+def facts() -> dict[str, float]:
+    """Return the numbers that sentences of README and pages give."""
+    losses = utility_losses()
+    areas = {
+        method: [ratio(losses, method, name) for name in TABLES] for method in (FLAGSHIP, *RIVALS)
+    }
+    best = [min(values) for values in zip(*areas.values(), strict=True)]
+    means = {method: geometric_mean(values) for method, values in areas.items()}
+    fits = robust_fits()
+    enough = [name for name in (*DESIGN, *HELD_OUT) if not few_rows(name, 1.0)]
+    return {
+        "tables": len(TABLES),
+        "suite at 1": geometric_mean(fits.means(FLAGSHIP, enough, 1.0).values()),
+        "area": means[FLAGSHIP],
+        "best rival's area": min(means[method] for method in RIVALS),
+        "error at .25": error(losses, FLAGSHIP, 0.25),
+        "error at 1": error(losses, FLAGSHIP, 1.0),
+        "tables won": sum(own == least for own, least in zip(areas[FLAGSHIP], best, strict=True)),
+        "worst area": max(areas[FLAGSHIP]),
+    }
