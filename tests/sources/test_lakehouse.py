@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from helpers.conformance import UNITS, in_memory, people, results, streamed
 from helpers.databases import cells, opened
 from helpers.interruptions import Interrupted
-from pyiceberg.catalog.sql import SqlCatalog
+from helpers.lakes import Delta, DeltaFolder, Iceberg, IcebergFile
 
 from privclust import PEMeans
 from privclust.engines import spilled, streaming
@@ -28,64 +28,11 @@ FIRST = pa.table({"a": [1.0, 2.0, 3.0], "w": ["x", None, "z"]})
 MORE = pa.table({"a": [4.0], "w": ["y"]})
 
 
-class Delta:
-    """A Delta table that others write to."""
-
-    def __init__(self, folder: Path) -> None:
-        self._place = str(folder / "delta")
-
-    def write(self, table: Any) -> None:
-        write_deltalake(self._place, table, mode="append")
-
-    def erase(self, condition: str) -> None:
-        DeltaTable(self._place).delete(condition)
-
-    def table(self) -> Any:
-        return DeltaTable(self._place)
-
-    def clean(self) -> None:
-        """Write all rows anew and remove what no longer belongs to the newest version."""
-        table = DeltaTable(self._place)
-        table.optimize.compact()
-        table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-
-
-class Iceberg:
-    """An Iceberg table that others write to."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        place = f"sqlite:///{folder}/catalogue.db"
-        self._catalogue = SqlCatalog("local", uri=place, warehouse=f"file://{folder}")
-        self._catalogue.create_namespace("clinic")
-
-    def write(self, table: Any) -> None:
-        self._catalogue.create_table_if_not_exists("clinic.visits", table.schema).append(table)
-
-    def erase(self, condition: str) -> None:
-        self.table().delete(condition)
-
-    def table(self) -> Any:
-        return self._catalogue.load_table("clinic.visits")
-
-    def clean(self) -> None:
-        """Overwrite all rows and remove files that no longer belong to the newest snapshot."""
-        table = self.table()
-        before = {task.file.file_path for task in table.scan().plan_files()}
-        table.overwrite(table.scan().to_arrow())
-        for path in before:
-            Path(path.removeprefix("file://")).unlink()
-
-    def end(self) -> None:
-        self._catalogue.engine.dispose()
-
-
-@pytest.fixture(params=[Delta, Iceberg])
+@pytest.fixture(params=[Delta, Iceberg, DeltaFolder, IcebergFile])
 def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     found = request.param(tmp_path)
     yield found
-    if isinstance(found, Iceberg):
-        found.end()
+    found.end()
 
 
 @pytest.fixture
@@ -125,13 +72,16 @@ def test_a_version_is_read_whatever_is_written_later(lake: Any) -> None:
     assert source.snapshot.origin.kind in ("Delta", "Iceberg")
 
 
-def test_a_table_object_that_moves_on_does_not_move_the_fit(lake: Any) -> None:
+@pytest.mark.parametrize("kind", [Delta, Iceberg])
+def test_a_table_object_that_moves_on_does_not_move_the_fit(kind: Any, tmp_path: Path) -> None:
+    lake = kind(tmp_path)
     lake.write(FIRST)
     table = lake.table()
     source = opened(table)
     lake.write(MORE)
-    table.update_incremental() if isinstance(lake, Delta) else table.refresh()
+    table.update_incremental() if kind is Delta else table.refresh()
     assert sorted(cells(source, "a")) == [1.0, 2.0, 3.0]
+    lake.end()
 
 
 def test_types_of_no_rows_are_those_of_rows(lake: Any) -> None:
@@ -149,6 +99,32 @@ def test_files_that_are_removed_in_mid_fit_are_a_clear_error(lake: Any) -> None:
     with pytest.raises(SnapshotError, match=r"were removed, as VACUUM.*resume the fit"):
         guarded(lambda: cells(source, "a"))()
     assert sorted(cells(opened(lake.table()), "a")) == [1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("happens", ["append", "erase", "compact"])
+def test_what_happens_in_mid_fit_changes_nothing(
+    lake: Any, happens: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "RESERVE_BYTES", 0)
+    rows = np.random.default_rng(0).normal(0.2, 0.1, (200, 2))
+    for begin in (0, 100):
+        lake.write(pa.table({"a": rows[begin : begin + 100, 0], "b": rows[begin : begin + 100, 1]}))
+    model = PEMeans(2, delta=1e-6, radius=2.0, random_state=0)
+    with noise_from(RepeatableNoise(0)):
+        expected = model.fit(lake.table()).cluster_centers_
+    acts = {
+        "append": lambda: lake.write(pa.table({"a": [0.9] * 200, "b": [0.9] * 200})),
+        "erase": lambda: lake.erase("a > 0.2"),
+        "compact": lake.compact,
+    }
+    noise = Interrupted(2, acts[happens])
+    with noise_from(noise):
+        model.fit(lake.table())
+    assert noise.draws > 2
+    np.testing.assert_array_equal(model.cluster_centers_, expected)
+    if happens != "compact":
+        with noise_from(RepeatableNoise(0)):
+            assert not np.array_equal(model.fit(lake.table()).cluster_centers_, expected)
 
 
 def test_an_earlier_version_is_read_again_or_nothing(lake: Any) -> None:
@@ -242,7 +218,7 @@ def test_partitions_of_delta_are_columns(tmp_path: Path) -> None:
 
 def test_a_table_of_iceberg_that_was_never_written_to_is_refused(tmp_path: Path) -> None:
     lake = Iceberg(tmp_path)
-    lake._catalogue.create_table("clinic.visits", FIRST.schema)
+    lake.catalogue.create_table("clinic.visits", FIRST.schema)
     with pytest.raises(UnreadableFileError, match="no snapshot yet"):
         opened(lake.table())
     lake.end()

@@ -22,9 +22,9 @@ from privclust.domains.columns import CategoryColumn, Column
 from privclust.errors import BoundsError, UnreadableFileError
 from privclust.sources.cells import NUMBERS, Kind
 from privclust.sources.dialects import Files
-from privclust.sources.files import open_files
 from privclust.sources.schema import Schema
 from privclust.sources.sql.table import SqlTable
+from privclust.sources.streams import source_of
 
 ADDED = "Add -k for another number of clusters than 8, and --ledger and --dataset if a ledger pays."
 """What the suggested fit leaves out, since this command was not told."""
@@ -150,7 +150,9 @@ def _schema_of(table: Files | SqlTable) -> Schema:
     if isinstance(table, SqlTable):
         with closing(table.open()) as session:
             return session.schema
-    schema, _ = open_files(table)
+    source = source_of(table)
+    assert source is not None
+    schema = source.schema
     state_dialects(table)
     if not schema.names:
         raise UnreadableFileError("there are no columns. Give a table that has some.")

@@ -36,6 +36,7 @@ from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.remote.error import RemoteError
 from privclust.sources.dialects import Files
 from privclust.sources.files import describe_dialects, list_files
+from privclust.sources.lake_paths import names_lake
 
 EXIT_CODES: dict[type[BaseException], int] = {
     TooManyClustersError: 11,
@@ -171,6 +172,8 @@ def _wrapped(text: str, stream: TextIO) -> str:
 
 def state_dialects(files: Files) -> None:
     """Say how CSV files are taken to be written, on standard error."""
+    if names_lake(files):
+        return
     sentences = describe_dialects(list_files(files)[1])
     for sentence in sentences:
         say_aside(sentence)

@@ -18,6 +18,7 @@ from privclust.sources.address import refuse_address
 from privclust.sources.cells import CommaText, Kind, intact
 from privclust.sources.dialects import DECIMALS, DELIMITERS, Files
 from privclust.sources.frames import arrow_schema
+from privclust.sources.lake_paths import names_lake
 from privclust.sources.refused_formats import check_plain
 from privclust.sources.schema import Schema, Variant
 from privclust.sources.versions import Pinned, Version, unchanged, version_of
@@ -42,8 +43,14 @@ def is_path(table: object) -> bool:
 
 
 def paths_of(tables: Iterable[str]) -> list[Path]:
-    """Return all files that paths, folders and patterns name."""
-    return [file.path for given in tables for file in _found(given)]
+    """Return all files that paths, folders and patterns name; of a table of Delta, its folder."""
+    return [path for given in tables for path in _named(given)]
+
+
+def _named(given: str) -> list[Path]:
+    if names_lake(given):
+        return [Path(given)]
+    return [file.path for file in _found(given)]
 
 
 def open_files(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
 from privclust.errors import UnreadableFileError
 
@@ -12,6 +13,11 @@ _SIGNS = {
     ".hoodie": "Hudi",
     "metadata/*.metadata.json": "Iceberg",
     "metadata/version-hint.text": "Iceberg",
+}
+_REMEDIES = {
+    "Delta": "Give that folder alone, and nothing in it or beside it, a deltalake.DeltaTable",
+    "Iceberg": "Give its newest .metadata.json file alone, a table of pyiceberg's catalogue",
+    "Hudi": "Give a table that reads such files, such as a relation of DuckDB",
 }
 
 
@@ -33,9 +39,19 @@ def check_plain(paths: Iterable[Path]) -> None:
     for folder in folders:
         for sign, kind in _SIGNS.items():
             if next(folder.glob(sign), None) is not None:
-                raise UnreadableFileError(
-                    f"the folder {folder.name!r} is a table of {kind}, whose files may hold rows "
-                    "that were erased, and others twice. Give what reads such a table: a "
-                    "deltalake.DeltaTable, a table of pyiceberg, a DataFrame of Spark, a LazyFrame "
-                    "of Polars or a relation of DuckDB."
-                )
+                refuse_format(folder.name, kind)
+
+
+def refuse_format(folder: str, kind: str) -> NoReturn:
+    """Refuse files of a folder that is a table of some format.
+
+    Examples
+    --------
+    >>> refuse_format("visits", "Hudi")
+    Traceback (most recent call last):
+    privclust.errors.UnreadableFileError: the folder 'visits' is a table of Hudi, whose files may...
+    """
+    raise UnreadableFileError(
+        f"the folder {folder!r} is a table of {kind}, whose files may hold rows that were erased, "
+        f"and others twice. {_REMEDIES[kind]}, or a DataFrame of Spark."
+    )

@@ -13,6 +13,7 @@ from privclust.sources.dialects import Files
 from privclust.sources.files import BATCH_ROWS, empty_files, is_path, list_files, read_files
 from privclust.sources.frames import arrow_schema, polars_schema
 from privclust.sources.guard import guarded
+from privclust.sources.lake_paths import names_lake, open_lake
 from privclust.sources.lakehouse import DeltaSnapshot, IcebergSnapshot, LakeSnapshot
 from privclust.sources.schema import Schema
 from privclust.sources.snapshot import Snapshot
@@ -66,6 +67,8 @@ def source_of(table: Any) -> Source | None:
     >>> source.schema.names, sum(batch.num_rows for batch in source.batches(["age"]))
     (('age',), 2)
     """
+    if names_lake(table):
+        table = open_lake(table)
     library = type(table).__module__.split(".")[0]
     if isinstance(table, Source):
         return table
