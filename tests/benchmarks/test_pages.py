@@ -67,5 +67,5 @@ def test_a_table_that_was_changed_by_hand_is_noticed(monkeypatch: pytest.MonkeyP
 
 
 def test_every_part_is_on_a_page() -> None:
-    text = "".join(Path(page).read_text() for page in pages.pages())
+    text = "".join(Path(page).read_text(encoding="utf-8") for page in pages.pages())
     assert set(re.findall(r"<!-- table: ([\w -]+) -->", text)) == set(pages.PARTS)

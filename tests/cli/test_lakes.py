@@ -52,7 +52,7 @@ def test_a_table_is_fitted_and_profiled(path: str) -> None:
 def test_bounds_are_made_and_checked_by_its_columns(path: str) -> None:
     done = privclust("bounds", "init", path, "-o", "new.toml")
     assert done.exit_code == 0, done.output
-    assert '[columns."age"]' in Path("new.toml").read_text()
+    assert '[columns."age"]' in Path("new.toml").read_text(encoding="utf-8")
     assert privclust("bounds", "check", "bounds.toml", path).exit_code == 0
 
 

@@ -68,7 +68,7 @@ def test_a_table_that_is_damaged_is_refused_without_its_library_s_words(
         for file in (path / "_delta_log").iterdir():
             file.write_text("{ 4217")
     else:
-        path.write_text("{ 4217")
+        path.write_text("{ 4217", encoding="utf-8")
     with pytest.raises(UnreadableFileError, match=r"cannot be read\. Check that it is") as refused:
         opened(str(path))
     assert "4217" not in str(refused.value)
