@@ -1,7 +1,7 @@
-"""A worker as an owner runs it, but more patient. Run as a script: POLICY [repeatable | held].
+"""A worker as an owner runs it, but more patient. Run as a script: POLICY [WORD].
 
-With the second word, its noise is one that tests can repeat, or its jobs stop where a test kills
-them.
+With the word "repeatable", its noise is one that tests can repeat; with "held", its jobs stop where
+a test kills them; with "told", they write down what noise they draw.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from pathlib import Path
 from privclust.node.policy_file import read_policy
 from privclust.node.worker import COMMAND, Pace, run_worker, stop_on_signal
 
-JOBS = {"repeatable": "node_job.py", "held": "node_held_job.py"}
+JOBS = {
+    "repeatable": "node_job.py",
+    "held": "node_held_job.py",
+    "told": "node_told_job.py",
+}
 PACE = Pace(poll=0.05, lease=5.0, grace=90.0, closing=60.0)
 """With much grace, because on a busy machine a process takes seconds to start."""
 
