@@ -157,7 +157,7 @@ FED_DP = ("lift", "sums 1", "weights")
 
 def drawn(three: Three, name: str) -> list[IntArray]:
     file = three.nodes[name].folder / "drawn"
-    lines = file.read_text().splitlines() if file.exists() else []
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     return [np.array(json.loads(line), dtype=np.int64) for line in lines]
 
 
