@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.object_store import Bucket, ObjectStore, running_store
 from helpers.postgres import PROGRAMS, Server, programs, running
 from hypothesis import settings
 
@@ -82,6 +83,21 @@ def postgres() -> Iterator[Server]:
         pytest.skip(f"no PostgreSQL server in {PROGRAMS}; Debian's package postgresql has one")
     with running(folder) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[ObjectStore]:
+    """A server of S3 on this machine, started when a test first needs it."""
+    with running_store() as store:
+        yield store
+
+
+@pytest.fixture
+def bucket(object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """An empty bucket, which addresses of S3 then mean."""
+    for name, value in object_store.environment.items():
+        monkeypatch.setenv(name, value)
+    return object_store.new_bucket()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers.command_line import error_message, privclust
 from helpers.lakes import DeltaFolder, IcebergFile
@@ -60,3 +61,14 @@ def test_a_table_is_not_written_over(path: str) -> None:
     out = path if path.endswith(".json") else f"{path}/model.json"
     error_message(privclust("fit", path, *FAST, "-o", out, "--force"), 10, "this command reads")
     assert privclust("fit", path, *FAST, "-o", "model.json").exit_code == 0
+
+
+def test_labels_are_written_beside_the_column_that_is_kept(path: str) -> None:
+    assert privclust("fit", path, *FAST, "-o", "model.json").exit_code == 0
+    done = privclust("predict", "model.json", path, "--keep", "age", "-o", "labels.parquet")
+    assert done.exit_code == 0, done.output
+    found = pq.read_table("labels.parquet")
+    ages = pa.table({"age": found["age"].cast(pa.float64())})
+    assert load("model.json").predict(ages).tolist() == found["cluster"].to_pylist()
+    assert len(set(found["cluster"].to_pylist())) == 2
+    assert max(ages["age"].to_pylist()) <= 60  # others were erased

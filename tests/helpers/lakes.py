@@ -48,9 +48,13 @@ class DeltaFolder(Delta):
 class Iceberg:
     """An Iceberg table that others write to."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, warehouse: str | None = None, properties: dict[str, str] | None = None
+    ) -> None:
         place = f"sqlite:///{folder}/catalogue.db"
-        self.catalogue = SqlCatalog("local", uri=place, warehouse=f"file://{folder}")
+        self.catalogue = SqlCatalog(
+            "local", uri=place, warehouse=warehouse or f"file://{folder}", **(properties or {})
+        )
         self.catalogue.create_namespace("clinic")
 
     def write(self, table: Any) -> None:

@@ -12,13 +12,20 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from helpers.databases import in_postgres, in_sqlite
+from helpers.object_store import Bucket, ObjectStore
 from helpers.postgres import Server, execute
 
 PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
 
 
 @pytest.fixture
-def clinic(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def clinic(
+    postgres: Server,
+    object_store: ObjectStore,
+    bucket: Bucket,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(0)
     columns = {"age": rng.uniform(0, 120, 300), "income": rng.uniform(0, 2e5, 300)}
     table = pa.table({**columns, "year": np.repeat([2024, 2025], 150)})
@@ -27,6 +34,7 @@ def clinic(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     url = urlsplit(postgres.url("clinic"))
     in_postgres(table, postgres.url("clinic"), "visits")
     in_sqlite(table, tmp_path / "clinic.db", "visits")
+    object_store.new_bucket("clinic").put_table("visits/2025.parquet", table)
     write_deltalake(str(tmp_path / "lake" / "visits"), table)
     for name, value in {"HOST": url.hostname, "PORT": url.port, "USER": url.username}.items():
         monkeypatch.setenv(f"PG{name}", str(value))

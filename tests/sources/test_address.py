@@ -45,7 +45,7 @@ def test_addresses_without_one_are_taken(address: str) -> None:
     assert is_database(address)
 
 
-@pytest.mark.parametrize("scheme", ["postgresql", "s3", "mysql", "hdfs"])
+@pytest.mark.parametrize("scheme", ["postgresql", "ftp", "mysql", "hdfs"])
 def test_an_address_in_place_of_a_path_is_refused_without_it(scheme: str) -> None:
     with pytest.raises(UnreadableFileError, match=f"begins with {scheme}:// is no path") as refused:
         refuse_address(f"{scheme}://ada:{SECRET}@host/place.parquet")

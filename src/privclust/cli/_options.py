@@ -61,20 +61,23 @@ RowsPerUnit = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Tables = Annotated[
-    list[str], typer.Argument(help="Parquet, CSV, Excel or Arrow files, folders or patterns.")
+    list[str],
+    typer.Argument(
+        help="Parquet, CSV, Excel or Arrow files, folders, patterns or s3://bucket/path."
+    ),
 ]
 LabelledTables = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet, CSV, Excel or Arrow files, folders or patterns; postgresql://host/database "
-        "or sqlite:///path with --query."
+        help="Parquet, CSV, Excel or Arrow files, folders, patterns or s3://bucket/path; "
+        "postgresql://host/database or sqlite:///path with --query."
     ),
 ]
 FittedTables = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet, CSV, Excel or Arrow files, folders or patterns; postgresql://host/database "
-        "or sqlite:///path with --query; or https://host/tables/NAME."
+        help="Parquet, CSV, Excel or Arrow files, folders, patterns or s3://bucket/path; "
+        "postgresql://host/database or sqlite:///path with --query; or https://host/tables/NAME."
     ),
 ]
 OutTable = Annotated[

@@ -55,8 +55,8 @@ def check_no_password(address: str) -> None:
         raise ParameterError(
             "the address holds a password, which shell histories and lists of processes show to "
             "others. Leave it out; PostgreSQL's driver finds it in ~/.pgpass, in PGPASSFILE, in "
-            "PGPASSWORD or in a service file (service=NAME). If it was typed at a prompt, change "
-            "it."
+            "PGPASSWORD or in a service file (service=NAME), those of stores where docs/sources.md "
+            "says. If it was typed at a prompt, change it."
         )
 
 

@@ -14,9 +14,10 @@ from privclust.errors import UnreadableFileError
 from privclust.sources import csv_lines
 from privclust.sources.csv_lines import WholeLines
 from privclust.sources.dialects import Files
+from privclust.sources.versions import Place
 
 
-def names_in(file: Path, dialect: Files) -> tuple[tuple[str, ...], str]:
+def names_in(file: Place, dialect: Files) -> tuple[tuple[str, ...], str]:
     """Return the names in the first line, and what separates them; nothing else is read."""
     try:
         with _bytes_of(file) as stream:
@@ -33,7 +34,7 @@ def names_in(file: Path, dialect: Files) -> tuple[tuple[str, ...], str]:
     )
 
 
-def _decoded(line: bytes, file: Path) -> str:
+def _decoded(line: bytes, file: Place) -> str:
     """Return the line of names as a text, or say how to write the file as one that can be read."""
     try:
         return line.decode("utf-8-sig")
@@ -47,7 +48,7 @@ def _decoded(line: bytes, file: Path) -> str:
 
 
 def read_rows(
-    file: Path, delimiter: str, names: Sequence[str], columns: Sequence[str]
+    file: Place, delimiter: str, names: Sequence[str], columns: Sequence[str]
 ) -> Iterator[Any]:
     """Give columns of all rows as Arrow batches of texts."""
     import pyarrow as pa
@@ -78,11 +79,13 @@ def read_rows(
         yield from reader
 
 
-def _has_rows(file: Path) -> bool:
+def _has_rows(file: Place) -> bool:
     with _bytes_of(file) as stream:
         stream.readline()
         return bool(stream.read(1))
 
 
-def _bytes_of(file: Path) -> Any:
-    return gzip.open(file, "rb") if file.name.lower().endswith(".gz") else file.open("rb")
+def _bytes_of(file: Place) -> Any:
+    if not file.name.lower().endswith(".gz"):
+        return file.open("rb")
+    return gzip.open(file if isinstance(file, Path) else file.open("rb"), "rb")

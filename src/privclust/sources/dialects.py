@@ -28,7 +28,7 @@ class Files:
     Parameters
     ----------
     paths : path or list of paths
-        Parquet, CSV, Excel or Arrow files, folders or patterns.
+        Parquet, CSV, Excel or Arrow files, folders, patterns, or addresses in stores.
     delimiter : {",", ";", tab, "|"}, optional
         What separates the cells of CSV files; by default what their line of names shows.
     decimal : {".", ","}, default="."

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import unquote
+from typing import Any
 
 from privclust.errors import UnreadableFileError
 from privclust.sources import csv_files, excel
-from privclust.sources.address import refuse_address
 from privclust.sources.cells import CommaText, Kind, intact
 from privclust.sources.dialects import DECIMALS, DELIMITERS, Files
+from privclust.sources.found_files import File, distinct, format_of, found_at
 from privclust.sources.frames import arrow_schema
 from privclust.sources.lake_paths import names_lake
 from privclust.sources.refused_formats import check_plain
 from privclust.sources.schema import Schema, Variant
-from privclust.sources.versions import Pinned, Version, unchanged, version_of
+from privclust.sources.stores import StoredFile, is_store
+from privclust.sources.versions import Place, unchanged, version_of
 
-FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".xlsx": "excel",
-}
 BATCH_ROWS = 2**17
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def is_path(table: object) -> bool:
@@ -48,9 +36,11 @@ def paths_of(tables: Iterable[str]) -> list[Path]:
 
 
 def _named(given: str) -> list[Path]:
+    if is_store(given):
+        return []
     if names_lake(given):
         return [Path(given)]
-    return [file.path for file in _found(given)]
+    return [file.path for file in found_at(given) if isinstance(file.path, Path)]
 
 
 def open_files(
@@ -88,40 +78,6 @@ def empty_files(files: Sequence[File], columns: Sequence[str]) -> Iterator[Any]:
         yield _completed(empty, file, columns, present)
 
 
-class File(NamedTuple):
-    """A file as it was when it was found.
-
-    Attributes
-    ----------
-    path : Path
-        Where it is.
-    keys : dict
-        What the folders say that it lies in, below the path that was given.
-    version : tuple
-        What differs once it was written anew.
-    names : tuple of str
-        Of a CSV or Excel file, the names in its first line.
-    dialect : Files
-        How it is written; of a CSV file with its delimiter.
-    """
-
-    path: Path
-    keys: dict[str, str | None]
-    version: Version
-    names: tuple[str, ...] = ()
-    dialect: Files = Files("")
-
-    @property
-    def pinned(self) -> Pinned:
-        """It, and the version of it that every pass reads."""
-        return Pinned(self.path, self.version)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether its cells are texts, to be read as what is declared."""
-        return _format(self.path) in ("csv", "excel")
-
-
 def list_files(paths: Any) -> tuple[Schema, list[File]]:
     """Return the columns of files, and the files that paths name, each once.
 
@@ -129,9 +85,10 @@ def list_files(paths: Any) -> tuple[Schema, list[File]]:
     """
     dialect = paths if isinstance(paths, Files) else Files(paths)
     given = dialect.paths if isinstance(dialect.paths, list | tuple) else [dialect.paths]
-    check_plain(Path(path) for path in given)  # before anything else there is found strange
-    files = _distinct([file for path in given for file in _found(os.fspath(path))])
-    check_plain(file.path for file in files)
+    # Before anything else there is found strange.
+    check_plain(Path(path) for path in given if not is_store(path))
+    files = distinct([file for path in given for file in found_at(os.fspath(path))])
+    check_plain(file.path for file in files if isinstance(file.path, Path))
     files = [_with_names(file, dialect) for file in files]
     first = files[0]
     schema = _schema(first)
@@ -153,7 +110,7 @@ def describe_dialects(files: Iterable[File]) -> list[str]:
     ways = {
         file.dialect: file.path.name
         for file in reversed([*files])
-        if _format(file.path) == "csv" and file.dialect != Files("", ",")
+        if format_of(file.path) == "csv" and file.dialect != Files("", ",")
     }
     return [
         f"{name}: cells are separated by {DELIMITERS[way.delimiter or ',']}, decimals of numbers "
@@ -186,64 +143,6 @@ def _check_version(file: File) -> None:
     # Workers may have copies, which are other files of other disks.
     if version_of(file.path)[:2] != file.version[:2]:
         raise UnreadableFileError("a file was written anew while it was being read.")
-
-
-def _found(given: str) -> list[File]:
-    """Return the files a path names, in the order of their names."""
-    refuse_address(given)
-    exists = os.path.exists(given)
-    named = [Path(given)] if exists else [Path(place) for place in glob.glob(given)]
-    root = Path(given) if exists else _fixed_part(Path(given))
-    paths = sorted(
-        path
-        for place in named
-        for path in (place.rglob("*") if place.is_dir() else [place])
-        if path.is_file() and (path == place or _is_data(path, place))
-    )
-    if not paths:
-        raise FileNotFoundError(
-            f"no Parquet, CSV, Excel or Arrow files at {given!r}. Give a file, a folder or a "
-            "pattern such as 'visits/*.parquet'; in Python, a pyarrow dataset can be elsewhere."
-        )
-    for path in paths:
-        _format(path)
-    return [
-        File(path, _keys(path.relative_to(root).parts[:-1]), version_of(path)) for path in paths
-    ]
-
-
-def _fixed_part(pattern: Path) -> Path:
-    fixed = takewhile(lambda part: not glob.has_magic(part), pattern.parts)
-    return Path(*fixed)
-
-
-def _distinct(files: list[File]) -> list[File]:
-    """Leave out files that were named before, in whatever way: their rows would count twice."""
-    found: dict[tuple[int, int], File] = {}
-    for file in files:
-        status = file.path.stat()
-        found.setdefault((status.st_dev, status.st_ino), file)
-    return list(found.values())
-
-
-def _is_data(file: Path, folder: Path) -> bool:
-    parts = file.relative_to(folder).parts
-    return not any(part.startswith(("_", ".")) and "=" not in part for part in parts)
-
-
-def _format(file: Path) -> str:
-    for ending, kind in FORMATS.items():
-        if file.name.lower().endswith(ending):
-            return kind
-    raise UnreadableFileError(
-        f"the file {file.name!r} has none of the endings {', '.join(FORMATS)}. Rename it, or give "
-        "a pyarrow dataset."
-    )
-
-
-def _keys(folders: Sequence[str]) -> dict[str, str | None]:
-    parts = [folder.partition("=") for folder in folders if "=" in folder]
-    return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in parts}
 
 
 def _variants(files: Sequence[File], first: Schema) -> tuple[Variant, ...]:
@@ -284,17 +183,18 @@ def _schema(file: File) -> Schema:
 
 def _with_names(file: File, dialect: Files) -> File:
     """Return a file with the names in its first line, if it declares none elsewhere."""
-    if _format(file.path) == "excel":
+    if format_of(file.path) == "excel":
+        assert isinstance(file.path, Path)
         names = excel.names_in(file.path, dialect.sheet)
         return file._replace(names=names, dialect=dialect)
-    if _format(file.path) == "csv":
+    if format_of(file.path) == "csv":
         names, delimiter = csv_files.names_in(file.path, dialect)
         written = replace(dialect, paths="", delimiter=delimiter, sheet=None)
         return file._replace(names=names, dialect=written)
     return file
 
 
-def _declared(file: Path) -> Any:
+def _declared(file: Place) -> Any:
     """Return the names and types that a file declares."""
     import pyarrow as pa
 
@@ -317,11 +217,13 @@ def _texts(count: int) -> tuple[Kind, ...]:
     return tuple("cell" for _ in range(count))
 
 
-def _fragment(file: Path) -> Any:
+def _fragment(file: Place) -> Any:
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
-    kind = ds.ParquetFileFormat() if _format(file) == "parquet" else ds.IpcFileFormat()
+    kind = ds.ParquetFileFormat() if format_of(file) == "parquet" else ds.IpcFileFormat()
+    if isinstance(file, StoredFile):
+        return kind.make_fragment(file.key, file.filesystem)
     return kind.make_fragment(os.fspath(file), LocalFileSystem())
 
 
@@ -332,7 +234,8 @@ def _batches(file: File, columns: Sequence[str]) -> Iterator[Any]:
     present = set(file.names)
     # Without names all columns would be read, and their types be guessed.
     wanted = [name for name in columns if name in present] or [*present][:1]
-    if _format(file.path) == "excel":
+    if format_of(file.path) == "excel":
+        assert isinstance(file.path, Path)
         read = excel.read_rows(file.path, file.dialect.sheet, file.names, wanted)
     else:
         mark = file.dialect.delimiter or ","
@@ -358,7 +261,7 @@ def _completed(batch: Any, file: File, columns: Sequence[str], present: set[str]
     """Return a batch that has all columns, in order, those of folders and missing ones too."""
     import pyarrow as pa
 
-    has_commas = _format(file.path) == "csv" and file.dialect.decimal == ","
+    has_commas = format_of(file.path) == "csv" and file.dialect.decimal == ","
     arrays = [
         _marked(intact(batch.column(name)), has_commas)
         if name in present

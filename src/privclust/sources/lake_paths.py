@@ -9,10 +9,13 @@ from typing import Any
 
 from privclust.errors import UnreadableFileError, needs_extra
 from privclust.sources.dialects import Files
+from privclust.sources.stores import check_bare, has_folder, is_store
+
+_LOG = "_delta_log"
 
 
 def names_lake(table: Any) -> bool:
-    """Tell whether a path alone names a table of Delta or Iceberg.
+    """Tell whether a path, or an address in a store, alone names a table of Delta or Iceberg.
 
     A path of Iceberg is that of a metadata file: which of them is the current one, its catalogue
     knows.
@@ -23,7 +26,9 @@ def names_lake(table: Any) -> bool:
     False
     """
     path = _alone(table)
-    return path is not None and (_is_metadata(path) or (Path(path) / "_delta_log").is_dir())
+    if path is None or _is_metadata(path):
+        return path is not None
+    return has_folder(path, _LOG) if is_store(path) else (Path(path) / _LOG).is_dir()
 
 
 def open_lake(table: Any) -> Any:
@@ -31,12 +36,15 @@ def open_lake(table: Any) -> Any:
     path = _alone(table)
     assert path is not None
     if _is_metadata(path):
-        return _opened(_open_iceberg, os.path.abspath(path), "the metadata file")
+        place = path if is_store(path) else os.path.abspath(path)
+        return _opened(_open_iceberg, place, "the metadata file")
     return _opened(_open_delta, path, "the log of the Delta table")
 
 
 def _is_metadata(path: str) -> bool:
-    return path.endswith(".metadata.json") and Path(path).is_file()
+    if is_store(path):
+        check_bare(path)
+    return path.endswith(".metadata.json") and (is_store(path) or Path(path).is_file())
 
 
 def _alone(table: Any) -> str | None:
@@ -74,7 +82,8 @@ def _open_iceberg(path: str) -> Any:
         from pyiceberg.table import StaticTable
     except ImportError:
         raise ImportError(f"{needs_extra('iceberg')}.") from None
-    found = StaticTable.from_metadata(path)
+    server = os.environ.get("AWS_ENDPOINT_URL")  # pyarrow and deltalake look there themselves
+    found = StaticTable.from_metadata(path, {} if server is None else {"s3.endpoint": server})
     # Its own name is the whole path, which ledgers and statements should not show.
     name = found.location().rstrip("/").rpartition("/")[2]
     return StaticTable(

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from privclust.errors import SnapshotError
+from privclust.sources.stores import StoredFile
 
+Place: TypeAlias = Path | StoredFile
 Version: TypeAlias = tuple[int | str, ...]
 """What differs once a file was written anew: never shown or kept, because sizes tell of rows."""
 
 
-def version_of(path: Path) -> Version:
-    """Return the size of a file, when it was last written, and which file of the disk it is.
+def version_of(path: Place) -> Version:
+    """Return what tells a file from what it was before: of a local one, size, time and inode.
 
     Examples
     --------
@@ -23,6 +25,8 @@ def version_of(path: Path) -> Version:
     ...     version_of(Path(file.name)) == version_of(Path(file.name))
     True
     """
+    if isinstance(path, StoredFile):
+        return path.version
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ino
 
@@ -30,7 +34,7 @@ def version_of(path: Path) -> Version:
 class Pinned(NamedTuple):
     """A file, and the version of it that all passes read."""
 
-    path: Path
+    path: Place
     version: Version
 
 
@@ -53,14 +57,14 @@ def unchanged(files: Sequence[Pinned], batches: Iterator[Any]) -> Iterator[Any]:
 
 def _check(files: Sequence[Pinned]) -> None:
     for file in files:
-        with suppress(OSError):
+        with suppress(FileNotFoundError):
             if version_of(file.path) == file.version:
                 continue
         raise SnapshotError("changed", file.path.name)
 
 
 def pin_files(dataset: Any) -> list[Pinned]:
-    """Return the local files of a pyarrow dataset as they are now.
+    """Return the files of a pyarrow dataset as they are now.
 
     Examples
     --------
@@ -72,6 +76,9 @@ def pin_files(dataset: Any) -> list[Pinned]:
 
     parts: Sequence[Any] = getattr(dataset, "children", ())
     pinned = [file for part in parts for file in pin_files(part)]
-    if isinstance(getattr(dataset, "filesystem", None), LocalFileSystem):
-        pinned += [Pinned(path, version_of(path)) for path in map(Path, dataset.files)]
+    filesystem = getattr(dataset, "filesystem", None)
+    for path in getattr(dataset, "files", ()):
+        is_local = isinstance(filesystem, LocalFileSystem)
+        place = Path(path) if is_local else StoredFile(filesystem, path)
+        pinned.append(Pinned(place, version_of(place)))
     return pinned

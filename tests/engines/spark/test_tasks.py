@@ -38,7 +38,8 @@ from privclust.engines.spark._tasks import (
 )
 from privclust.engines.spark.engine import _together
 from privclust.errors import EngineError, UnreadableFileError
-from privclust.sources.files import File, list_files
+from privclust.sources.files import list_files
+from privclust.sources.found_files import File
 
 N_ROWS = 120
 

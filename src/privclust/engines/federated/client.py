@@ -33,8 +33,10 @@ from privclust.kernels.grid import IntArray
 from privclust.queries.base import Count, Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources.dialects import Files
-from privclust.sources.files import FORMATS, is_path, paths_of
+from privclust.sources.files import is_path
+from privclust.sources.found_files import FORMATS, found_at
 from privclust.sources.guard import guarded
+from privclust.sources.lake_paths import names_lake
 from privclust.sources.schema import Schema
 
 CLIENT = "client"
@@ -211,10 +213,13 @@ def _check_format(table: Any) -> None:
     """Refuse CSV and Excel files, which one line can make unreadable, such as by an open quote."""
     paths = table.paths if isinstance(table, Files) else table
     given = paths if isinstance(paths, list | tuple) else [paths]
-    for path in paths_of(map(os.fspath, given)):
-        if path.name.lower().endswith(_TEXTS):
+    if names_lake(table):
+        return
+    names = [file.path.name for path in given for file in found_at(os.fspath(path))]
+    for name in names:
+        if name.lower().endswith(_TEXTS):
             raise UnreadableFileError(
-                f"{path.name!r} is a CSV or Excel file, which one line can make unreadable; all "
+                f"{name!r} is a CSV or Excel file, which one line can make unreadable; all "
                 "would learn that a client of the federation failed. Convert it to Parquet, for "
                 "instance with pyarrow.csv.read_csv and pyarrow.parquet.write_table."
             )

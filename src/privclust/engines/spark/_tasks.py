@@ -27,7 +27,8 @@ from privclust.queries.base import Query
 from privclust.queries.unit import ROW, Unit
 from privclust.sources._reading import on_grid
 from privclust.sources.cells import ids
-from privclust.sources.files import File, read_part
+from privclust.sources.files import read_part
+from privclust.sources.found_files import File
 from privclust.sources.guard import guarded
 
 Arguments = ParamSpec("Arguments")

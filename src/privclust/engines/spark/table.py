@@ -6,13 +6,15 @@ import io
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from privclust.engines.spark._tasks import FilesReader, FrameReader, Reader
 from privclust.engines.spark.engine import SparkTable
 from privclust.errors import UnreadableFileError
 from privclust.sources.cells import Kind
-from privclust.sources.files import FORMATS, list_files
+from privclust.sources.files import list_files
+from privclust.sources.found_files import FORMATS
 from privclust.sources.guard import guarded
 from privclust.sources.schema import Schema
 from privclust.sources.streams import check_plan
@@ -98,6 +100,11 @@ def _plan_of(frame: Any) -> str:
 def _files_table(session: Any, paths: Any) -> SparkTable:
     schema, files = list_files(paths)
     for file in files:
+        if not isinstance(file.path, Path):
+            raise UnreadableFileError(
+                "Spark's workers read files of their own machines. Give a DataFrame of what is in "
+                "a store, such as session.read.parquet(address)."
+            )
         if not file.path.name.lower().endswith(_PARQUET):
             raise UnreadableFileError(
                 f"the file {file.path.name!r} has none of the endings {', '.join(_PARQUET)}. "
