@@ -211,3 +211,18 @@ def test_a_password_comes_from_the_drivers_own_places_and_goes_nowhere(
         assert SECRET not in text
         assert "clerk" not in text
     assert not any(SECRET.encode() in content or b"clerk" in content for content in kept)
+
+
+def test_the_words_of_a_query_are_nowhere_but_in_it(url: str, place: str, tmp_path: Path) -> None:
+    query = f"SELECT a, b FROM visits WHERE md5(a::text) <> '{SECRET}'"
+    model = fit(model_of(place), sql(url, query, name="all visits"))
+    save(model, tmp_path / "model.json")
+    texts = [str(model.privacy_statement_), model.privacy_statement_.to_json()]
+    contents = [
+        *(text.encode() for text in texts),
+        *(one.read_bytes() for one in tmp_path.iterdir()),
+    ]
+    assert not any(SECRET.encode() in one or b"FROM visits" in one for one in contents)
+    database = url.rpartition("/")[2]
+    assert f"Source: PostgreSQL, database {database}, all visits, query " in texts[0]
+    assert "127.0.0.1" not in texts[0]

@@ -90,7 +90,6 @@ def test_columns_are_found_by_exactly_their_names(kind: str, tmp_path: Path) -> 
         pl.DataFrame({"a": [1.0]}),
         TABLE,
         TABLE.to_batches()[0],
-        TABLE.to_reader(),
         ds.dataset(TABLE).scanner(),
         None,
         [],

@@ -13,8 +13,10 @@ from privclust.sources.dialects import Files
 from privclust.sources.files import BATCH_ROWS, empty_files, is_path, list_files, read_files
 from privclust.sources.frames import arrow_schema, polars_schema
 from privclust.sources.guard import guarded
+from privclust.sources.hugging_face import is_dataset, read_dataset, types_of
 from privclust.sources.lake_paths import names_lake, open_lake
 from privclust.sources.lakehouse import DeltaSnapshot, IcebergSnapshot, LakeSnapshot
+from privclust.sources.refused_tables import refuse_unrepeatable
 from privclust.sources.schema import Schema
 from privclust.sources.snapshot import Snapshot
 from privclust.sources.sql.table import SqlTable
@@ -67,6 +69,7 @@ def source_of(table: Any) -> Source | None:
     >>> source.schema.names, sum(batch.num_rows for batch in source.batches(["age"]))
     (('age',), 2)
     """
+    refuse_unrepeatable(table)
     if names_lake(table):
         table = open_lake(table)
     library = type(table).__module__.split(".")[0]
@@ -82,6 +85,9 @@ def source_of(table: Any) -> Source | None:
         return _of_version(DeltaSnapshot(table))
     if library == "pyiceberg" and hasattr(table, "current_snapshot"):
         return _of_version(IcebergSnapshot(table))
+    if is_dataset(table):
+        types = types_of(table)
+        return Source(arrow_schema(types), partial(read_dataset, table), partial(_empty, types))
     if library == "pyarrow" and hasattr(table, "scanner"):
         pinned = pin_files(table)
         read = partial(_scanned, table, pinned)

@@ -105,3 +105,12 @@ def test_a_snapshot_is_for_postgresql() -> None:
 def test_a_real_driver_gives_its_vendor() -> None:
     with adbc_driver_sqlite.dbapi.connect() as connection:
         assert opened(sql(connection, "SELECT 1 AS i", casts={"i": "number"})).snapshot
+
+
+def test_columns_are_found_by_name_if_they_arrive_in_another_order() -> None:
+    connection = Connection()
+    source = opened(sql(connection, "SELECT * FROM t", casts={"w": "number"}))
+    connection.table = TABLE.select(["w", "a"])
+    (first, *_) = source.batches(["a", "w"])
+    assert first.to_pydict() == {"a": [1.5], "w": ["7"]}
+    assert cells(source, "w") == ["7", "x"]
