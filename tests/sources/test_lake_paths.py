@@ -92,7 +92,7 @@ def test_without_its_library_a_table_is_refused_with_the_extra(
         opened(path)
 
 
-def test_a_metadata_file_that_is_not_there_is_no_lake(tmp_path: Path) -> None:
+def test_a_metadata_file_that_is_not_there_names_no_table(tmp_path: Path) -> None:
     assert not names_lake(tmp_path / "00001.metadata.json")
     with pytest.raises(FileNotFoundError):
         list_files(tmp_path / "00001.metadata.json")

@@ -66,9 +66,9 @@ class StoredFile:
         """What differs once it was written anew, such as its ETag."""
         with self.filesystem.open_input_file(self.key) as file:
             about = file.metadata() or {}
-        told = {str(word).lower(): str(value) for word, value in about.items()}
-        if any(word in told for word in _TELLING):
-            return tuple(told.get(word, "") for word in _TELLING)
+        stated = {str(word).lower(): str(value) for word, value in about.items()}
+        if any(word in stated for word in _TELLING):
+            return tuple(stated.get(word, "") for word in _TELLING)
         info = self.filesystem.get_file_info(self.key)
         return info.size or 0, info.mtime_ns or 0
 
