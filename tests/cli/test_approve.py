@@ -240,8 +240,8 @@ def test_a_weak_total_is_red_and_a_recorded_name_stays() -> None:
         assert privclust(*FIT, "--epsilon", 7.5, *recorded, "--force").exit_code == 0
     done = privclust("approve", "weak.json", *PEOPLE, "--ledger", "weak.db")
     assert done.exit_code == 0, done.output
-    assert "All 2 runs on data set 'visits'" in done.stderr
-    assert '<p class="broken">All 2 runs' in Path("approval.html").read_text(encoding="utf-8")
+    assert "Both runs on data set 'visits'" in done.stderr
+    assert '<p class="broken">Both runs' in Path("approval.html").read_text(encoding="utf-8")
     done = privclust("approve", "weak.json", *PEOPLE, "--dataset", "other", "--force")
     error_message(done, 3, "recorded for data set 'visits', and not for 'other'")
 

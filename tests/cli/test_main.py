@@ -88,6 +88,8 @@ def test_runs_lists_fits_and_close_ends_one(place: Path, model: PrivateKMeans) -
     shown = privclust("ledger", "runs", place, "wards").stdout
     assert run in shown
     assert "PrivateKMeans, 2 clusters, epsilon 1 " in shown
+    assert "Together: epsilon 1, delta 1e-06" in shown
+    assert "│ 1     │" in privclust("ledger", "remaining", place, "wards").stdout
     assert "finished" in shown
     ledger = Ledger.open(str(place))
     other = ledger.reserve("wards", ledger.run(run).reserved, {})

@@ -24,6 +24,7 @@ from privclust.cli.messages import needing, print_error, reporting_errors, say, 
 from privclust.cli.tables import print_table
 from privclust.errors import NotRecomputableError
 from privclust.models.composition import WEAK, best_power, describe_strength
+from privclust.models.formatting import rounded_up
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger._sql_schema import grant
 from privclust.privacy.ledger.ledger import Ledger
@@ -79,17 +80,20 @@ def remaining(
                 found.unit,
                 f"{found.budget.epsilon:g}",
                 f"{found.budget.delta:g}",
+                rounded_up(ledger.total(found.label).epsilon),
                 f"{_part(ledger.remaining(found.label), found.budget.capacity):.1%}",
                 f"epsilon {_at_most(ledger.epsilon_left(found.label)):g}",
                 found.source,
             )
             for found in datasets
         ]
-        print_table(
-            ("data set", "unit", "epsilon", "delta", "left", "for one more fit", "source"), rows
-        )
+        header = ("data set", "unit", "epsilon", "delta", "spent", "left", "for one more fit")
+        print_table((*header, "source"), rows)
         if any(found.budget.delta > 0 for found in datasets):
-            say("Epsilons of several fits do not add up; squares of mu do, which takes less.")
+            say(
+                "Spent is the epsilon of all fits so far, with what open ones set aside. Several "
+                "fits come to less together than the sum of their epsilons."
+            )
 
 
 @ledger_app.command("runs", cls=Command, epilog=epilog("ledger runs"))
@@ -115,6 +119,11 @@ def runs(place: Place, label: Label) -> None:
         ]
         header = ("fit", "state", "results", "spent", "set aside")
         print_table(("no.", "run", *(["role"] if on_server else []), *header), rows, whole="run")
+        total = ledger.total(label)
+        say(
+            f"Together: epsilon {rounded_up(total.epsilon)}, delta "
+            f"{rounded_up(total.budget.delta)}, with what open ones set aside."
+        )
 
 
 @ledger_app.command("close", cls=Command, epilog=epilog("ledger close"))

@@ -177,9 +177,12 @@ def _account(
         label = record.dataset
     if place is None and record is not None:
         raise ParameterError(
-            f"the fit is recorded in a ledger, for data set {safe_repr(record.dataset)}, and model "
-            "files do not say where that is. Type ledger, its path or URL, so that the profile is "
-            "charged to the same account."
+            Message(
+                f"the fit is recorded in a ledger, for data set {safe_repr(record.dataset)}, and "
+                "model files do not say where that is. Type ",
+                Parameter("ledger"),
+                ", its path or URL, so that the profile is charged to the same account.",
+            )
         )
     return place, label
 

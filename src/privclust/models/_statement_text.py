@@ -33,6 +33,7 @@ def text(statement: Statement) -> str:
     """Return all of it, for whoever signs."""
     run = statement.run
     noisy = "" if run.epsilon == math.inf else "noisy "
+    results = "result" if len(statement.releases) == 1 else "results"
     return "\n".join(
         [
             f"{statement.subject}.",
@@ -47,7 +48,7 @@ def text(statement: Statement) -> str:
                 for points in statement.public_points
             ),
             f"Noise: {run.noise}. Ledger: {_recorded(statement)}. privclust {statement.version}.",
-            f"Learned from the rows in this run ({len(statement.releases)} {noisy}results; "
+            f"Learned from the rows in this run ({len(statement.releases)} {noisy}{results}; "
             f"{_rest(statement)}):",
             *(_line(release, run.unit) for release in statement.releases),
             *_sampled(statement),

@@ -106,7 +106,7 @@ class LedgerTotal:
 
     @property
     def _counted(self) -> str:
-        runs = "The one run" if self.runs == 1 else f"All {self.runs} runs"
+        runs = {1: "The one run", 2: "Both runs"}.get(self.runs, f"All {self.runs} runs")
         text = f"{runs} on data set {safe_repr(self.dataset)}, up to the ledger's entry {self.head}"
         if self.open_runs:
             text += f", {self.open_runs} of which not ended and counted with all that was reserved"

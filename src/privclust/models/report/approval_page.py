@@ -42,7 +42,7 @@ def approval_page(
         "approval.html.j2",
         **release_context(model, profiles, table),
         kind="approval",
-        title=f"Release for approval: {approval.dataset}",
+        title=_title(approval),
         heading=PageHeading(approval.dataset, approval.date, approval.model, approval.profiles),
         approval=approval,
         ledger_checked=approval.ledger is not None,
@@ -53,6 +53,11 @@ def approval_page(
         trusted=trusted_parties(model.privacy_statement),
         dictionary=data_dictionary(model, profiles),
     )
+
+
+def _title(approval: Approval) -> str:
+    recorded = "" if approval.ledger is not None else ", which no ledger counts"
+    return f"Release for approval{recorded}: {approval.dataset}"
 
 
 def _totals(released: Composition, total: LedgerTotal | None) -> list[tuple[str, float]]:
