@@ -395,3 +395,23 @@ class FailedClientError(EngineError):
             "engineer call Client(table, folder).check(bounds), which says what is wrong with a "
             "table and sends nothing, and resume the fit."
         )
+
+
+class FailedNodeError(EngineError):
+    """A node of a federation took part in a fit and failed; says nothing about its rows.
+
+    Examples
+    --------
+    >>> raise FailedNodeError("north")
+    Traceback (most recent call last):
+    privclust.errors.FailedNodeError: north could not read or sum its rows, and this fit has ended
+    there. Why is withheld, because it may depend on them. What was measured stays charged. Let its
+    owner look at the worker's log and run 'privclust node check', and start a new fit.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} could not read or sum its rows, and this fit has ended there. Why is "
+            "withheld, because it may depend on them. What was measured stays charged. Let its "
+            "owner look at the worker's log and run 'privclust node check', and start a new fit."
+        )

@@ -24,7 +24,7 @@ from privclust.cohorts.sum_request import SLOT_MAX, Reply, SumRequest
 from privclust.cohorts.terms import Agreement, Offer, Terms
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.noisy import FitTerms
-from privclust.errors import AbsentNodeError, EngineError, FailedClientError, NodeRefusedError
+from privclust.errors import AbsentNodeError, EngineError, FailedNodeError, NodeRefusedError
 from privclust.node import _federation_endpoints, sum_requests
 from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, REQUEST_BYTES_MAX
 from privclust.node.responding import reply_to_requests
@@ -246,8 +246,26 @@ def test_rows_that_cannot_be_read_are_one_fixed_word(north: North) -> None:
         time.sleep(0.05)
     assert (reply.status, reply.kind) == (500, "failed")
     assert b"canary" not in reply.body
-    with pytest.raises(FailedClientError):
+    with pytest.raises(FailedNodeError, match="could not read or sum its rows, and this fit"):
         fit.remote.reply(fit.agreement.digest, fit.request().digest)
+
+
+def test_fit_that_failed_does_not_go_on(tmp_path: Path) -> None:
+    """As the error says: only another fit reads rows that can be read again."""
+    policy = POLICY.replace("epsilon_alone = 4.0\n", "epsilon_alone = 4.0\nseconds = 2\n", 1)
+    with north_of(tmp_path, policy) as north:
+        fit = begun(north)
+        while (job := north.node.jobs.lease(time.time(), 600)) is None:
+            time.sleep(0.05)
+        assert north.node.jobs.fail(job.run, job.lease, time.time())
+        failed = north.node.jobs.get(job.run)
+        assert failed is not None
+        while time.time() < (failed.visible_at or 0):
+            time.sleep(0.05)
+        with pytest.raises(FailedNodeError):
+            fit.remote.join(encode(fit.agreement))
+        with pytest.raises(FailedNodeError):
+            fit.remote.submit(encode(fit.request()))
 
 
 # Refusals -----------------------------------------------------------------------------------------

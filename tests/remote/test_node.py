@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from privclust.errors import AbsentNodeError, FailedClientError, NodeRefusedError, ParameterError
+from privclust.errors import AbsentNodeError, FailedNodeError, NodeRefusedError, ParameterError
 from privclust.remote import _connection
 from privclust.remote.error import RemoteError
 from privclust.remote.node import RemoteNode
@@ -93,7 +93,7 @@ def test_messages_go_to_their_places() -> None:
         ((413, "text/html", b"<html>"), NodeRefusedError),
         ((307, "text/html", b""), NodeRefusedError),
         ((200, "text/html", b"<html>a proxy's page"), NodeRefusedError),
-        ((500, PROBLEM, problem("failed")), FailedClientError),
+        ((500, PROBLEM, problem("failed")), FailedNodeError),
         ((429, "text/html", b"slow down"), AbsentNodeError),
         ((503, PROBLEM, problem("failed")), AbsentNodeError),
         ((502, "text/html", b""), AbsentNodeError),

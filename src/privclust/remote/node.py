@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from privclust.errors import (
     AbsentNodeError,
-    FailedClientError,
+    FailedNodeError,
     Message,
     NodeRefusedError,
     Parameter,
@@ -152,7 +152,7 @@ class RemoteNode:
         error, own_words = problem_of(response), said_by_node(response)
         is_problem = "json" in response.headers.get("content-type", "")
         if error.kind == "failed":
-            raise FailedClientError
+            raise FailedNodeError(self._called)
         if response.status >= 500 or (response.status == 429 and not is_problem):
             # A database that is gone for a moment, or a proxy that wants fewer requests a second.
             raise AbsentNodeError(f"{self._called}: {error}")
