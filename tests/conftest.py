@@ -6,11 +6,14 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from helpers.object_store import Bucket, ObjectStore, running_store
-from helpers.postgres import PROGRAMS, Server, programs, running
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from helpers.postgres import Server
 
 collect_ignore = ["deployments/echo_app"]
 """Needs Flower, which is in an environment of its own (`.ci/long`)."""
@@ -78,6 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
     """A PostgreSQL server, started when a test first needs it."""
+    from helpers.postgres import PROGRAMS, programs, running  # not on every system
+
     folder = programs()
     if folder is None:
         pytest.skip(f"no PostgreSQL server in {PROGRAMS}; Debian's package postgresql has one")

@@ -15,6 +15,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from helpers.other_system import MODULES, rename, take_away
+
 LAZY = ("jinja2", "matplotlib.pyplot", "opendp.prelude", "openpyxl", "pandas", "typer.testing")
 """Libraries that privclust imports when it first needs them."""
 FOLDER = "Ärzte & Söhne 2026"
@@ -70,8 +72,6 @@ COMMANDS = (
 def main(*differences: str) -> None:
     """Do all of it, and print what was done."""
     if "posix" in differences:
-        from helpers.other_system import rename, take_away
-
         _import_all()  # and with it all libraries
         for name in (*LAZY, *sys.modules):
             if name in LAZY:
@@ -108,7 +108,7 @@ def _import_all() -> None:
         try:
             importlib.import_module(found.name)
         except ModuleNotFoundError as error:
-            if error.name != "flwr":
+            if error.name in MODULES:  # others belong to extras that are not installed
                 raise
 
 
