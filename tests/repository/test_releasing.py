@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from releasing import building, core
+from releasing import building, core, oldest
 from releasing.building import ROOT, ReleaseError
 from releasing.environments import Environment
 
@@ -67,3 +67,7 @@ def test_changes_that_no_commit_holds_are_refused(
     monkeypatch.setattr(building, "ROOT", tmp_path)
     with pytest.raises(ReleaseError, match="Commit or stash"):
         building.checked_out(tmp_path / "copy")
+
+
+def test_tests_of_the_oldest_versions_are_there() -> None:
+    assert all((ROOT / place).exists() for place in oldest.TESTS)
