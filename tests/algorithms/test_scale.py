@@ -77,6 +77,23 @@ def test_a_column_that_looks_like_a_point_counts_by_what_noise_may_hide() -> Non
     assert model.domain_.weights[0] / model.domain_.weights[1] == pytest.approx(1, abs=0.5)
 
 
+@pytest.mark.parametrize("n_rows", [1000, 2000, 4000, 8000])
+def test_rows_that_fill_few_bins_clearly_do_not_make_a_column_narrow(n_rows: int) -> None:
+    """Ages of four groups and a uniform column: noise hides most bins of either."""
+    rng = np.random.default_rng(0)
+    ages = rng.choice([21.0, 33.0, 50.0, 63.0], n_rows) + rng.normal(0, 3, n_rows)
+    rows = np.column_stack([ages, rng.uniform(0, 100, n_rows)])
+    for seed in range(20):
+        with noise_from(SeededNoise(seed)):
+            plan = _scale.plan(4, 2, Budget(0.5, 1e-6))
+            curator = Curator.open(NumpyEngine(rows, BOX), plan.spending)
+            found = _scale.variances(curator, BOX.half_widths / BOX.scales)
+        deviations = np.sqrt(found) * BOX.scales
+        by_bounds = 100 / np.sqrt(12)
+        for deviation, true in zip(deviations, rows.std(axis=0), strict=True):
+            assert true / 1.5 < deviation < 1.3 * by_bounds
+
+
 def test_the_levels_of_a_category_keep_one_weight() -> None:
     domain = mixed_model(scale="private").domain_
     assert isinstance(domain, Mixed)

@@ -1,12 +1,15 @@
 """How wide columns are in truth, so that each can count by its width and not by its bounds.
 
 One query, before all others: a histogram of every column. Bins that noise could have filled
-count as empty, so that the width is that of most rows, whatever a few far out do. But a column of
-which all but one bin are hidden is no point: its other values may be what clusters differ in.
+count as empty, so that the width is that of most rows, whatever a few far out do. Where bins that
+count hold few of the rows, wider bins are taken: two that noise happened to spare say nothing of a
+width. And a column of which all but one bin are hidden is no point: its other values may be what
+clusters differ in.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +30,8 @@ SHARE = 0.03
 BINS = 64
 CLEAR = 4.0
 """Standard deviations of noise that a bin must have to count: 1 of 30,000 empty ones does."""
+SEEN_SHARE, BINS_MIN = 0.75, 4
+"""The part of all rows that bins must show that count; bins are joined in pairs until they do."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,28 @@ def variances(curator: Curator, half_widths: FloatArray) -> FloatArray:
     query = ColumnHistograms(np.minimum(half_widths, 1.0), BINS)
     release = curator.measure(SLOT, query)
     counts = query.split(release.values)
-    seen = np.where(counts > CLEAR * release.sigma, counts, 0.0)
-    # A column of which noise hides everything may have its rows anywhere; one that looks like a
-    # point may have elsewhere what noise would hide.
-    seen[~seen.any(axis=1)] = 1.0
-    points = np.count_nonzero(seen, axis=1) == 1
-    seen[points] = np.maximum(seen[points], release.sigma)
-    weights = seen / seen.sum(axis=1, keepdims=True)
-    middles = query.middles()
-    mean = (weights * middles).sum(axis=1, keepdims=True)
-    within_bins = (2 * query.half_widths / BINS) ** 2 / 12
-    found: FloatArray = (weights * (middles - mean) ** 2).sum(axis=1) + within_bins
-    return found
+    n_rows = float(counts.sum()) / len(counts)
+    return np.array(
+        [
+            _variance(column, middles, float(release.sigma), n_rows)
+            for column, middles in zip(counts, query.middles(), strict=True)
+        ]
+    )
+
+
+def _variance(counts: FloatArray, middles: FloatArray, sigma: float, n_rows: float) -> float:
+    """Return a column's variance, from bins of which those that are clear hold most rows."""
+    width = float(middles[1] - middles[0])
+    while (seen := np.where(counts > CLEAR * sigma, counts, 0.0)).sum() < SEEN_SHARE * n_rows:
+        if len(counts) == BINS_MIN:
+            # Noise hides most rows, which may lie anywhere.
+            seen = np.ones(BINS_MIN)
+            break
+        counts, middles = counts[::2] + counts[1::2], (middles[::2] + middles[1::2]) / 2
+        sigma, width = sigma * math.sqrt(2), 2 * width
+    if np.count_nonzero(seen) <= 1:
+        # What looks like a point may have elsewhere what noise would hide.
+        seen = np.maximum(seen, sigma)
+    weights = seen / seen.sum()
+    mean = float(weights @ middles)
+    return float(weights @ (middles - mean) ** 2) + width**2 / 12
