@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +23,23 @@ from helpers.conformance import (
     streamed,
     thirds,
     write_csv,
+    write_parquet,
 )
 from helpers.databases import cells, opened
 from helpers.interruptions import Interrupted
 from helpers.lakes import Delta, Iceberg
-from helpers.object_store import SECRET, Bucket
-from pyarrow.fs import FileSystem
+from helpers.object_store import SECRET, Bucket, running_store
+from pyarrow.fs import FileSystem, LocalFileSystem, SubTreeFileSystem
 
 from privclust import Files, PEMeans, PrivateKMeans
 from privclust.engines import spilled, streaming
 from privclust.engines.federated.client import Client
 from privclust.engines.spark.table import on_spark, spark_table_of
-from privclust.errors import ParameterError, SnapshotError, UnreadableFileError
+from privclust.errors import EngineError, ParameterError, SnapshotError, UnreadableFileError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.sources import stores
 from privclust.sources.guard import guarded
-from privclust.sources.stores import check_bare, is_store
+from privclust.sources.stores import StoredFile, check_bare, is_store
 from privclust.testing import RepeatableNoise, noise_from
 
 BEFORE = pa.table({"a": [1.0, 2.0, 3.0]})
@@ -151,6 +153,16 @@ def test_an_object_that_changes_between_passes_is_refused(
         guarded(lambda: cells(source, "a"))()
 
 
+@pytest.mark.attack
+def test_where_there_is_no_etag_size_and_time_are_compared(tmp_path: Path) -> None:
+    file = write_parquet(BEFORE, tmp_path / "x.parquet")
+    stored = StoredFile(SubTreeFileSystem(str(tmp_path), LocalFileSystem()), "x.parquet")
+    before = stored.version
+    assert before == stored.version
+    os.utime(file, ns=(0, 0))
+    assert before != stored.version
+
+
 def test_an_object_that_is_added_is_not_read(bucket: Bucket) -> None:
     bucket.put_table("v/x.parquet", BEFORE)
     source = opened(f"{bucket.address}/v")
@@ -184,6 +196,35 @@ def test_a_fit_ends_before_a_result_of_other_rows_and_is_resumed_once_they_are_b
         model.fit(address, resume=run.name)
     np.testing.assert_array_equal(model.cluster_centers_, expected)
     assert not any(SECRET in fact for fact in run.facts.values())
+
+
+def test_a_fit_whose_store_is_gone_says_nothing_else_and_is_resumed_when_it_is_back(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "RESERVE_BYTES", 0)
+    rows = np.random.default_rng(0).normal(0.2, 0.1, (200, 2))
+    table = pa.table({"a": rows[:, 0], "b": rows[:, 1]})
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
+    model = PEMeans(2, delta=1e-6, radius=2.0, random_state=0)
+    address = bucket.put_table("x.parquet", table)
+    with noise_from(RepeatableNoise(0)):
+        expected = model.fit(address).cluster_centers_
+    model.set_params(ledger=place, dataset="table")
+    with ExitStack() as server:
+        other = server.enter_context(running_store())
+        other.new_bucket(address.split("/")[2]).put_table("x.parquet", table)
+        with monkeypatch.context() as elsewhere:
+            for name, value in other.environment.items():
+                elsewhere.setenv(name, value)
+            lost = noise_from(Interrupted(2, server.close))
+            with pytest.raises(EngineError, match="could not be read or summed") as caught, lost:
+                model.fit(address)
+    assert not isinstance(caught.value, SnapshotError)
+    run = Ledger.open(place).runs("table")[-1]
+    with noise_from(RepeatableNoise(0)):
+        model.fit(address, resume=run.name)
+    np.testing.assert_array_equal(model.cluster_centers_, expected)
 
 
 # What is refused ---------------------------------------------------------------------------------

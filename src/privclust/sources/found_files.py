@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from privclust.errors import UnreadableFileError
 from privclust.sources.address import refuse_address
 from privclust.sources.dialects import Files
-from privclust.sources.stores import is_store, stored_files
+from privclust.sources.stores import contacting, is_store, stored_files
 from privclust.sources.versions import Pinned, Place, Version, version_of
 
 FORMATS = {
@@ -99,13 +99,13 @@ def _found_in_store(address: str) -> list[File]:
                     f"the Excel file {path.name!r} is in a store. Copy it to this machine, or "
                     "write it as Parquet."
                 )
-            found.append(File(path, _keys(parts[:-1]), version_of(path)))
+            found.append((path, _keys(parts[:-1])))
     if not found:
         raise FileNotFoundError(
             "no Parquet, CSV or Arrow files at this address. Give that of a file, or of a folder; "
             "patterns are for files of this machine."
         )
-    return found
+    return contacting(address, lambda: [File(path, keys, version_of(path)) for path, keys in found])
 
 
 def _fixed_part(pattern: Path) -> Path:

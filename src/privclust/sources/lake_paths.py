@@ -28,7 +28,7 @@ def names_lake(table: Any) -> bool:
     path = _alone(table)
     if path is None or _is_metadata(path):
         return path is not None
-    return has_folder(path, _LOG) if is_store(path) else (Path(path) / _LOG).is_dir()
+    return has_folder(path, _LOG) if is_store(path) else os.path.isdir(os.path.join(path, _LOG))
 
 
 def open_lake(table: Any) -> Any:
@@ -44,7 +44,7 @@ def open_lake(table: Any) -> Any:
 def _is_metadata(path: str) -> bool:
     if is_store(path):
         check_bare(path)
-    return path.endswith(".metadata.json") and (is_store(path) or Path(path).is_file())
+    return path.endswith(".metadata.json") and (is_store(path) or os.path.isfile(path))
 
 
 def _alone(table: Any) -> str | None:

@@ -66,11 +66,12 @@ class StoredFile:
         """What differs once it was written anew, such as its ETag."""
         with self.filesystem.open_input_file(self.key) as file:
             about = file.metadata() or {}
-        stated = {str(word).lower(): str(value) for word, value in about.items()}
-        if any(word in stated for word in _TELLING):
-            return tuple(stated.get(word, "") for word in _TELLING)
+        properties = {str(word).lower(): str(value) for word, value in about.items()}
+        known = tuple(properties.get(word, "") for word in _TELLING)
+        if "etag" in properties:
+            return known
         info = self.filesystem.get_file_info(self.key)
-        return info.size or 0, info.mtime_ns or 0
+        return info.size or 0, info.mtime_ns or 0, *known
 
     def open(self, mode: str = "rb") -> BufferedReader:
         """Open it for reading."""
@@ -80,13 +81,13 @@ class StoredFile:
 def stored_files(address: str) -> tuple[str, list[StoredFile]]:
     """Return the key of an address, and all files that it names: that one, or those below it."""
     check_bare(address)
-    return _contacting(address, lambda: _listed(*_located(address)))
+    return contacting(address, lambda: _listed(*_located(address)))
 
 
 def has_folder(address: str, name: str) -> bool:
     """Tell whether there is a folder of this name at an address of a store."""
     check_bare(address)
-    return _contacting(address, lambda: _is_folder(*_located(address), name))
+    return contacting(address, lambda: _is_folder(*_located(address), name))
 
 
 def check_bare(address: str) -> None:
@@ -164,7 +165,7 @@ def _is_folder(filesystem: Any, root: str, name: str) -> bool:
     return bool(filesystem.get_file_info(f"{root}/{name}").type == FileType.Directory)
 
 
-def _contacting(address: str, work: Callable[[], Result]) -> Result:
+def contacting(address: str, work: Callable[[], Result]) -> Result:
     """Do what needs a store; what goes wrong there is said without the address."""
     try:
         return work()
