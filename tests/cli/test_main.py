@@ -97,6 +97,19 @@ def test_runs_lists_fits_and_close_ends_one(place: Path, model: PrivateKMeans) -
     assert ledger.run(other).state == "given up"
 
 
+def test_no_word_is_cut_beside_the_long_name_of_a_node(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ledger = Ledger.open(str(place))
+    facts = {"estimator": "PrivateKMeans", "n_clusters": "2", "epsilon": "1"}
+    run = ledger.reserve("wards", Spend(), facts, run="0123456789abcdef" * 2)
+    ledger.close(run, finished=True)
+    shown = privclust("ledger", "runs", place, "wards").stdout
+    for word in (run, "PrivateKMeans, 2 clusters, epsilon 1", "finished", "results", "set aside"):
+        assert word in shown
+
+
 def test_equal_runs_are_numbered_and_others_show_in_what_they_differ(place: Path) -> None:
     ledger = Ledger.open(str(place))
     facts = {"estimator": "PrivateKMeans", "n_clusters": "2", "epsilon": "1", "seed": "7"}

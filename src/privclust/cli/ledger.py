@@ -21,7 +21,7 @@ from privclust.cli._options import Force
 from privclust.cli.atomic_write import replacing
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, print_error, reporting_errors, say, say_aside, writing
-from privclust.cli.tables import print_table
+from privclust.cli.tables import print_in_parts, print_table
 from privclust.errors import NotRecomputableError
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.formatting import rounded_up
@@ -32,6 +32,8 @@ from privclust.queries.unit import ROW
 
 ROUNDING = 1e-6
 """By how much less than was given to it a budget of whole quanta is worth, at most."""
+_SHORT_NAME = 16
+"""Digits of a run's name beside which other columns have room in a terminal."""
 ledger_app = typer.Typer(cls=Group, help="Budgets of data sets, and what was spent of them.")
 
 Place = Annotated[str, typer.Argument(help="Path of a ledger, or a postgresql:// URL.")]
@@ -117,8 +119,12 @@ def runs(place: Place, label: Label) -> None:
             )
             for number, (run, text) in enumerate(zip(found, describe_runs(found), strict=True), 1)
         ]
-        header = ("fit", "state", "results", "spent", "set aside")
-        print_table(("no.", "run", *(["role"] if on_server else []), *header), rows, whole="run")
+        others = ("fit", "state", "results", "spent", "set aside")
+        header = ("no.", "run", *(["role"] if on_server else []), *others)
+        if any(len(run.name) > _SHORT_NAME for run in found):
+            print_in_parts(header, rows)  # beside long names, words of other columns would be cut
+        else:
+            print_table(header, rows, whole="run")
         total = ledger.total(label)
         say(
             f"Together: epsilon {rounded_up(total.epsilon)}, delta "
