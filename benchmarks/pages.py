@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks import federated, rivals, speed, thesis, utility
+from benchmarks import federated, rivals, scale, speed, thesis, utility
 from benchmarks.auc import losses_of
+from benchmarks.figures import epsilon
 from benchmarks.figures.headline import error
 from benchmarks.figures.redraw import robust_fits, utility_losses
 from benchmarks.pieces import load
@@ -35,13 +36,17 @@ def _printed(part: Callable[..., Any], *given: Any) -> str:
     return text.getvalue().strip() + "\n"
 
 
+def speed_ratios() -> dict[int, list[tuple[float, float]]]:
+    """Return CPU seconds over those of one start and of ten, of each table, by rows."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        return speed.print_table(load("speed", speed.Timing))
+
+
 def _speed_means() -> None:
     """Print CPU seconds over those of k-means, as means over all tables of as many rows."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        by_rows = speed.print_table(load("speed", speed.Timing))
     print("| rows | tables | over `KMeans(k)` | target | over ten starts | target |")
     print("|---|---|---|---|---|---|")
-    for n_rows, found in by_rows.items():
+    for n_rows, found in speed_ratios().items():
         if found:
             one, ten = (geometric_mean(column) for column in zip(*found, strict=True))
             targets = speed.TARGETS[n_rows]
@@ -61,6 +66,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "design half": lambda: _printed(print_ours, robust_fits(), DESIGN),
     "held-out half": lambda: _printed(print_ours, robust_fits(), HELD_OUT),
     "federated": lambda: _printed(federated.print_table, load("federated")),
+    "epsilon": lambda: _printed(epsilon.print_table),
+    "scale": lambda: _printed(scale.print_table),
     "speed": lambda: _printed(speed.print_table, load("speed", speed.Timing)),
     "speed means": lambda: _printed(_speed_means),
 }
@@ -103,6 +110,7 @@ def facts() -> dict[str, float]:
     enough = [name for name in (*DESIGN, *HELD_OUT) if not few_rows(name, 1.0)]
     return {
         "tables": len(TABLES),
+        "over one start": geometric_mean(one for one, _ in speed_ratios()[100_000]),
         "suite at 1": geometric_mean(fits.means(FLAGSHIP, enough, 1.0).values()),
         "area": means[FLAGSHIP],
         "best rival's area": min(means[method] for method in RIVALS),

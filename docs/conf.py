@@ -33,6 +33,12 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "reference/generated/commands.md", "**/sg_execution_times.rst"]
 templates_path = ["_templates"]
+myst_html_meta = {
+    "description lang=en": "k-means for sensitive tables under differential privacy, with "
+    "scikit-learn's interface, a budget that cannot be overspent, and a statement to sign.",
+    "property=og:type": "website",
+    "property=og:site_name": "privclust",
+}
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4  # pages link to headings as a repository host spells them
@@ -63,13 +69,20 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "privclust"
 html_static_path = ["_static"]
+html_extra_path = ["_extra"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_use_index = False  # the search finds more
 html_domain_indices = False
 html_theme_options = {
-    "logo": {"text": "privclust"},
+    "logo": {
+        "text": "privclust",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],

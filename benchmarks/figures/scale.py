@@ -27,7 +27,7 @@ def draw_seconds(fits: Mapping[int, Sized]) -> Figure:
     axes.plot(rows, slope, color=MUTED, linewidth=1, linestyle="--")
     axes.plot(rows, seconds, **line(FLAGSHIP))
     for n, value in zip(rows, seconds, strict=True):
-        axes.annotate(f"{value:.3g} s", (n, value), (-4, 8), textcoords="offset points", ha="right")
+        axes.annotate(f"{value:.3g} s", (n, value), (0, 9), textcoords="offset points", ha="center")
     _finish(axes, rows, seconds, " s")
     axes.set(ylabel="CPU seconds of one fit", title="Dashed: in proportion to rows")
     return figure
@@ -46,7 +46,7 @@ def draw_memory(fits: Mapping[int, Sized]) -> Figure:
     axes.annotate("the table in Parquet", (rows[-1], table[-1]), (-8, 0), ha="right", **over)
     axes.annotate("the process that fits it", (rows[0], peaks[0]), (0, 14), **over)
     _finish(axes, rows, [*table, *peaks], " GB")
-    axes.set(ylabel="gigabytes", title="At most 1 GB, whatever the table")
+    axes.set(ylabel="gigabytes", title="The fit, and the table that it reads")
     return figure
 
 

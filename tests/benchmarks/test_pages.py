@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import pages
 from benchmarks.auc import mean_loss
+from benchmarks.figures import epsilon
 from benchmarks.figures.redraw import cells, utility_losses
 from benchmarks.figures.rows_needed import share_near
 from benchmarks.pages import ROOT, facts, renewed
@@ -17,6 +18,11 @@ from benchmarks.rivals import FLAGSHIP, REFERENCE, ratio
 CLAIMS = (
     ("README.md", r"Over (\d+) tables and five values of epsilon", "tables"),
     ("README.md", r"the loss is ([\d.]+) times that of k-means", "area"),
+    ("docs/index.md", r"\*\*([\d.]+) times the loss of k-means", "area"),
+    ("docs/index.md", r"On average over (\d+) tables", "tables"),
+    ("docs/index.md", r"next best private method has (\d+\.\d+)", "best rival's area"),
+    ("docs/index.md", r"([\d.]+) times the CPU seconds of scikit-learn", "over one start"),
+    ("docs/reference/comparison.md", r"PrivateKMeans ([\d.]+), our corrected", "area"),
     ("docs/benchmarks.md", r"on average over (\d+) tables", "tables"),
     ("docs/benchmarks.md", r"the smallest area on each of the (\d+) tables", "tables won"),
     ("docs/benchmarks/accuracy.md", r"\| the 37 areas \| ([\d.]+)", "area"),
@@ -56,6 +62,11 @@ def test_sentences_give_the_numbers_of_the_results(page: str, sentence: str, fac
     assert len(said) == 1
     digits = len(said[0].partition(".")[2])
     assert f"{known()[fact]:.{digits}f}" == said[0]
+
+
+def test_the_slider_shows_the_fits_that_are_made_today() -> None:
+    """``python -m benchmarks figures`` writes it anew."""
+    assert epsilon.PLACE.read_text() == epsilon.slider()
 
 
 def test_a_table_that_was_changed_by_hand_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

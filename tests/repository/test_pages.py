@@ -12,13 +12,15 @@ from helpers.pages import DOCS, agrees, blocks_of, pictures_of, run
 
 from privclust.domains.bounds import declared_columns
 
-FOLDERS = ("start", "tutorials", "explanations")
+FOLDERS = ("start", "tutorials", "explanations", "how-to")
 ALONE = (
     "approval.md",
     "bounds.md",
     "federated.md",
     "postprocessing.md",
     "profiles.md",
+    "reference/cheat-sheet.md",
+    "reference/comparison.md",
     "series.md",
 )
 PAGES = sorted(
@@ -55,6 +57,14 @@ def test_a_page_runs_as_printed(page: Path) -> None:
 def test_the_pictures_of_a_page_are_there(page: Path) -> None:
     for picture in pictures_of(page):
         assert picture.exists()
+
+
+def test_the_code_of_the_first_page_runs_on_the_table_of_the_quickstart() -> None:
+    table, *_ = blocks_of((DOCS / "start" / "quickstart.md").read_text())[1:]
+    (code,) = [b for b in blocks_of((DOCS / "index.md").read_text()) if b.language == "python"]
+    names: dict[str, object] = {}
+    exec(compile(table.content, "quickstart.md", "exec"), names)
+    exec(compile(code.content, "index.md", "exec"), names)
 
 
 def test_the_file_of_the_page_on_profiles_declares_what_its_mapping_does() -> None:

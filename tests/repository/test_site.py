@@ -22,6 +22,13 @@ PAGES = (
     "gallery/index",
     "gallery/plot_rivals",
     "benchmarks",
+    "benchmarks/accuracy",
+    "explanations/epsilon",
+    "explanations/how-it-works",
+    "how-to/nightly-job",
+    "reference/comparison",
+    "reference/faq",
+    "stories/uber",
     "reference/generated/privclust.PrivateKMeans",
 )
 WIDTHS = (390, 1280)
@@ -84,6 +91,37 @@ def test_every_command_and_option_is_on_its_page() -> None:
         below = getattr(command, "commands", {name: command})
         for option in (o for one in below.values() for p in one.params for o in p.opts):
             assert not option.startswith("-") or option == "--help" or option in shown
+
+
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [
+        ("FAQ", "reference/faq"),
+        ("GDPR", "reference/faq"),
+        ("PyPI", "reference/faq"),
+        ("epsilon", "explanations/epsilon"),
+    ],
+)
+def test_the_search_finds_what_people_type(
+    word: str, page: str, site: str, browser: Browser
+) -> None:
+    browser.open(f"{site}/search.html?q={word}", WIDTHS[1])
+    links = (
+        '[...document.querySelectorAll("#search-results li a")].map(a => a.getAttribute("href"))'
+    )
+    browser.wait_for(f'{links}.some(link => link.includes("{page}.html"))')
+
+
+def test_the_slider_changes_what_it_says(site: str, browser: Browser) -> None:
+    browser.open(f"{site}/explanations/epsilon.html", WIDTHS[0])
+    shown = '[...document.querySelectorAll("#epsilon-words p")].filter(p => !p.hidden)[0].innerText'
+    before = browser.evaluate(shown)
+    browser.evaluate(
+        """(() => { const range = document.getElementById("epsilon-range"); range.value = 0;
+        range.dispatchEvent(new Event("input")); return 1; })()"""
+    )
+    assert browser.evaluate(shown) != before
+    assert browser.evaluate('document.getElementById("epsilon-value").textContent') == "0.05"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
