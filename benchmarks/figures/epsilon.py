@@ -136,4 +136,4 @@ def slider() -> str:
 
 def draw(place: Path = PLACE) -> None:
     """Write the slider."""
-    place.write_text(slider())
+    place.write_text(slider(), encoding="utf-8")

@@ -147,13 +147,14 @@ def stills(found: list[Frame]) -> Figure:
 
 def _draw_frame(axes: Axes, frame: Frame) -> None:
     share = np.maximum(frame.weights, 0) / max(1.0, float(frame.weights.sum()))
+    x, y = frame.points.T
     if frame.radii is not None:
         for point, radius in zip(frame.points, frame.radii, strict=True):
             axes.add_patch(Circle(tuple(point), float(radius), fill=False, color=BLUE, lw=0.9))
-        axes.scatter(*frame.points.T, s=8 + 300 * share, color=BLUE, alpha=0.7, linewidth=0)
+        axes.scatter(x, y, s=8 + 300 * share, color=BLUE, alpha=0.7, linewidth=0)
     elif len(frame.points):
         size = 20 + 500 * share
-        axes.scatter(*frame.points.T, s=size, color=OWN, edgecolor=GROUND, marker="o")
+        axes.scatter(x, y, s=size, color=OWN, edgecolor=GROUND, marker="o")
     if frame.final:
         for point, weight in zip(frame.points, frame.weights, strict=True):
             axes.annotate(f"{weight:.0f}", point, (0, 11), textcoords="offset points", ha="center")
@@ -183,6 +184,7 @@ def animation(found: list[Frame]) -> str:
 
 def _layer(frame: Frame) -> str:
     share = np.maximum(frame.weights, 0) / max(1.0, float(frame.weights.sum()))
+    x, y = frame.points.T
     shapes = [f'<text x="240" y="432" text-anchor="middle">{frame.caption}</text>']
     for place, ((x, y), part) in enumerate(zip(frame.points, share, strict=True)):
         color = OWN if frame.radii is None else BLUE
