@@ -33,7 +33,7 @@ from privclust.queries.unit import ROW
 ROUNDING = 1e-6
 """By how much less than was given to it a budget of whole quanta is worth, at most."""
 _SHORT_NAME = 16
-"""Digits of a run's name beside which other columns have room in a terminal."""
+"""Digits of a run's name up to which a terminal has space for the other columns."""
 ledger_app = typer.Typer(cls=Group, help="Budgets of data sets, and what was spent of them.")
 
 Place = Annotated[str, typer.Argument(help="Path of a ledger, or a postgresql:// URL.")]

@@ -109,6 +109,19 @@ def test_refusal_names_requested_remaining_and_difference(ledger_of: LedgerOf) -
     assert f"Difference: mu² {0.05 - remaining:.6g}" in text
 
 
+def test_refusal_names_the_run_that_was_not_ended(ledger_of: LedgerOf) -> None:
+    ledger = ledger_of()
+    some, most, too_much = (part(ledger, share) for share in (0.3, 0.9, 1.1))
+    ended, interrupted = (ledger.reserve("table", some, {}) for _ in range(2))
+    ledger.close(ended)
+    with pytest.raises(BudgetExceededError, match=f"by resume='{interrupted}'; 'privclust ledger"):
+        ledger.reserve("table", most, {})
+    ledger.close(interrupted)
+    with pytest.raises(BudgetExceededError) as refusal:
+        ledger.reserve("table", too_much, {})
+    assert "not ended" not in str(refusal.value)
+
+
 def test_refusal_of_a_pure_budget_speaks_of_epsilon(ledger_of: LedgerOf) -> None:
     ledger = ledger_of(1.0, 0.0)
     ledger.reserve("table", pure(0.75), {})

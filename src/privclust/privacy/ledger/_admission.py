@@ -11,7 +11,7 @@ from privclust.errors import Message, safe_repr
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.ledger._refusal import refusal
 from privclust.privacy.ledger.journal import LedgerError, Pages
-from privclust.privacy.ledger.records import Dataset, committed, period_of
+from privclust.privacy.ledger.records import Dataset, as_runs, committed, period_of
 
 RUN_NAME = re.compile(r"[0-9a-f]{16}([0-9a-f]{16})?")
 """Those that follow from a hash have 32 digits: with 16, somebody could find two of one name."""
@@ -81,7 +81,9 @@ def excess(
     """Return why a run that costs `total` may not begin, or None if it may."""
     budget, taken = account.budget, committed(pages, account.label)
     if not budget.admits(taken + total):
-        return refusal(budget, total, taken.left_of(budget.capacity))
+        lines = pages.lines("reserve", "claim", "close", label=account.label)
+        opened = tuple(run.name for run in as_runs(lines) if run.open)
+        return refusal(budget, total, taken.left_of(budget.capacity), open_runs=opened)
     period = period_of(account, facts)
     if period is not None:
         taken = committed(pages, account.label, ("period", period))

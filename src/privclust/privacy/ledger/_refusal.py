@@ -9,9 +9,16 @@ from privclust.privacy.accounting import Budget, Spend, epsilon_of
 
 
 def refusal(
-    budget: Budget, requested: Spend, remaining: Spend, whose: str = "the data set"
+    budget: Budget,
+    requested: Spend,
+    remaining: Spend,
+    whose: str = "the data set",
+    open_runs: tuple[str, ...] = (),
 ) -> Message:
-    """Return what was requested, what is left, and what may be asked for instead."""
+    """Return what was requested, what is left, and what may be asked for instead.
+
+    `open_runs` have not ended, and keep what they set aside.
+    """
     if budget.delta == 0:
         difference = f"epsilon {requested.epsilon - remaining.epsilon:.6g}"
         wanted, left = f"epsilon {requested.epsilon:.6g}", f"epsilon {remaining.epsilon:.6g}"
@@ -33,4 +40,18 @@ def refusal(
         "Ask for at most ",
         Parameter("epsilon", affordable, f"epsilon = {affordable}"),
         end,
+        *_open(open_runs),
+    )
+
+
+def _open(runs: tuple[str, ...]) -> tuple[str | Parameter, ...]:
+    """Say which run was not ended: a fit that was interrupted is resumed, not begun again."""
+    if not runs:
+        return ()
+    others = "" if len(runs) == 1 else f" and {len(runs) - 1} more"
+    return (
+        f"\nRun {runs[-1]}{others} has not ended and keeps what it set aside. If it was "
+        "interrupted, go on with it at no further cost by ",
+        Parameter("resume", runs[-1], f"resume={runs[-1]!r}"),
+        "; 'privclust ledger close' ends it.",
     )
