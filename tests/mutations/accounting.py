@@ -46,8 +46,8 @@ ACCOUNTING = (
     Mutation(
         "a budget for each fit",
         "privacy/ledger/_admission.py",
-        "if not budget.admits(taken + total):\n        return",
-        "if not budget.admits(total):\n        return",
+        "if not budget.admits(taken + total):\n        lines",
+        "if not budget.admits(total):\n        lines",
         "tests/estimators/test_recording.py::test_fits_share_a_budget_until_it_refuses_and_then_nothing_is_read",
     ),
     Mutation(
