@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     "SECURITY.md",
     "docs/assurance.md",
+    "docs/evidence.md",
     "docs/explanations/pitfalls.md",
     "docs/reference/queries.md",
     *(f"docs/proofs/{path.name}" for path in sorted((ROOT / "docs/proofs").glob("*.md"))),
@@ -142,8 +143,8 @@ the mutation `no`, `pytest tests/no.py -m attack`,
 
 
 def test_the_test_beside_a_mutation_is_the_one_meant_for_it() -> None:
-    """A row of assurance's table says by which test a bug is caught; the catalogue says so too."""
-    text = (ROOT / "docs/assurance.md").read_text()
+    """A row of the evidence's table says by which test a bug is caught; the catalogue says so too."""
+    text = (ROOT / "docs/evidence.md").read_text()
     rows = re.findall(r"\| mutation `([^`]+)` \| `([^`]+)` \|$", text, re.MULTILINE)
     meant = {mutation.name: mutation.test.partition("[")[0] for mutation in CATALOGUE}
     assert len(rows) > 50
