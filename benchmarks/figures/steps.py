@@ -184,7 +184,6 @@ def animation(found: list[Frame]) -> str:
 
 def _layer(frame: Frame) -> str:
     share = np.maximum(frame.weights, 0) / max(1.0, float(frame.weights.sum()))
-    x, y = frame.points.T
     shapes = [f'<text x="240" y="432" text-anchor="middle">{frame.caption}</text>']
     for place, ((x, y), part) in enumerate(zip(frame.points, share, strict=True)):
         color = OWN if frame.radii is None else BLUE
