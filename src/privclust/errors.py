@@ -313,11 +313,8 @@ class EngineError(RuntimeError):
     Examples
     --------
     >>> from privclust.sources.guard import guarded
-    >>> @guarded
-    ... def read(row):
-    ...     return 1 / row
     >>> try:
-    ...     read(0)
+    ...     guarded(lambda row: 1 / row)(0)
     ... except EngineError as error:
     ...     print(str(error)[:41])
     the rows could not be read or summed. Why
@@ -371,14 +368,7 @@ class TooFewClientsError(EngineError):
 
 
 class NodeRefusedError(RuntimeError):
-    """A node of a federation does not take part in a fit, by its policy or its ledger.
-
-    Examples
-    --------
-    >>> raise NodeRefusedError("north refuses: its policy names no coordinator 'ada'.")
-    Traceback (most recent call last):
-    privclust.errors.NodeRefusedError: north refuses: its policy names no coordinator 'ada'.
-    """
+    """A node of a federation does not take part in a fit, by its policy or its ledger."""
 
 
 class AbsentNodeError(RuntimeError):
@@ -398,16 +388,7 @@ class FailedClientError(EngineError):
 
 
 class FailedNodeError(EngineError):
-    """A node of a federation took part in a fit and failed; says nothing about its rows.
-
-    Examples
-    --------
-    >>> raise FailedNodeError("north")
-    Traceback (most recent call last):
-    privclust.errors.FailedNodeError: north could not read or sum its rows, and this fit has ended
-    there. Why is withheld, because it may depend on them. What was measured stays charged. Let its
-    owner look at the worker's log and run 'privclust node check', and start a new fit.
-    """
+    """A node of a federation took part in a fit and failed; says nothing about its rows."""
 
     def __init__(self, name: str) -> None:
         super().__init__(

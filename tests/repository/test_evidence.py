@@ -143,7 +143,7 @@ the mutation `no`, `pytest tests/no.py -m attack`,
 
 
 def test_the_test_beside_a_mutation_is_the_one_meant_for_it() -> None:
-    """A row of the evidence's table says by which test a bug is caught; the catalogue says so too."""
+    """A row of the evidence says by which test a bug is caught; the catalogue says so, too."""
     text = (ROOT / "docs/evidence.md").read_text()
     rows = re.findall(r"\| mutation `([^`]+)` \| `([^`]+)` \|$", text, re.MULTILINE)
     meant = {mutation.name: mutation.test.partition("[")[0] for mutation in CATALOGUE}
