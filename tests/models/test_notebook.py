@@ -111,7 +111,17 @@ def test_means_of_logarithms_are_called_so() -> None:
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(rows)
         profile = model.profile(rows, ["cost"], bounds=cost, epsilon=1.0)
+        by_cost = PrivateKMeans(1, delta=1e-6, bounds=cost).fit(rows.select(["cost"])).model_
     assert "mean of logarithms, as a number" in profile._repr_html_()
+    for shown in (str(by_cost), by_cost._repr_html_()):
+        assert "are means of logarithms: typical values" in shown
+
+
+def test_how_good_a_fit_is_stands_in_text_and_html() -> None:
+    model = results()["model"]
+    for shown in (str(model), model._repr_html_()):
+        assert "Quality: good, which means" in shown
+        assert all(note in shown for note in model.quality_sentences[:1])
 
 
 def test_tables_that_are_cut_say_so() -> None:

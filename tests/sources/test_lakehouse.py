@@ -69,7 +69,9 @@ def test_a_version_is_read_whatever_is_written_later(lake: Any) -> None:
     assert source.snapshot is not None
     assert later.snapshot is not None
     assert source.snapshot.identity != later.snapshot.identity
-    assert source.snapshot.origin.kind in ("Delta", "Iceberg")
+    origin = source.snapshot.origin
+    assert origin.kind in ("Delta", "Iceberg")
+    assert origin.name in ("delta", "clinic.visits", "visits")  # no folder or catalogue above it
 
 
 @pytest.mark.parametrize("kind", [Delta, Iceberg])

@@ -48,7 +48,7 @@ def model_text(model: ClusterModel) -> str:
         [
             model_title(model),
             aligned([["cluster", "size", *clusters.names], *rows]),
-            *([_left_out(clusters.left_out)] if clusters.left_out else []),
+            *_notes(model, clusters),
             f"Privacy guarantee: {guarantee(model.privacy_statement)}",
         ]
     )
@@ -61,8 +61,17 @@ def _clusters(model: ClusterModel) -> ClusterTable:
     return ClusterTable.of(model, SHOWN_COLUMNS)
 
 
-def _left_out(columns: int) -> str:
-    return f"Columns that differ less and are not shown: {columns:,}."
+def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
+    """Say how good the fit is, and what its table does not show."""
+    from privclust.models.verdict import verdict  # of models, whose module imports this one
+
+    columns, warning = clusters.left_out, model.fit_warning
+    return [
+        *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
+        *([warning] if warning else []),
+        verdict(model),
+        *model.quality_sentences,
+    ]
 
 
 def model_html(model: ClusterModel) -> str:
@@ -75,16 +84,11 @@ def model_html(model: ClusterModel) -> str:
             zip(clusters.rows(), clusters.sizes, clusters.hidden, strict=True)
         )
     ]
-    notes = []
-    if clusters.left_out:
-        notes.append(_left_out(clusters.left_out))
-    notes += [model.fit_warning] if model.fit_warning else []
     statement = model.privacy_statement
     return block(
         model_title(model),
         table(["cluster", "size", "", *clusters.names], rows),
-        *(sentence(note, warning=note == model.fit_warning) for note in notes),
-        *(sentence(text) for text in model.quality_sentences),
+        *(sentence(note, warning=note == model.fit_warning) for note in _notes(model, clusters)),
         sentence(f"Privacy guarantee: {guarantee(statement)}", not statement.private),
     )
 

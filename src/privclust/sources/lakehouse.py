@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from privclust.domains.origin import Origin, printable
 from privclust.errors import ColumnTypeError, SnapshotError, UnreadableFileError
@@ -81,7 +83,7 @@ class DeltaSnapshot(LakeSnapshot):
             )
         _check_files(dataset)
         self._dataset, self._id = dataset, str(table.metadata().id)
-        self._name = printable(table.metadata().name or "a table without a name")
+        self._name = printable(table.metadata().name or unquote(PurePosixPath(self._place).name))
         self._version = int(table.version())
         self.types = dataset.schema
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from privclust.errors import ParameterError, safe_repr
+from privclust.errors import ParameterError, UnreadableFileError, safe_repr
 from privclust.sources.address import (
     SCHEMES,
     check_no_password,
@@ -131,5 +132,10 @@ def _own_connection(given: Any, kind: str) -> Any:
     if not place:
         raise ParameterError(
             "the address names no file. Type sqlite:///relative/path or sqlite:////absolute/path."
+        )
+    if not Path(place).is_file():
+        raise UnreadableFileError(
+            f"there is no SQLite file {Path(place).name!r} at this address. Of an absolute path, "
+            "four slashes come before it: sqlite:////data/clinic.db."
         )
     return connect(driver("adbc_driver_sqlite.dbapi"), f"file:{quote(place)}?mode=ro")
