@@ -143,6 +143,28 @@ def test_names_of_a_damaged_file_that_are_not_text_are_a_ledger_error(place: str
         Ledger.open(str(broken))
 
 
+@pytest.mark.parametrize("value", [None, 7, b"\xff"])
+def test_a_last_entry_without_a_hash_is_a_ledger_error(place: str, value: object) -> None:
+    """A damaged page holds what the table's rules forbid."""
+    with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER privclust_no_update")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'hash TEXT NOT NULL', 'hash BLOB')"
+        )
+    with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+        newest = "(SELECT max(number) FROM privclust_entries)"
+        connection.execute(
+            f"UPDATE privclust_entries SET hash = ? WHERE number = {newest}", (value,)
+        )
+    ledger = Ledger.open(place)
+    with pytest.raises(LedgerError, match="no hash"):
+        ledger.reserve("table", COST, {})
+    with pytest.raises(LedgerError, match="no hash"):
+        ledger.head()
+    assert ledger.verify() != []
+
+
 def test_text_that_cannot_be_decoded_keeps_no_lock(place: str, tmp_path: Path) -> None:
     """The verb that failed half way through its lines would otherwise keep others out."""
     change(place, "UPDATE privclust_entries SET run = CAST(x'ff' AS TEXT) WHERE number = 3")

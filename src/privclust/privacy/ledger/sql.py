@@ -159,7 +159,12 @@ class _SqlPages:
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last line."""
         found = self._session.execute(_NEWEST)
-        return found[0] if found else (0, NOTHING)
+        if not found:
+            return 0, NOTHING
+        number, digest = found[0]
+        if not (isinstance(number, int) and isinstance(digest, str)):
+            raise EntryError("the last entry of the ledger has no number or no hash.")
+        return number, digest
 
     def hash_of(self, number: int) -> str | None:
         """Return the hash of the line of this number, if there is one."""
