@@ -62,3 +62,12 @@ def test_a_fit_to_an_address_shows_no_password() -> None:
 def test_an_array_is_no_address() -> None:
     assert not is_database(np.zeros(3))
     refuse_address(np.zeros(3))
+
+
+def test_a_password_in_place_of_a_port_is_refused() -> None:
+    for address in ("postgresql://ada:s3kr3t/clinic", "postgresql://db/c?pass%77ord=s3kr3t"):
+        with pytest.raises(ParameterError, match="holds a password") as refused:
+            check_no_password(address)
+        assert "s3kr3t" not in str(refused.value)
+    for address in ("postgresql://[::1]:5432/c", "postgresql://a:1,b:2/c", "postgresql://%2Frun/c"):
+        check_no_password(address)

@@ -104,6 +104,26 @@ def test_no_row_decides_whether_ids_can_be_read(second: str | None, tmp_path: Pa
     assert (counted(0) is None) == (counted(1) is None)
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "second",
+    [
+        pa.array([7.0]),
+        pa.array([2.0**53 + 2], pa.float32()),
+        pa.array(["7"]).cast(pa.decimal128(12, 2)),
+        pa.array([True]),
+    ],
+    ids=lambda second: str(second.type),
+)
+def test_ids_that_another_file_writes_otherwise_make_nobody_two(
+    second: Any, tmp_path: Path
+) -> None:
+    """Here 7 and there 7.00: one person would count twice what the statement says."""
+    found = source(written(tmp_path, pa.array([7]), second, 1))
+    with pytest.raises(ColumnTypeError, match=r"unit='v' of the file '2\.parquet' holds neither"):
+        found.schema.features("v", ["w"])
+
+
 @pytest.mark.parametrize(
     ("first", "second", "use"),
     [

@@ -231,3 +231,14 @@ def test_a_delta_table_with_deletion_vectors_is_refused_with_the_remedy(tmp_path
     write_deltalake(str(place), FIRST, configuration={"delta.enableDeletionVectors": "true"})
     with pytest.raises(UnreadableFileError, match="DataFrame of Spark"):
         opened(DeltaTable(str(place)))
+
+
+@pytest.mark.attack
+def test_a_date_that_python_does_not_know_is_in_no_message(tmp_path: Path) -> None:
+    """The log keeps the smallest and the largest value of every column, also of others."""
+    days = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
+    write_deltalake(str(tmp_path / "visits"), pa.table({"a": [0.1, 0.2], "day": days}))
+    with pytest.raises(UnreadableFileError, match="withheld") as refused:
+        opened(DeltaTable(str(tmp_path / "visits")))
+    assert "12921" not in str(refused.value)
+    assert refused.value.__context__ is None

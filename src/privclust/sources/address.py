@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from privclust.errors import ParameterError, UnreadableFileError
 
@@ -51,13 +52,26 @@ def check_no_password(address: str) -> None:
     --------
     >>> check_no_password("postgresql://ada@db.example/clinic")
     """
-    if _PASSWORD.search(address):
+    if _PASSWORD.search(unquote(address)) or _has_odd_port(address):
         raise ParameterError(
             "the address holds a password, which shell histories and lists of processes show to "
             "others. Leave it out; PostgreSQL's driver finds it in ~/.pgpass, in PGPASSFILE, in "
             "PGPASSWORD or in a service file (service=NAME), those of stores where docs/sources.md "
             "says. If it was typed at a prompt, change it."
         )
+
+
+def _has_odd_port(address: str) -> bool:
+    """Tell whether what follows a colon is no port: without its host, a password stands there.
+
+    Examples
+    --------
+    >>> _has_odd_port("postgresql://ada:s3kr3t/clinic"), _has_odd_port("postgresql://[::1]:5432/c")
+    (True, False)
+    """
+    hosts = re.split("[/?#]", address.partition("://")[2])[0].rpartition("@")[2]
+    ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
+    return any(port and not port.isdecimal() for port in ports)
 
 
 def refuse_address(path: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from privclust.sources.cells import intact
 from privclust.sources.files import BATCH_ROWS
 
 
@@ -29,4 +30,7 @@ def read_dataset(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
     plain = dataset.with_format("arrow").select_columns(list(columns))
     for part in plain.iter(batch_size=BATCH_ROWS):
         # Rows that were chosen one by one lie in as many pieces.
-        yield from part.select(list(columns)).combine_chunks().to_batches()
+        for batch in part.select(list(columns)).combine_chunks().to_batches():
+            for column in batch.columns:
+                intact(column)
+            yield batch

@@ -70,18 +70,23 @@ class DeltaSnapshot(LakeSnapshot):
         import pyarrow.dataset as ds
 
         read = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # Spark writes such times
+        cause = ""
         try:
             dataset = table.to_pyarrow_dataset(parquet_read_options=read)
+            _check_files(dataset)
+        except ColumnTypeError:
+            raise
         except Exception as error:
-            if type(error).__name__ != "DeltaProtocolError":
-                raise
-            dataset = None
-        if dataset is None:
+            # Its text may hold a cell: the log keeps the smallest and largest of each column.
+            cause = "gone" if isinstance(error, FileNotFoundError) else type(error).__name__
+        if cause == "gone":
+            raise SnapshotError("gone")
+        if cause:
             raise UnreadableFileError(
-                "this Delta table has features, such as deletion vectors, that deltalake cannot "
-                "read as a dataset. Give a DataFrame of Spark, which leaves out erased rows."
+                "this Delta table cannot be read as a dataset by deltalake, as when it has "
+                "deletion vectors or dates that Python does not know. Why is withheld, because "
+                "its log holds values. Give a DataFrame of Spark, which leaves out erased rows."
             )
-        _check_files(dataset)
         self._dataset, self._id = dataset, str(table.metadata().id)
         self._name = printable(table.metadata().name or unquote(PurePosixPath(self._place).name))
         self._version = int(table.version())

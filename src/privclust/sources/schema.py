@@ -199,7 +199,13 @@ class Schema:
                 f"unit={unit!r} holds neither integers nor text, so that equal ids could "
                 "differ. Convert it to one of them."
             )
-        self._check_variants({unit: "category"})  # which are read like ids
+        for name, kind, _, file in self.variants:
+            if name == unit and kind not in IDS:
+                raise ColumnTypeError(
+                    f"unit={unit!r} of the file {file!r} holds neither integers nor text, so that "
+                    "ids that are equal in the first file could differ there. Convert it to one "
+                    "of them, or leave the file out."
+                )
 
     def _columns(self) -> list[tuple[str, Kind]]:
         names = self.names or tuple(f"number {place}" for place in range(self.n_columns))

@@ -99,6 +99,23 @@ def test_times_with_zones_have_their_day_in_utc_whatever_the_account_prefers(url
     assert [days(column).tolist() for column in batch.columns] == [[3.0], [3.0]]
 
 
+def test_an_encoding_that_lacks_a_text_does_not_end_a_fit(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    (batch,) = opened(sql(url, "SELECT '名'::text AS name")).batches(["name"])
+    assert batch.column(0).to_pylist() == ["名"]
+
+
+@pytest.mark.attack
+def test_what_planning_says_of_rows_is_withheld(url: str) -> None:
+    """Functions that planning runs may read rows."""
+    peek = "strpos(table_to_xml('t', true, false, '')::text, 'a') > 0"
+    query = f"SELECT i FROM t WHERE i < 100 / (CASE WHEN {peek} THEN 0 ELSE 1 END)"
+    with pytest.raises(ParameterError, match="cannot plan the query"):
+        opened(sql(url, query))
+
+
 def test_a_text_is_a_number_only_if_a_cast_says_so(url: str) -> None:
     with pytest.raises(ColumnTypeError, match=r"do not hold numbers: w.*casts={"):
         opened(sql(url, "SELECT w FROM t")).schema.features(None)
