@@ -154,7 +154,7 @@ def test_a_model_is_shown_with_its_quality_and_unit_also_if_it_is_a_refit() -> N
         assert (loss in text) != is_refit  # that of another model would mislead
         assert (of_refit in text) == is_refit
         assert (
-            "Quality: good, which means: clusters explain half of the variance" in text
+            "Quality: good. That means: clusters explain half of the variance" in text
         ) != is_refit
     assert "privclust k-path one.json" in refit
     done("k-path", "one.json")

@@ -325,7 +325,7 @@ def test_what_names_and_types_forbid_is_refused_before_anything_is_read(
         ([], ValueError, "X must be two-dimensional.* Give a list of rows"),
         ([1.0, 2.0], ValueError, "X must be two-dimensional.* Give a list of rows"),
         ({"age": [1.0]}, TypeError, "X must be a NumPy array, .* a DuckDB relation"),
-        (pa.table({"age": [1.0]}).to_reader(), TypeError, "function that returns an Arrow stream"),
+        (pa.table({"age": [1.0]}).to_reader(), TypeError, "function that returns a new stream"),
         (lambda: None, TypeError, "must return an Arrow stream"),
     ],
 )

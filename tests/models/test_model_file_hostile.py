@@ -226,7 +226,13 @@ def test_a_file_that_lacks_any_key_is_refused(good: dict[str, Any], tmp_path: Pa
     # Parameters have defaults, so that a later version may have one more.
     # Files of earlier versions do not say how good a fit is, what it warned of, who added noise.
     keys = [place for place in places(good) if not place.startswith("parameters.")]
-    for later in ("quality", "fit_warning", "releases.0.noise_ratio", "statement.cohort"):
+    for later in (
+        "quality",
+        "fit_warning",
+        "releases.0.noise_ratio",
+        "statement.cohort",
+        "statement.source",
+    ):
         keys.remove(later)
     assert len(keys) > 50
     assert accepted({key: changed(good, key, GONE) for key in keys}, tmp_path) == []

@@ -120,7 +120,7 @@ def test_means_of_logarithms_are_called_so() -> None:
 def test_how_good_a_fit_is_stands_in_text_and_html() -> None:
     model = results()["model"]
     for shown in (str(model), model._repr_html_()):
-        assert "Quality: good, which means" in shown
+        assert "Quality: good. That means" in shown
         assert all(note in shown for note in model.quality_sentences[:1])
 
 

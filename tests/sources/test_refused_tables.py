@@ -65,17 +65,6 @@ def test_a_stream_that_can_be_read_once_is_refused_before_anything_is_read() -> 
     fit(TABLE.to_reader)
 
 
-def test_tables_of_connectorx_are_taken_and_its_streams_refused(file: Path) -> None:
-    connectorx = pytest.importorskip("connectorx", reason="it takes 200 MB")
-    address = f"sqlite://{file}"
-    fit(connectorx.read_sql(address, QUERY, return_type="arrow"))
-    stream = connectorx.read_sql(address, QUERY, return_type="arrow_stream")
-    with pytest.raises(TypeError, match=r"can be read once.*read_all.*privclust\.sql"):
-        fit(stream)
-    fit(stream.read_all())  # nothing of it had been read
-    fit(lambda: connectorx.read_sql(address, QUERY, return_type="arrow_stream"))
-
-
 def test_a_class_of_ones_own_that_is_called_alike_is_not_refused() -> None:
     class Table:
         def __call__(self) -> Any:

@@ -23,7 +23,7 @@ def verdict(model: ClusterModel) -> str:
     >>> from privclust import PrivateKMeans
     >>> rows = np.repeat([[-0.5, 0.0], [0.5, 0.0]], 5000, axis=0)
     >>> verdict(PrivateKMeans(2, delta=1e-6, radius=1.0).fit(rows).model_)
-    'Quality: good, which means: clusters explain half of the variance of rows or more.'
+    'Quality: good. That means: clusters explain half of the variance of rows or more.'
     """
     if model.fit_warning is not None:
         return "Quality: poor. The fit warned that it may be much worse than k-means."
@@ -47,4 +47,4 @@ def verdict(model: ClusterModel) -> str:
             f"Quality: fair. Clusters explain at least {FAIR} % of the variance of rows, and "
             f"perhaps less than {GOOD} %: rows of one cluster differ much."
         )
-    return "Quality: good, which means: clusters explain half of the variance of rows or more."
+    return "Quality: good. That means: clusters explain half of the variance of rows or more."
