@@ -330,8 +330,8 @@ _SNAPSHOT = {
     "lost": "this run was begun on a state of the table that cannot be had again, so that it gave "
     "stored results only and reads no further. Start a new run; 'privclust ledger close RUN' "
     "returns what this one did not spend.",
-    "changed": " was written anew or removed in mid-fit. Restore what was there and resume the "
-    "fit, or start a new one on a copy that nobody writes to.",
+    "changed": "a file of the table was written anew or removed in mid-fit. Restore what was there "
+    "and resume the fit, or start a new one on a copy that nobody writes to.",
     "gone": "files of the state of the table that the fit reads were removed, as VACUUM or "
     "expiring snapshots do. Restore them and resume the fit, or start a new one; keep files for "
     "longer than a fit takes.",
@@ -350,9 +350,9 @@ class SnapshotError(EngineError):
     files of the state of the table that the fit reads were remo
     """
 
-    def __init__(self, cause: SnapshotCause, file: str = "") -> None:
-        super().__init__(f"the file {file!r}{_SNAPSHOT[cause]}" if file else _SNAPSHOT[cause])
-        self.cause, self.file = cause, file
+    def __init__(self, cause: SnapshotCause) -> None:
+        super().__init__(_SNAPSHOT[cause])
+        self.cause = cause
 
 
 class TooFewClientsError(EngineError):

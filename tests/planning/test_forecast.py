@@ -163,7 +163,7 @@ def test_units_of_many_rows_are_like_as_many_times_fewer_rows(
         assert other.max_rows_per_unit == rows
 
 
-@pytest.mark.parametrize("ratio", [0.5, 0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("ratio", [0.5, 0.0, -1.0, float("nan"), float("inf"), "2"])
 def test_ratio_of_noise_below_that_of_one_table_is_refused(ratio: float) -> None:
     with pytest.raises(ParameterError, match="noise_ratio must be a number of at least 1"):
         forecast(1000, 2, delta=1e-6, noise_ratio=ratio)

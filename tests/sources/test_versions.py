@@ -28,7 +28,7 @@ from privclust.testing import RepeatableNoise, noise_from
 
 BEFORE = pa.table({"a": [1.0, 2.0, 3.0]})
 AFTER = pa.table({"a": [1.0, 2.0, 4.0]})
-AGAIN = r"the file 'x\.[a-z.]+' was written anew or removed in mid-fit\. Restore .* and resume"
+AGAIN = r"^a file of the table was written anew or removed in mid-fit\. Restore .* and resume"
 
 
 def write_excel(table: Any, file: Path) -> Path:

@@ -225,7 +225,8 @@ def forecast(
         n_clusters=n_clusters,
         max_rows_per_unit=max_rows_per_unit,
     )
-    if not 1 <= noise_ratio < math.inf:
+    ratio: Any = noise_ratio
+    if not (isinstance(ratio, float | int) and 1 <= ratio < math.inf):
         raise ParameterError(
             Message(
                 Parameter("noise_ratio"),

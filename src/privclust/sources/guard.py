@@ -65,7 +65,7 @@ def guarded(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
                 failure = TooFewClientsError(*error.numbers)
             except SnapshotError as error:
                 # Found by versions and connections, never by rows.
-                failure = SnapshotError(error.cause, error.file)
+                failure = SnapshotError(error.cause)
             except FailedClientError:
                 failure = FailedClientError()
             except BaseException:

@@ -60,7 +60,7 @@ def _check(files: Sequence[Pinned]) -> None:
         with suppress(FileNotFoundError):
             if version_of(file.path) == file.version:
                 continue
-        raise SnapshotError("changed", file.path.name)
+        raise SnapshotError("changed")  # which one is withheld: a file may be one person's
 
 
 def pin_files(dataset: Any) -> list[Pinned]:
