@@ -6,6 +6,7 @@ an exception that leaves it, a crash, a hang or a hunger for memory is a finding
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import resource
@@ -46,6 +47,7 @@ def drive(name: str, corpus: Path, options: list[str]) -> None:
                 target.attempt(seed, folder)  # loads all that is loaded late
                 (corpus / f"seed-{number}").write_bytes(seed)
         _limit_memory()
+        _leave_without_waiting()
         limits = [f"-timeout={SECONDS_PER_INPUT}", f"-max_len={LONGEST}", "-rss_limit_mb=2048"]
         arguments = [sys.argv[0], *limits, "-print_final_stats=1", *options, str(corpus)]
         atheris.Setup(arguments, lambda data: target.attempt(data, folder))
@@ -56,6 +58,13 @@ def _limit_memory() -> None:
     pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
     most = pages * resource.getpagesize() + MARGIN
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _leave_without_waiting() -> None:
+    # libFuzzer ends the process while Python holds its lock; Arrow's threads that still close a
+    # Python file want it, and the end of Arrow's pool waits for them: for ever.
+    libc = ctypes.CDLL(None)
+    libc.on_exit(libc._exit, None)
 
 
 if __name__ == "__main__":
