@@ -45,6 +45,25 @@ def url(postgres: Server) -> str:
         "CREATE FUNCTION plain(x int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN x; END'",
         "CREATE FUNCTION fixed(x int) RETURNS int IMMUTABLE LANGUAGE plpgsql "
         "AS 'BEGIN RETURN x; END'",
+        "CREATE VIEW cut AS SELECT i FROM t ORDER BY i LIMIT 2",
+        "CREATE VIEW cut_below AS SELECT i FROM cut WHERE i > 0",
+        "CREATE VIEW skipped AS SELECT i FROM t ORDER BY i OFFSET 2",
+        "CREATE VIEW listed AS SELECT i, x FROM t, (VALUES (random()), (2)) AS v (x)",
+        "CREATE VIEW listed_days AS SELECT i, x FROM t, (VALUES (current_date), (NULL)) AS v (x)",
+        "CREATE VIEW listed_now AS SELECT i, x FROM t, (VALUES (now()), (NULL)) AS v (x)",
+        "CREATE VIEW framed AS SELECT i, sum(i) OVER (ORDER BY i ROWS (random() * 3)::int "
+        "PRECEDING) AS s FROM t",
+        "CREATE FUNCTION drawn(x int, y int) RETURNS boolean LANGUAGE plpgsql "
+        "AS 'BEGIN RETURN random() < 0.5; END'",
+        "CREATE OPERATOR <~> (LEFTARG = int, RIGHTARG = int, FUNCTION = drawn)",
+        "CREATE FUNCTION odd(x int, y money) RETURNS boolean LANGUAGE plpgsql "
+        "AS 'BEGIN RETURN random() < 0.5; END'",
+        "CREATE OPERATOR = (LEFTARG = int, RIGHTARG = money, FUNCTION = odd)",
+        "CREATE VIEW compared AS SELECT i FROM t WHERE i <~> 5",
+        "CREATE VIEW compared_plainly AS SELECT i FROM t WHERE i = 5::money",
+        "CREATE TABLE indexed (i int PRIMARY KEY)",
+        "INSERT INTO indexed SELECT generate_series(1, 5000)",
+        "ANALYZE indexed",
     )
     return address
 
@@ -158,11 +177,56 @@ def test_columns_are_found_by_exactly_their_names(url: str) -> None:
         ("SELECT plain(i) FROM t", "plain"),
         ('SELECT "plain"(i) FROM t', "plain"),
         ("SELECT i FROM t WHERE lo_get(5) IS NULL", "other rows|refuses"),
+        ("SELECT * FROM listed", "random"),
+        ("SELECT * FROM listed_days", "current_date"),
+        ("SELECT * FROM listed_now", "now"),
+        ("SELECT * FROM framed", "random"),
+        ("SELECT i FROM t WHERE i <~> 5", "<~>"),
+        ("SELECT i FROM t WHERE i OPERATOR(public.<~>) 5", "<~>"),
+        ("SELECT * FROM compared", "drawn"),
+        ("SELECT * FROM compared_plainly", "odd"),
+        (
+            'WITH "a\'" AS MATERIALIZED (SELECT i, U&"r\\0061ndom"() AS r FROM t), "b\'" AS '
+            'MATERIALIZED (SELECT * FROM "a\'") SELECT * FROM "b\'"',
+            "random",
+        ),
     ],
 )
 def test_what_changes_is_refused_by_what_the_server_knows(url: str, query: str, cause: str) -> None:
     with pytest.raises(ParameterError, match=cause):
         opened(sql(url, query))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM cut",
+        "SELECT * FROM cut_below",
+        "SELECT * FROM skipped",
+        "SELECT i FROM t WHERE i IN (SELECT i FROM cut)",
+        "SELECT i FROM t /* /* */ ' */ LIMIT 5 --'",
+    ],
+)
+def test_what_cuts_rows_off_is_refused_also_where_a_view_hides_it(url: str, query: str) -> None:
+    with pytest.raises(ParameterError, match="push another out"):
+        opened(sql(url, query))
+
+
+def test_a_limit_of_the_servers_own_is_none(url: str) -> None:
+    """The largest value of a column is the first entry of its index, and no more."""
+    source = opened(sql(url, "SELECT i FROM indexed WHERE i = (SELECT max(i) FROM indexed)"))
+    assert cells(source, "i") == [5000]
+
+
+def test_a_setting_of_the_account_does_not_change_how_literals_are_read(url: str) -> None:
+    role = url.rpartition("/")[2]
+    execute(url, f"ALTER DATABASE {role} SET standard_conforming_strings = off")
+    try:
+        source = opened(sql(url, "SELECT '\\' AS w FROM t WHERE i = 1 AND w <> '\\'"))
+        assert cells(source, "w") == ["\\"]
+    finally:
+        execute(url, f"ALTER DATABASE {role} RESET standard_conforming_strings")
 
 
 def test_a_function_that_is_declared_as_fixed_is_taken(url: str) -> None:

@@ -83,6 +83,48 @@ def test_what_changes_is_refused_also_where_a_view_hides_it(plain: Any, column: 
         opened(sql(address, "SELECT * FROM v"))
 
 
+@pytest.mark.parametrize("column", ["date()", "datetime ( /* now */ )", "strftime('%Y')"])
+def test_dates_of_no_time_are_those_of_now(plain: Any, column: str) -> None:
+    address = plain(*MIXED, f"CREATE VIEW v AS SELECT r, {column} AS y FROM t")
+    for query in ("SELECT * FROM v", f"SELECT {column} AS y FROM t"):
+        with pytest.raises(ParameterError, match="other rows each time"):
+            opened(sql(address, query))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM cut",
+        "SELECT * FROM CUT",
+        "SELECT * FROM [cut]",
+        "SELECT * FROM `cut`",
+        "SELECT * FROM 'cut'",
+        'SELECT * FROM main."cut"',
+        'SELECT * FROM "it""s [below]"',
+        "SELECT r FROM t WHERE r IN (SELECT r FROM cut)",
+        "SELECT r AS [it's] FROM t LIMIT 2 -- '",
+    ],
+)
+def test_what_cuts_rows_off_is_refused_also_where_a_view_hides_it(plain: Any, query: str) -> None:
+    views = [
+        "CREATE VIEW cut AS SELECT r AS [a'], r FROM t LIMIT 2 -- '",
+        'CREATE VIEW "it""s [below]" AS SELECT r FROM cut WHERE r > 0',
+    ]
+    with pytest.raises(ParameterError, match="push another out"):
+        opened(sql(plain(*MIXED, *views), query))
+
+
+def test_views_that_cut_nothing_off_are_read(plain: Any) -> None:
+    address = plain(
+        *MIXED,
+        "CREATE VIEW cut AS SELECT r FROM t LIMIT 2",
+        "CREATE VIEW whole AS SELECT i, 'limit' AS \"limit\" FROM t -- LIMIT 5",
+    )
+    source = opened(sql(address, "SELECT i FROM whole WHERE EXISTS (SELECT 1 FROM t)"))
+    assert cells(source, "i") == [None, 2, None, 2**63 - 1]
+
+
 def test_dates_of_columns_do_not_change(plain: Any) -> None:
     source = opened(sql(plain(*MIXED), "SELECT date(d) AS day FROM t", casts={"day": "date"}))
     assert cells(source, "day")[1] == "1970-01-03"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from privclust.sources.cells import Kind
 from privclust.sources.frames import arrow_schema
 from privclust.sources.schema import Schema
 from privclust.sources.sql.casts import CASTS_HINT, cast_schema
-from privclust.sources.sql.query_text import calls_in, check_repeatable, refuse_changing
+from privclust.sources.sql.plans import check_plan
 from privclust.sources.sql.session import (
     Query,
     Session,
@@ -62,7 +61,7 @@ class PostgresSession(Session):
             ((database, self._server),) = self._rows(_SERVER, _PLAINLY)
             declared = self._declared_types()
             self._snapshot = self._state()
-            self._check_plan()
+            check_plan(query, lambda statement: self._rows(statement, _PLAINLY))
         self._database = f"database {database}"
         self._pg_types = {one.name: _type_name(one) for one in declared}
         self.types = pa.schema([pa.field(one.name, _plain_type(one.type)) for one in declared])
@@ -90,6 +89,8 @@ class PostgresSession(Session):
         self._rows("SET LOCAL TIME ZONE 'UTC'", _PLAINLY)
         # In another encoding, one text that it lacks would end the fit.
         self._rows("SET LOCAL client_encoding = 'UTF8'", _PLAINLY)
+        # Otherwise the server would read other literals than we do.
+        self._rows("SET LOCAL standard_conforming_strings = on", _PLAINLY)
 
     def _declared_types(self) -> Any:
         cursor = self._connection.cursor()
@@ -102,32 +103,6 @@ class PostgresSession(Session):
         """Return which transactions this one sees, which nothing outside of the session learns."""
         ((found,),) = self._rows("SELECT pg_current_snapshot()::text", _PLAINLY)
         return str(found)
-
-    def _check_plan(self) -> None:
-        """Refuse what changes by the text, by what views hide, and by what the server knows."""
-        explain = f"EXPLAIN (VERBOSE, COSTS OFF) {self._query.selecting(['*'])}"
-        lines: Any = None
-        with suppress(Exception):  # planning runs some functions, so that its text may hold cells
-            lines = self._rows(explain, _PLAINLY)
-        if lines is None:
-            raise ParameterError(
-                "the database cannot plan the query. Why is withheld, because it may depend on "
-                "rows. Try EXPLAIN with it there first."
-            )
-        plan = "\n".join(str(line) for (line,) in lines)
-        check_repeatable(plan)
-        if "Sample Scan on" in plan:
-            refuse_changing(["tablesample"])
-        if "Foreign Scan on" in plan:
-            refuse_changing(["a foreign table"])
-        called = sorted(calls_in(self._query.text) | calls_in(plan))
-        names = ", ".join("'" + name.replace("'", "''") + "'" for name in called)
-        volatile = self._rows(
-            "SELECT DISTINCT proname::text FROM pg_proc WHERE provolatile = 'v' AND proname::text "
-            f"= ANY (ARRAY[{names}]::text[])",
-            _PLAINLY,
-        )
-        refuse_changing(name for (name,) in volatile)
 
     def _kinds(self, declared: Any) -> Schema:
         found = arrow_schema(pa.schema([pa.field(one.name, one.type) for one in declared]))

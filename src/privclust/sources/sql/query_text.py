@@ -2,96 +2,78 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from privclust.errors import Message, Parameter, ParameterError
+from privclust.sources.sql.tokens import Token, calls_in, readings, words_in
 
-_APART = re.compile(
-    r"--[^\n]*|/\*.*?\*/"
-    r"|[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'"
-    r"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"
-    r'|(?P<name>"(?:[^"]|"")*")',
-    re.DOTALL,
-)
-"""Comments and literals, in which words mean nothing; names in quotes, in which others do not."""
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
-_CALL = re.compile(r'("(?:[^"]|"")*"|[^\W\d][\w$]*)\s*\(')
-_WORD = re.compile(r"[^\W\d][\w$]*")
 _CHANGING_WORDS = {
     *("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"),
     "tablesample",
 }
-_CHANGING_CALLS = {
+CHANGING_CALLS = {
     *("random", "rand", "random_normal", "randomblob", "setseed", "gen_random_uuid"),
     *("uuid_generate_v4", "newid", "now", "clock_timestamp", "statement_timestamp", "sysdate"),
     *("transaction_timestamp", "timeofday", "getdate", "nextval", "currval", "lastval", "uuidv7"),
     *("changes", "total_changes", "last_insert_rowid", "pg_sleep", "uuidv4", "generate_uuid"),
 }
+"""Functions that give another result each time, in whatever database."""
 _CUTTING_WORDS = {"limit", "offset", "fetch"}
 
 
-def single_query(query: object) -> str:
+def single_query(query: object, database: str) -> str:
     """Return a query without what ends it; refuse what is not one alone.
 
     Examples
     --------
-    >>> single_query("SELECT age FROM visits; ")
+    >>> single_query("SELECT age FROM visits; ", "SQLite")
     'SELECT age FROM visits'
     """
-    if not isinstance(query, str) or not _blanked(query).strip(" \n\t\r;'"):
+    if not isinstance(query, str) or not all(words_in(one) for one in readings(query, database)):
         raise ParameterError(
             Message(Parameter("query"), " must be a text such as 'SELECT age FROM visits'.")
         )
     text = query.rstrip(" \n\t\r;")
-    if ";" in _QUOTED.sub("", _blanked(text)):
+    if any(Token("mark", ";") in one for one in readings(text, database)):
         raise ParameterError(
             Message(Parameter("query"), " must be one query. Leave out what follows a semicolon.")
         )
     return text
 
 
-def calls_in(text: str) -> set[str]:
-    '''Return names of functions that a query or its plan calls.
+def check_repeatable(text: str, database: str) -> None:
+    """Refuse a query, or a part of a plan of one, that gives other rows when it is run again.
 
     Examples
     --------
-    >>> sorted(calls_in("""SELECT Random(), "F"(a), 'now()' FROM t -- nextval('x')"""))
-    ['F', 'random']
-    '''
-    found = _CALL.findall(_blanked(text))
-    return {
-        name[1:-1].replace('""', '"') if name.startswith('"') else name.lower() for name in found
-    }
-
-
-def check_repeatable(text: str) -> None:
-    """Refuse a query, or a plan of one, that gives other rows when it is run again.
-
-    Examples
-    --------
-    >>> check_repeatable("SELECT age, 'now()' AS word FROM visits")
+    >>> check_repeatable("SELECT age, 'now()' AS word FROM visits", "SQLite")
     """
-    words = {word.lower() for word in _WORD.findall(_QUOTED.sub("", _blanked(text)))}
-    refuse_changing([*(words & _CHANGING_WORDS), *(calls_in(text) & _CHANGING_CALLS)])
+    for one in readings(text, database):
+        refuse_changing([*(words_in(one) & _CHANGING_WORDS), *(calls_in(one) & CHANGING_CALLS)])
 
 
-def check_whole(text: str) -> None:
+def check_whole(text: str, database: str) -> None:
     """Refuse a query that cuts its result off: one row more would push another one out.
 
     Examples
     --------
-    >>> check_whole('SELECT age, "limit" FROM visits')
+    >>> check_whole('SELECT age, "limit" FROM visits', "SQLite")
     """
-    words = {word.lower() for word in _WORD.findall(_QUOTED.sub("", _blanked(text)))}
-    cutting = sorted(words & _CUTTING_WORDS)
-    if cutting:
+    for one in readings(text, database):
+        refuse_cutting(words_in(one) & _CUTTING_WORDS)
+
+
+def refuse_cutting(words: Iterable[str]) -> None:
+    """Refuse a query that cuts its result off by these words, or by one in a view that it reads."""
+    found = sorted(words)
+    if found:
         raise ParameterError(
             Message(
                 Parameter("query"),
-                f" cuts rows off by {cutting[0].upper()}, so that one row more could push another "
-                "out, and which ones are left may differ each time. Take the rows you mean by "
-                "WHERE. If a column is called so, put its name in double quotes.",
+                f" cuts rows off by {found[0].upper()}, or a view does that it reads, so that one "
+                "row more could push another out, and which ones are left may differ each time. "
+                "Take the rows you mean by WHERE. If a column is called so, put its name in double "
+                "quotes.",
             )
         )
 
@@ -108,8 +90,3 @@ def refuse_changing(names: Iterable[str]) -> None:
                 "first; mark a function of your own as STABLE or IMMUTABLE if it is.",
             )
         )
-
-
-def _blanked(text: str) -> str:
-    """Return a text without comments and literals."""
-    return _APART.sub(lambda found: found["name"] or " '' ", text)

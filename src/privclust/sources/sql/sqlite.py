@@ -12,8 +12,9 @@ import pyarrow as pa
 from privclust.sources.cells import Kind
 from privclust.sources.schema import Schema
 from privclust.sources.sql.casts import CASTS_HINT, Cast, cast_schema
-from privclust.sources.sql.query_text import refuse_changing
+from privclust.sources.sql.query_text import check_whole, refuse_changing
 from privclust.sources.sql.session import Query, Session, quoted, read_batches, refusing_query
+from privclust.sources.sql.tokens import Token, readings
 
 _VIEW = "privclust_types"
 _NUMBER = "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'integer' THEN CAST({0} AS REAL) END"
@@ -71,6 +72,7 @@ class SqliteSession(Session):
             declared = self._rows(f"SELECT name, type FROM pragma_table_info('{_VIEW}')")
             self._rows("PRAGMA query_only = ON")
             self._check_program()
+            self._check_texts()
             self._rows("SELECT count(*) FROM sqlite_master")  # from here on the state is held
         names = [str(name) for name, _ in declared]
         self._read: dict[str, Kind] = {
@@ -94,6 +96,20 @@ class SqliteSession(Session):
         if calls & _DATES and "now" in constants:
             refuse_changing(["'now'"])
 
+    def _check_texts(self) -> None:
+        """Refuse what a program does not show, in the query and in all views that it may read."""
+        kept = self._rows("SELECT name, sql FROM sqlite_master WHERE type = 'view'")
+        views = {str(name).lower(): str(text) for name, text in kept}
+        waiting = [self._query.text]
+        while waiting:
+            text = waiting.pop()
+            check_whole(text, "SQLite")
+            (tokens,) = readings(text, "SQLite")
+            refuse_changing(_dates_of_now(tokens))
+            # Literals name tables too, and a column may be called as a view is.
+            names = {one.text.lower() for one in tokens if one.part != "mark"}
+            waiting += [views.pop(name) for name in names & set(views)]
+
     def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
         reads = [_READ[self._read[name]] for name in columns]
         named = [
@@ -110,6 +126,23 @@ class SqliteSession(Session):
             if batch.num_rows:
                 yield pa.record_batch(batch.slice(waiting).columns, schema=types)
                 waiting = 0
+
+
+def _dates_of_now(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield functions that are called without a time, and then take the one that it is.
+
+    Examples
+    --------
+    >>> list(_dates_of_now(readings("SELECT date(), date(d), strftime('%Y')", "SQLite")[0]))
+    ['date()', 'strftime()']
+    """
+    marks = [one.text if one.part == "mark" else "" for one in tokens]
+    for place, one in enumerate(tokens):
+        name = one.text.lower()
+        format_parts = 1 if name == "strftime" else 0
+        following = marks[place + 1 : place + 3 + format_parts]
+        if name in _DATES and following in (["(", ")"], ["(", "", ")"]):
+            yield f"{name}()"
 
 
 def _kind(declared: str, cast: Cast | None) -> Kind:

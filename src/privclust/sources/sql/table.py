@@ -41,12 +41,12 @@ class SqlTable:
 
     query: Query = field(repr=False)
     _connection: Any = field(repr=False)
+    _kind: str = field(repr=False)
     _snapshot: str | None = field(default=None, repr=False)
 
     def open(self) -> Session:
         """Begin to read: nothing is read yet but names and types."""
-        given, query = self._connection, self.query
-        kind = SCHEMES[scheme_of(given)] if isinstance(given, str) else _vendor(given)
+        given, query, kind = self._connection, self.query, self._kind
         if self._snapshot is not None and kind != "PostgreSQL":
             raise ParameterError(f"snapshot is for PostgreSQL, and this is {kind}. Leave it out.")
         if kind not in _KNOWN:
@@ -96,9 +96,6 @@ def sql(
     >>> visits.query.name
     'query 85353b56b8545260'
     """
-    text = single_query(query)
-    check_repeatable(text)
-    check_whole(text)
     if is_address(connection):
         check_no_password(connection)
         if not is_database(connection):
@@ -112,9 +109,13 @@ def sql(
             f"an ADBC driver, such as adbc_driver_sqlite.dbapi.connect(...); got "
             f"{'a text' if isinstance(connection, str) else safe_repr(connection)}."
         )
+    kind = SCHEMES[scheme_of(connection)] if isinstance(connection, str) else _vendor(connection)
+    text = single_query(query, kind)
+    check_repeatable(text, kind)
+    check_whole(text, kind)
     hashed = f"query {sha256(text.encode()).hexdigest()[:16]}"
     called = hashed if name is None else f"{name}, {hashed}"
-    return SqlTable(Query(text, called, check_casts(casts)), connection, snapshot)
+    return SqlTable(Query(text, called, check_casts(casts)), connection, kind, snapshot)
 
 
 def _vendor(connection: Any) -> str:
