@@ -1,10 +1,12 @@
-"""Connections of other drivers are taken as they are."""
+"""Connections of other drivers are taken as they are, and nothing but a query is run there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import adbc_driver_duckdb.dbapi
 import adbc_driver_sqlite.dbapi
 import pyarrow as pa
 import pytest
@@ -59,13 +61,14 @@ class Connection:
 
 
 @pytest.mark.parametrize("knows_types", [True, False])
-def test_a_query_is_run_as_it_is_and_once_for_all_passes(knows_types: bool) -> None:
+def test_a_query_is_run_inside_of_ours_and_once_for_all_passes(knows_types: bool) -> None:
     connection = Connection(knows_types=knows_types)
     source = opened(sql(connection, "SELECT * FROM t", casts={"w": "number"}))
     assert source.schema.kinds == ("number", "number")
     connection.queries.clear()
     assert cells(source, "w") == cells(source, "w") == ["7", "x"]
-    assert connection.queries == ["SELECT * FROM t"]
+    assert cells(source, "a") == [1.5, 2.5]
+    assert connection.queries == ["SELECT * FROM (\nSELECT * FROM t\n) AS privclust_rows"]
     assert source.snapshot is not None
     assert source.snapshot.origin.kind == "Snowflake"
     source.snapshot.close()
@@ -92,7 +95,7 @@ def test_what_fails_when_types_are_looked_up_is_withheld() -> None:
         def cursor(self) -> Cursor:
             raise ValueError("canary")
 
-    with pytest.raises(EngineError) as failed:
+    with pytest.raises(ParameterError, match="Why is withheld") as failed:
         opened(sql(Broken(), "SELECT * FROM t"))
     assert "canary" not in str(failed.value)
 
@@ -114,3 +117,104 @@ def test_columns_are_found_by_name_if_they_arrive_in_another_order() -> None:
     (first, *_) = source.batches(["a", "w"])
     assert first.to_pydict() == {"a": [1.5], "w": ["7"]}
     assert cells(source, "w") == ["7", "x"]
+
+
+@pytest.mark.attack
+def test_types_that_follow_from_values_end_the_fit() -> None:
+    connection = Connection()
+    source = opened(sql(connection, "SELECT * FROM t"))
+    connection.table = TABLE.set_column(0, "a", pa.array([1, 2]))
+    with pytest.raises(EngineError, match="Why is withheld"):
+        guarded(lambda: cells(source, "w"))()
+
+
+def test_a_pass_that_is_left_in_the_middle_does_not_read_the_rows_again() -> None:
+    connection = Connection()
+    source = opened(sql(connection, "SELECT * FROM t"))
+    connection.queries.clear()
+    stream = source.batches(["a"])
+    next(stream)
+    del stream
+    connection.table = TABLE.slice(0, 1)
+    assert cells(source, "a") == [1.5, 2.5]
+    assert len(connection.queries) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "cause"),
+    [
+        ("SELECT today() - d AS age FROM t", "today"),
+        ("SELECT a, uuid() AS u FROM t", "uuid"),
+        ("SELECT a FROM t USING SAMPLE 5", "sample"),
+        ("SELECT a FROM t SAMPLE (5)", "sample"),
+        ("SELECT TOP 5 a FROM t", "TOP"),
+        ("SELECT DISTINCT TOP (5) a FROM t", "TOP"),
+        ("SELECT a FROM t PIVOT (sum(a) FOR w IN (ANY))", "PIVOT"),
+        ("SELECT a FROM t // '\nLIMIT 5 -- '", "LIMIT"),
+    ],
+)
+def test_words_of_other_databases_are_refused(query: str, cause: str) -> None:
+    with pytest.raises(ParameterError, match=cause):
+        opened(sql(Connection(), query))
+
+
+def test_columns_may_be_called_like_such_words() -> None:
+    opened(sql(Connection(), "SELECT top, sample, uuid, today, max(a) AS a FROM t"))
+
+
+# DuckDB ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def duck(tmp_path: Path) -> Iterator[Any]:
+    with adbc_driver_duckdb.dbapi.connect(str(tmp_path / "x.duckdb")) as connection:
+        for statement in (
+            "CREATE TABLE t AS SELECT range::DOUBLE AS a, 'k' || (range % 3) AS k FROM range(9000)",
+            "CREATE VIEW cut AS SELECT a FROM t LIMIT 5",
+            "CREATE VIEW first AS SELECT a FROM t ORDER BY a LIMIT 5",
+            "CREATE VIEW skipped AS SELECT a FROM t OFFSET 5",
+            "CREATE VIEW drawn AS SELECT a FROM t USING SAMPLE 5",
+            "CREATE VIEW blocks AS SELECT a FROM t TABLESAMPLE 10%",
+        ):
+            with connection.cursor() as cursor:
+                cursor.execute(statement)
+        connection.commit()
+        yield connection
+
+
+def test_rows_of_duckdb_are_read_once(duck: Any) -> None:
+    source = opened(sql(duck, "SELECT a, k FROM t WHERE a = (SELECT max(a) FROM t)"))
+    assert cells(source, "k") == ["k2"]
+    with duck.cursor() as cursor:
+        cursor.execute("DELETE FROM t")
+    assert cells(source, "a") == [8999.0]
+    assert source.snapshot is not None
+    assert source.snapshot.origin.kind == "duckdb"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM t RETURNING a",
+        "INSERT INTO t VALUES (1, 'x') RETURNING a",
+        "COPY t TO '{folder}/stolen.csv'",
+        "SELECT a FROM t) AS x; DELETE FROM t; SELECT * FROM (SELECT 1",
+        "CALL pragma_version()",
+        "PIVOT t ON k USING sum(a)",
+    ],
+)
+def test_nothing_but_a_query_is_run(duck: Any, statement: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError):
+        opened(sql(duck, statement.format(folder=tmp_path)))
+    assert not (tmp_path / "stolen.csv").exists()
+    with duck.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM t")
+        assert cursor.fetchall() == [(9000,)]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("view", ["cut", "first", "skipped", "drawn", "blocks"])
+def test_what_a_view_of_duckdb_hides_is_refused(duck: Any, view: str) -> None:
+    with pytest.raises(ParameterError, match=r"push another out|other rows each time"):
+        opened(sql(duck, f"SELECT * FROM {view}"))

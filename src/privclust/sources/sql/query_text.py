@@ -73,7 +73,7 @@ def refuse_cutting(words: Iterable[str]) -> None:
                 f" cuts rows off by {found[0].upper()}, or a view does that it reads, so that one "
                 "row more could push another out, and which ones are left may differ each time. "
                 "Take the rows you mean by WHERE. If a column is called so, put its name in double "
-                "quotes.",
+                "quotes; in a database that is not tested, rename it in a view.",
             )
         )
 

@@ -35,9 +35,13 @@ class Spool:
         self._columns: list[str] | None = None
         self._file: Any = None
 
+    def has(self, columns: Sequence[str]) -> bool:
+        """Tell whether these columns are kept."""
+        return self._columns is not None and set(columns) <= set(self._columns)
+
     def batches(self, stream: Stream, columns: Sequence[str]) -> Iterator[Any]:
         """Yield all batches once more; `stream` fetches them if they are not kept."""
-        if self._columns is not None and set(columns) <= set(self._columns):
+        if self.has(columns):
             for batch in _read(self._file):
                 yield batch.select(list(columns))
         else:
