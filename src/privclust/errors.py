@@ -14,8 +14,7 @@ import numpy as np
 
 from privclust._version import __version__
 
-_LONGEST = 80
-_LONGEST_BITS = 256
+_LONGEST, _LONGEST_BITS = 80, 256
 """Python writes no number of thousands of digits."""
 
 
@@ -66,6 +65,10 @@ class FitWarning(UserWarning):
     ...     PrivateKMeans(2, delta=1e-6, radius=1.0, n_rows=9).fit(np.zeros((9, 2)))
     PrivateKMeans(delta=1e-06, n_clusters=2, n_rows=9, radius=1.0)
     """
+
+
+class ColumnWarning(FitWarning):
+    """Clusters are as good as others, and a column may be declared otherwise than was meant."""
 
 
 def warn_user(message: str, kind: type[UserWarning] = UserWarning) -> None:
@@ -129,8 +132,7 @@ class Parameter:
 class Message(str):
     """A text that knows which of its parts are parameters.
 
-    It is the text of an error, a warning or a note: as Python writes it, and by `render` as others
-    do.
+    It is that of an error, warning or note: as Python writes it, by `render` as others do.
 
     Examples
     --------

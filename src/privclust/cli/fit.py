@@ -42,6 +42,7 @@ from privclust.cli.messages import (
 from privclust.cli.progress import progress
 from privclust.cli.tables import print_in_parts
 from privclust.errors import BoundsError, ColumnError, ParameterError
+from privclust.models._column_notes import column_warnings
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_down, rounded_up
 from privclust.models.statement import Statement
@@ -196,8 +197,10 @@ def _show(model: ClusterModel, out: Path) -> None:
             f"and {more} smaller. All of them:"
             f"\n{INDENT}{shlex.join(['privclust', 'show', str(out)])}"
         )
+    warned = column_warnings(model)  # while it was fitted
     for sentence in quality_sentences(model, out):
-        say(sentence)
+        if sentence not in warned:
+            say(sentence)
 
 
 def _next_step(statement: Statement, epsilon_left: float | None, out: Path, at_node: bool) -> str:

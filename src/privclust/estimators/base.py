@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from privclust._frames import clears_frames
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.bounds import Declarations
-from privclust.errors import FitWarning, warn_user
+from privclust.errors import ColumnWarning, FitWarning, warn_user
 from privclust.estimators import _fit, _labels, _profile, _remote
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._input import OpenTable, check_can_be_labelled, open_table
 from privclust.estimators._released_attribute import Released
 from privclust.kernels.grid import FloatArray
+from privclust.models._column_notes import column_warnings
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.clustering import Clustering
 from privclust.models.profile import Profile
@@ -152,6 +153,8 @@ class PrivateClusterer(
         _fit.warn_of_large_delta(self.model_)
         if advice is not None:
             warn_user(advice, FitWarning)
+        for note in column_warnings(self.model_):
+            warn_user(note, ColumnWarning)
         return self
 
     @clears_frames

@@ -6,11 +6,13 @@ All of it follows from what the fit released.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privclust.domains.columns import NumberColumn
+from privclust.domains.columns import Column, NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import TOLD_APART
 
@@ -64,7 +66,19 @@ def _explained_shares(model: ClusterModel) -> tuple[float, float] | None:
 
 
 def not_read(model: ClusterModel) -> str | None:
-    """Return which columns look as if no cell was read, in words; None if there are none.
+    """Return which columns look as if no cell was read, in words; None if there are none."""
+    found = [repr(name) for name in at_the_middle(model)]
+    if not found:
+        return None
+    return (
+        f"All centres lie at the middle of {listed(found)}. So they do where cells are spread "
+        "evenly, and where none could be read: look whether decimals, dates and levels are written "
+        "as declared."
+    )
+
+
+def at_the_middle(model: ClusterModel) -> list[str]:
+    """Return the columns at whose middle all centres lie.
 
     A missing cell counts as the middle of its column. Where all do, all centres lie there. Columns
     whose middle is 0 are not judged: there, people put what they have centred.
@@ -72,23 +86,15 @@ def not_read(model: ClusterModel) -> str | None:
     domain = model.domain
     columns = domain.bounded_columns(model.coordinate_names)
     if model.center_stderr is None or columns is None:
-        return None
+        return []
     widths = domain.half_widths
     offsets = np.abs(domain.to_scales(model.cluster_centers) - domain.center) / widths
     errors = model.center_stderr / domain.slopes(model.cluster_centers) / widths
     sharp = errors <= SHARP
     near = offsets <= AT_THE_MIDDLE * errors + 1e-4
-    ends = np.cumsum([column.center.size for column in columns])
     all_near = near.all(axis=0) & sharp.any(axis=0) & (domain.center != 0)
-    parts = np.split(all_near, ends[:-1])
-    found = [repr(column.name) for column, part in zip(columns, parts, strict=True) if part.all()]
-    if not found:
-        return None
-    listed = ", ".join(found[:LISTED]) + (", …" if len(found) > LISTED else "")
-    return (
-        f"All centres lie at the middle of {listed}. So they do where cells are spread evenly, and "
-        "where none could be read: look whether decimals, dates and levels are written as declared."
-    )
+    parts = zip(columns, parts_of_columns(columns), strict=True)
+    return [column.name for column, part in parts if all_near[part].all()]
 
 
 def on_logarithms(model: ClusterModel) -> str | None:
@@ -101,21 +107,41 @@ def on_logarithms(model: ClusterModel) -> str | None:
     ]
     if not found:
         return None
-    listed = ", ".join(found[:LISTED]) + (", …" if len(found) > LISTED else "")
-    return f"Centres of {listed} are means of logarithms: typical values, no higher than means."
+    return (
+        f"Centres of {listed(found)} are means of logarithms: typical values, no higher than means."
+    )
 
 
 def differ_most(model: ClusterModel) -> str | None:
     """Return the columns in which clusters differ most, in words; None if there is one column."""
+    shares = variance_parts(model)
+    if not shares:
+        return None
+    most = sorted(shares.items(), key=lambda item: -item[1])[:NAMED]
+    named = ", ".join(f"{name!r} {100 * part:.0f} %" for name, part in most if part >= 0.01)
+    return f"Of the variance of their centres, columns have: {named}."
+
+
+def variance_parts(model: ClusterModel) -> dict[str, float]:
+    """Return the part of the variance of centres that each column has; nothing of one column."""
     columns = model.domain.bounded_columns(model.coordinate_names)
     variances = np.maximum(_variance_of_centers(model), 0.0)
     if columns is None or len(columns) < 2 or variances.sum() <= 0:
-        return None
-    begins = np.cumsum([0, *(column.center.size for column in columns[:-1])])
-    shares = 100 * np.add.reduceat(variances, begins) / variances.sum()
-    order = [place for place in np.argsort(-shares, kind="stable")[:NAMED] if shares[place] >= 1]
-    listed = ", ".join(f"{columns[place].name!r} {shares[place]:.0f} %" for place in order)
-    return f"Of the variance of their centres, columns have: {listed}."
+        return {}
+    shares = variances / variances.sum()
+    parts = zip(columns, parts_of_columns(columns), strict=True)
+    return {column.name: float(shares[part].sum()) for column, part in parts}
+
+
+def parts_of_columns(columns: Sequence[Column]) -> list[slice]:
+    """Return which coordinates are those of each column."""
+    ends = accumulate((column.center.size for column in columns), initial=0)
+    return [slice(*pair) for pair in pairwise(ends)]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first of some names in a row, and whether there are more."""
+    return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
 
 
 def _variance_of_centers(model: ClusterModel) -> FloatArray:

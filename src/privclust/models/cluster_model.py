@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from privclust.domains.base import Domain
 from privclust.kernels.grid import FloatArray
+from privclust.models._column_notes import alike, column_warnings
 from privclust.models._fit_notes import differ_most, explained, not_read, on_logarithms
 from privclust.models._notebook import model_html, model_text
 from privclust.models._plotting import plots
@@ -164,14 +165,14 @@ class ClusterModel:
 
     @property
     def quality_sentences(self) -> list[str]:
-        """How good the fit is, in words, and which columns it could not read."""
+        """How good the fit is, in words, and what it tells of single columns."""
         measured = [HIDDEN] if self.measured_quality else []
         if self.quality is not None:
             measured = self.quality.sentences(self.domain.common_scale)
         share = explained(self)
         most = None if share is None else differ_most(self)
-        notes = share, most, *measured, on_logarithms(self), not_read(self)
-        return [note for note in notes if note is not None]
+        notes = share, most, *measured, on_logarithms(self), not_read(self), alike(self)
+        return [*(note for note in notes if note is not None), *column_warnings(self)]
 
 
 class FittedEstimator(Protocol):

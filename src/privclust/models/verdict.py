@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from privclust.models._column_notes import unmatched
 from privclust.models._fit_notes import explained_share, not_read
 from privclust.models.suppression import reported
 
@@ -40,7 +41,7 @@ def verdict(model: ClusterModel) -> str:
     hidden = int((~reported(model)).sum())
     if hidden:
         return f"Quality: fair. Noise is as large as {hidden} of the clusters; do not use those."
-    if not_read(model) is not None:
+    if not_read(model) is not None or unmatched(model) is not None:
         return "Quality: fair. A column may not have been read; see below."
     if share < GOOD:
         return (

@@ -1,0 +1,166 @@
+"""What a fit tells of single columns: which one rules, which ones hardly count or tell nothing.
+
+All of it follows from what the fit released.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privclust.domains.columns import CategoryColumn, NumberColumn
+from privclust.kernels.grid import FloatArray
+from privclust.models._fit_notes import at_the_middle, listed, parts_of_columns, variance_parts
+from privclust.models.quality import TOLD_APART
+
+if TYPE_CHECKING:
+    from privclust.models.cluster_model import ClusterModel
+
+RULING = 0.9
+"""From this part of the variance of centres on, one column rules what clusters are."""
+MATCHED = 0.5
+"""If fewer cells of a category than this part can have a declared level, that is said."""
+NARROW, OVERSHADOWED = 0.03, 0.1
+"""Standard deviations below which a column hardly counts: parts of half the width of its bounds,
+and of that of the column that counts most."""
+CROWDED, BULK, BEYOND, TAIL = 0.1, 0.75, 3.0, 0.01
+"""A long tail: in the lowest tenth of the bounds lie three quarters of the rows, and three times as
+far out as these at least one of a hundred."""
+APART = 3.0
+"""Standard errors by which two centres differ at least, if clusters differ in a column."""
+
+
+def column_warnings(model: ClusterModel) -> list[str]:
+    """Return which columns may be declared otherwise than was meant, and what would help.
+
+    If the fit warned that noise hides clusters, columns are not judged.
+    """
+    if model.fit_warning is not None:
+        return []
+    found = [unmatched(model), overshadowed(model), long_tailed(model)]
+    if found[1] is None and found[2] is None:  # otherwise that is why another column rules
+        found.append(ruled_by(model))
+    return [note for note in found if note is not None]
+
+
+def ruled_by(model: ClusterModel) -> str | None:
+    """Return which column alone makes clusters, in words; None if there is none."""
+    shares = variance_parts(model)
+    if not shares or max(shares.values()) < RULING:
+        return None
+    name = max(shares, key=lambda column: shares[column])
+    return (
+        f"Clusters differ by {name!r} nearly alone: it has {100 * shares[name]:.0f} % of the "
+        "variance of their centres. If other columns should count more, give it a smaller weight "
+        "in the bounds, or fit with scale 'private', by which columns count by their spread."
+    )
+
+
+def unmatched(model: ClusterModel) -> str | None:
+    """Return of which categories few cells have a declared level, in words; None if there are none.
+
+    A cell with a level lies at a known distance from equal shares, any other cell there itself. So
+    the mean square of these distances tells how many have one. It is that of centres, which is
+    known, and that within clusters, which is no more than the loss.
+    """
+    quality, domain = model.quality, model.domain
+    columns = domain.bounded_columns(model.coordinate_names)
+    if columns is None or quality is None or not domain.centers_are_means:
+        return None
+    sizes = np.maximum(model.cluster_sizes, 0.0)
+    squares = sizes @ domain.to_ball(model.cluster_centers) ** 2 / max(float(sizes.sum()), 1.0)
+    within = max(0.0, quality.loss + TOLD_APART * quality.loss_stderr)
+    found = []
+    for column, part in zip(columns, parts_of_columns(columns), strict=True):
+        if isinstance(column, CategoryColumn):
+            of_level = (1 - 1 / len(column.levels)) / domain.scales[part.start] ** 2
+            most = (float(squares[part].sum()) + within) / of_level
+            if most < MATCHED:
+                found.append(f"{column.name!r} {math.ceil(100 * most)} %")
+    if not found:
+        return None
+    return (
+        f"Few cells have a declared level, at most so many: {listed(found)}. All others count as "
+        "missing. Levels are compared letter by letter: look whether they are declared as the "
+        "table writes them."
+    )
+
+
+def overshadowed(model: ClusterModel) -> str | None:
+    """Return which numbers and dates hardly count, in words; None if there are none."""
+    columns = model.domain.bounded_columns(model.coordinate_names)
+    if columns is None or model.coreset is None:
+        return None
+    weights = _weights(model)
+    points = model.domain.to_ball(model.coreset.points)
+    spreads = np.sqrt(weights @ (points - weights @ points) ** 2)
+    of_width = spreads * model.domain.scales / model.domain.half_widths
+    narrow = (of_width < NARROW) & (spreads < OVERSHADOWED * spreads.max())
+    unread = at_the_middle(model)
+    found = [
+        repr(column.name)
+        for column, part in zip(columns, parts_of_columns(columns), strict=True)
+        if column.use != "category" and narrow[part].all() and column.name not in unread
+    ]
+    if not found:
+        return None
+    return (
+        f"Rows fill a small part of the bounds of {listed(found)}, so that clusters hardly depend "
+        "on how they differ there. If that should count, declare narrower bounds from knowledge of "
+        "the field, or of an amount, a count or a duration its logarithm: transform = "
+        '"log1p".'
+    )
+
+
+def long_tailed(model: ClusterModel) -> str | None:
+    """Return which numbers seem to have a long tail, in words; None if there are none."""
+    columns = model.domain.bounded_columns(model.coordinate_names)
+    if columns is None or model.coreset is None:
+        return None
+    weights, found = _weights(model), []
+    for column, part in zip(columns, parts_of_columns(columns), strict=True):
+        if isinstance(column, NumberColumn) and column.transform == "none" and column.lower >= 0:
+            places = model.coreset.points[:, part.start] - column.lower
+            order = np.argsort(places)
+            bulk = places[order][np.searchsorted(np.cumsum(weights[order]), BULK)]
+            tail = float(weights[places > BEYOND * bulk].sum())
+            if bulk <= CROWDED * (column.upper - column.lower) and tail >= TAIL:
+                found.append(repr(column.name))
+    if not found:
+        return None
+    return (
+        f"Most rows lie in the lowest tenth of the bounds of {listed(found)} and some far beyond, "
+        "as amounts, counts and durations do. If it is one, declare its logarithm: transform = "
+        '"log1p" in its bounds.'
+    )
+
+
+def alike(model: ClusterModel) -> str | None:
+    """Return in which columns noise explains how centres differ, in words; None if in none."""
+    columns = model.domain.bounded_columns(model.coordinate_names)
+    errors = model.center_stderr
+    if columns is None or errors is None or len(errors) < 2 or not errors.all():
+        return None
+    centers, unread = model.cluster_centers, at_the_middle(model)
+    apart = np.abs(centers[:, None] - centers) / np.sqrt(errors[:, None] ** 2 + errors**2)
+    same = (apart < APART).all(axis=(0, 1))
+    found = [
+        repr(column.name)
+        for column, part in zip(columns, parts_of_columns(columns), strict=True)
+        if same[part].all() and column.name not in unread
+    ]
+    if not found:
+        return None
+    return (
+        f"Noise may explain how centres differ in {listed(found)}: the differences are within "
+        f"{APART:g} standard errors. Read nothing into them."
+    )
+
+
+def _weights(model: ClusterModel) -> FloatArray:
+    """Return the part of all rows that each point of the coreset stands for."""
+    assert model.coreset is not None
+    weights = np.maximum(model.coreset.weights, 0.0)
+    return np.asarray(weights / max(float(weights.sum()), 1.0))

@@ -1,0 +1,138 @@
+"""What a fit tells of single columns: on tables that are declared well, and on others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.cluster_models import made_up_model
+
+from privclust import PrivateKMeans
+from privclust.errors import ColumnWarning
+from privclust.models._column_notes import (
+    alike,
+    column_warnings,
+    long_tailed,
+    overshadowed,
+    ruled_by,
+    unmatched,
+)
+from privclust.models.cluster_model import ClusterModel
+from privclust.models.verdict import verdict
+from privclust.testing import SeededNoise, noise_from
+
+N_ROWS = 10_000
+WARDS = ["north", "south", "east"]
+_RNG = np.random.default_rng(0)
+GROUP = _RNG.integers(0, 3, N_ROWS)
+AGE = _RNG.normal(30 + 20 * GROUP, 5)
+PRESSURE = _RNG.normal(110 + 15 * GROUP, 6)
+COST = _RNG.lognormal(7, 1.3, N_ROWS)
+ANY_WARD = _RNG.choice(WARDS, N_ROWS)
+LEVELS: dict[str, Any] = {"type": "category", "levels": WARDS}
+BOUNDS: dict[str, Any] = {"age": (0, 120), "pressure": (60, 240), "cost": (0, 1e5), "ward": LEVELS}
+
+
+def fitted(epsilon: float = 1.0, seed: int = 0, **columns: Any) -> ClusterModel:
+    """Fit ages of three groups beside other columns, each given as cells and maybe bounds."""
+    cells = {name: given[0] if type(given) is tuple else given for name, given in columns.items()}
+    bounds = {name: given[1] for name, given in columns.items() if type(given) is tuple}
+    table = pd.DataFrame({"age": AGE} | cells)
+    chosen = {name: BOUNDS[name] for name in table if name in BOUNDS} | bounds
+    model = PrivateKMeans(3, delta=1e-6, epsilon=epsilon, bounds=chosen, random_state=0)
+    with noise_from(SeededNoise(seed)):
+        return model.fit(table).model_
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"pressure": PRESSURE},
+        {"pressure": PRESSURE, "ward": np.array(WARDS)[GROUP]},
+        {"pressure": PRESSURE, "ward": (ANY_WARD, {**LEVELS, "weight": 0.3})},
+        {"age": (AGE, (0, 1000)), "pressure": (PRESSURE, (0, 1000))},
+        {"cost": (COST, {"type": "number", "lower": 0, "upper": 1e5, "transform": "log1p"})},
+    ],
+    ids=["numbers", "levels", "even levels", "loose bounds", "logarithm"],
+)
+def test_nothing_is_said_of_columns_that_are_declared_well(columns: Any) -> None:
+    assert column_warnings(fitted(1.0, **columns)) == []
+
+
+@pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 1), (4.0, 0)])
+def test_category_that_rules_is_named(epsilon: float, seed: int) -> None:
+    model = fitted(epsilon, seed, pressure=PRESSURE, ward=ANY_WARD)
+    (note,) = column_warnings(model)
+    assert note == ruled_by(model)
+    assert note.startswith("Clusters differ by 'ward' nearly alone: it has ")
+    assert note in model.quality_sentences
+    assert note in str(model)
+
+
+@pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 1), (4.0, 0)])
+@pytest.mark.parametrize("matching", [0.0, 0.1])
+def test_levels_that_match_hardly_anything_are_named(
+    matching: float, epsilon: float, seed: int
+) -> None:
+    is_read = np.random.default_rng(1).random(N_ROWS) < matching
+    ward = np.where(is_read, ANY_WARD, np.char.upper(ANY_WARD))
+    model = fitted(epsilon, seed, pressure=PRESSURE, ward=ward)
+    (note,) = column_warnings(model)
+    assert note == unmatched(model)
+    most = int(note.partition("'ward' ")[2].partition(" %")[0])
+    assert 100 * matching <= most <= 30
+    assert verdict(model).startswith("Quality: fair. A column may not have been read")
+
+
+def test_share_of_matching_cells_is_never_understated() -> None:
+    """With half of them read, what is said would have to be more than half: nothing is said."""
+    is_read = np.arange(N_ROWS) % 2 == 0
+    model = fitted(4.0, pressure=PRESSURE, ward=np.where(is_read, ANY_WARD, "elsewhere"))
+    assert unmatched(model) is None
+    assert unmatched(replace(model, quality=None)) is None
+
+
+@pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 1), (4.0, 0)])
+def test_column_in_a_small_part_of_its_bounds_is_named(epsilon: float, seed: int) -> None:
+    model = fitted(epsilon, seed, pressure=(PRESSURE + 1000, (0, 10_000)))
+    assert column_warnings(model) == [overshadowed(model)]
+    assert str(overshadowed(model)).startswith("Rows fill a small part of the bounds of 'pressure'")
+    assert overshadowed(replace(model, coreset=None)) is None
+
+
+@pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 1), (4.0, 0)])
+def test_column_with_a_long_tail_is_named(epsilon: float, seed: int) -> None:
+    model = fitted(epsilon, seed, cost=COST)
+    assert column_warnings(model) == [long_tailed(model)]
+    assert "of the bounds of 'cost' and some far beyond" in str(long_tailed(model))
+
+
+def test_columns_in_which_noise_explains_the_differences_are_named() -> None:
+    errors = np.full((2, 2), 1.0)
+    model = made_up_model([[10.0, 5.0], [20.0, 6.0]], center_stderr=errors)
+    box = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 30), "visits": (0, 30)})
+    with noise_from(SeededNoise(0)):
+        domain = box.fit(pd.DataFrame({"age": [1.0] * 999, "visits": [1.0] * 999})).domain_
+    model = replace(model, domain=domain, feature_names_in=("age", "visits"))
+    assert str(alike(model)).startswith("Noise may explain how centres differ in 'visits': ")
+    assert alike(model) in model.quality_sentences
+    assert alike(replace(model, center_stderr=errors / 10)) is None
+    assert alike(replace(model, center_stderr=errors * 0)) is None
+    assert alike(replace(model, center_stderr=None)) is None
+
+
+def test_fit_warns_of_columns_once_and_keeps_no_text_of_it() -> None:
+    table = pd.DataFrame({"age": AGE, "cost": COST})
+    model = PrivateKMeans(3, delta=1e-6, bounds={"age": (0, 120), "cost": (0, 1e5)})
+    with noise_from(SeededNoise(0)), pytest.warns(ColumnWarning, match="log1p") as given:
+        model.fit(table)
+    assert [str(one.message) for one in given] == column_warnings(model.model_)
+    assert model.fit_warning_ is None
+
+
+def test_columns_are_not_judged_where_noise_hides_clusters() -> None:
+    model = fitted(4.0, cost=COST)
+    assert column_warnings(replace(model, fit_warning="few rows")) == []
