@@ -27,5 +27,5 @@ def test_report_says_from_where_the_radius_is(middle: list[float], place: str) -
 
 
 def test_radius_is_a_parameter_only_if_it_is_from_the_origin() -> None:
-    assert Ball([0.0, 0.0], 2.5).parameters("none") == {"radius": 2.5}
-    assert Ball([0.0, 1.0], 2.5).parameters("none") == {"radius": None}
+    assert Ball([0.0, 0.0], 2.5).parameters("none", None) == {"radius": 2.5}
+    assert Ball([0.0, 1.0], 2.5).parameters("none", None) == {"radius": None}

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-from privclust import DPLloyd, load, save
+from privclust import DPLloyd, PrivateKMeans, load, save
 from privclust.errors import ModelFileError, ParameterError
 from privclust.estimators import _load
 from privclust.models.model_file import read_model
@@ -137,3 +139,60 @@ def test_registered_class_that_is_no_estimator_is_refused(
         monkeypatch.setattr(EntryPoint, "load", lambda self, found=found: found)
         with pytest.raises(ModelFileError, match=r"'somewhere:MyKMeans'.*PrivateClusterer"):
             load(file)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "scale"),
+    [
+        ({"age": (0, 120), "visits": (0, 9)}, None),
+        ({"age": (0, 120), "visits": (0, 9)}, "none"),
+        (
+            {"age": (0, 120), "visits": {"type": "number", "lower": 0, "upper": 9, "weight": 2}},
+            None,
+        ),
+        (
+            {
+                "age": (0, 120),
+                "ward": {"type": "category", "levels": ["A", "B"], "weight": 0.5},
+                "day": {"type": "date", "lower": "2025-01-01", "upper": "2025-12-31"},
+            },
+            None,
+        ),
+    ],
+)
+def test_loaded_estimator_is_fitted_to_the_same_table_again(
+    bounds: Any, scale: str | None, tmp_path: Path
+) -> None:
+    columns = {"visits": [1.0, 7.0], "day": ["2025-03-01", "2025-08-01"], "ward": ["A", "B"]}
+    table = pd.DataFrame({**columns, "age": [30.0, 70.0]} | {"note": ["x", "y"]})
+    table = pd.concat([table] * 1000, ignore_index=True)
+    file = tmp_path / "model.json"
+    model = PrivateKMeans(2, delta=1e-6, bounds=bounds, scale=scale, random_state=0)
+    with noise_from(SeededNoise(0)):
+        model.fit(table)
+    save(model, file)
+    loaded = load(file)
+    with noise_from(SeededNoise(0)):
+        again = clone(loaded).fit(table)
+    assert again.domain_.to_dict() == model.domain_.to_dict()
+    assert (again.cluster_centers_ == model.cluster_centers_).all()
+
+
+def test_origin_of_bounds_is_loaded_with_them(tmp_path: Path) -> None:
+    declared = 'bounds_origin = "public data"\n[columns.age]\ntype = "number"\nlower = 0\nupper = 9'
+    (tmp_path / "bounds.toml").write_text(declared, encoding="utf-8")
+    table = pd.DataFrame({"age": np.arange(1000) % 9.0})
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=str(tmp_path / "bounds.toml")).fit(table)
+        save(model, tmp_path / "model.json")
+        again = clone(load(tmp_path / "model.json")).fit(table)
+    assert again.privacy_statement_.bounds_origin == "public data"
+
+
+def test_weights_that_a_fit_measured_are_not_loaded_as_bounds(tmp_path: Path) -> None:
+    table = pd.DataFrame({"age": np.arange(1000) % 9.0, "visits": np.arange(1000) % 2.0})
+    bounds = {"age": (0, 9), "visits": (0, 9)}
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=bounds, scale="private").fit(table)
+    save(model, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").bounds is None

@@ -69,7 +69,7 @@ class Ball(Domain, kind="ball"):
             place = f"the point ({', '.join(some)}{f', and {rest} more' if rest else ''})"
         return [(f"distance from {place}", ["0", f"{self.radius:g}"])]
 
-    def parameters(self, scale: object) -> dict[str, Any]:
+    def parameters(self, scale: object, columns: Sequence[str] | None) -> dict[str, Any]:
         """Return the radius, which is from the origin; no radius says another middle."""
         return {"radius": None if self.middle.any() else self.radius}
 

@@ -264,8 +264,11 @@ class Domain(ABC):
             "Leave scale out, and give columns weights in a bounds file."
         )
 
-    def parameters(self, scale: object) -> dict[str, Any]:
-        """Return what an estimator with this `scale` is given to have the domain, if it can be."""
+    def parameters(self, scale: object, columns: Sequence[str] | None) -> dict[str, Any]:
+        """Return what an estimator with this `scale` is given to have the domain, if it can be.
+
+        `columns` are the names of the table's, where it has any.
+        """
         return {}
 
     def to_dict(self) -> dict[str, Any]:

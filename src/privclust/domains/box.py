@@ -94,11 +94,20 @@ class Box(Domain, kind="box"):
         """Return the box in which columns count by their widths."""
         return Box(self.lower, self.upper, weights=self.half_widths)
 
-    def parameters(self, scale: object) -> dict[str, Any]:
-        """Return two arrays of bounds, unless columns have weights, which these do not say."""
-        if scale == "none" or (self.weights == 1).all():
-            return {"bounds": (self.lower, self.upper)}
-        return {}
+    def parameters(self, scale: object, columns: Sequence[str] | None) -> dict[str, Any]:
+        """Return bounds by name; without names two arrays, unless columns have weights."""
+        weights = np.ones(self.lower.size) if scale == "none" else self.weights
+        if columns is None:
+            return {"bounds": (self.lower, self.upper)} if (weights == 1).all() else {}
+        sides = zip(
+            columns, self.lower.tolist(), self.upper.tolist(), weights.tolist(), strict=True
+        )
+        return {
+            "bounds": {
+                name: {"type": "number", "lower": lower, "upper": upper, "weight": weight}
+                for name, lower, upper, weight in sides
+            }
+        }
 
     def content(self) -> dict[str, Any]:
         """Return bounds and weights."""

@@ -123,6 +123,13 @@ class Mixed(Domain, kind="columns"):
         columns = zip(self.columns, weights.tolist(), strict=True)
         return Mixed(tuple(replace(column, weight=weight) for column, weight in columns))
 
+    def parameters(self, scale: object, columns: Sequence[str] | None) -> dict[str, Any]:
+        """Return what is declared of each column, by name."""
+        declared = {column.name: column.to_dict() for column in self.columns}
+        for column in declared.values():
+            del column["name"]
+        return {"bounds": declared}
+
     def content(self) -> list[dict[str, Any]]:
         """Return what is declared of each column."""
         return [column.to_dict() for column in self.columns]

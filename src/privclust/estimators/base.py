@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from privclust._frames import clears_frames
 from privclust.algorithms._cost import AlgorithmPlan
-from privclust.domains.bounds import Declarations
+from privclust.domains.bounds import BoundedColumns, Declarations
 from privclust.errors import ColumnWarning, FitWarning, warn_user
 from privclust.estimators import _fit, _labels, _profile, _remote
 from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
-from privclust.estimators._input import OpenTable, check_can_be_labelled, open_table
+from privclust.estimators._input import MEASURED, OpenTable, check_can_be_labelled, open_table
 from privclust.estimators._released_attribute import Released
 from privclust.kernels.grid import FloatArray
 from privclust.models._column_notes import column_warnings
@@ -264,8 +264,17 @@ class PrivateClusterer(
 
     @classmethod
     def from_model(cls, model: ClusterModel) -> Self:
-        """Return a fitted estimator that holds `model`, with the parameters that it names."""
-        declared = model.domain.parameters(model.parameters.get("scale"))
+        """Return a fitted estimator that holds `model`, with the parameters that it names.
+
+        Its `bounds` are those of the fit, with their origin, so that it can be fitted again; None
+        if the fit measured how much columns count (``scale="private"``).
+        """
+        scale, origin = model.parameters.get("scale"), model.privacy_statement.bounds_origin
+        declared = model.domain.parameters(scale, model.feature_names_in)
+        if scale == MEASURED:
+            declared = {}
+        elif isinstance(declared.get("bounds"), dict):
+            declared["bounds"] = BoundedColumns(declared["bounds"], origin)
         estimator = cls(**{**model.parameters, **declared})
         estimator.model_ = model
         return estimator
