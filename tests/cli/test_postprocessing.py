@@ -155,8 +155,10 @@ def test_path_shows_small_numbers_and_some_large_ones_and_prefers_none(
         assert row[3].strip() == f"{choice.stability:.2f}"
         assert f"{choice.loss:.4g} ± {choice.stderr:.2g}" in row[1]
     assert max(len(row[2].rstrip()) for row in rows) <= WIDTH + 1
-    places = [row[2].index("●") for row in rows]
-    assert places == sorted(places, reverse=True)
+    places = {
+        path.choices[k - 1].loss: row[2].index("●") for row, k in zip(rows, shown_k, strict=True)
+    }
+    assert [places[loss] for loss in sorted(places)] == sorted(places.values())
     assert "\x1b[1m" not in shown.partition("┩")[2].partition("└")[0]  # no number is bold
     assert "Stability is what another fit would find again." in shown
 
