@@ -157,3 +157,21 @@ def test_ragged_bounds_are_refused_with_an_example() -> None:
     ragged: Any = ([0, [0]], [1, 2])
     with pytest.raises(BoundsError, match=r"lists of another length\. Type all lower values"):
         read_bounds(ragged, NAMES, 2)
+
+
+@pytest.mark.parametrize(
+    "levels", [["A", "B"], ["A", "B", "C"], ("2020-01-01", "2020-12-31"), ["A"]]
+)
+def test_levels_without_their_type_say_how_to_declare_them(levels: Any) -> None:
+    with pytest.raises(BoundsError, match=r"'ward' are texts.*'type': 'category', 'levels'"):
+        read_bounds({"ward": levels}, ["ward"], 1)
+    with pytest.raises(BoundsError, match=r"'ward' are texts.*'type': 'date'"):
+        read_bounds(
+            {"ward": levels, "age": {"type": "number", "lower": 0, "upper": 9}}, ["ward", "age"], 2
+        )
+
+
+def test_numbers_in_quotes_are_no_levels() -> None:
+    with pytest.raises((BoundsError, TypeError), match="age") as refused:
+        read_bounds({"age": ("0", "120")}, ["age"], 1)
+    assert "category" not in str(refused.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -340,3 +341,17 @@ def test_advice_that_no_file_could_hold_is_refused(name: str, text: str) -> None
 def test_what_a_warning_said_before_is_a_message() -> None:
     with pytest.raises(TypeError, match=r"must be a Message .* got 'few rows'\. Give Message"):
         Clustering(np.zeros((1, 1)), np.zeros(1), 1, warned="few rows")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("epsilon", "power"), [(50.0, "100.00 %"), (9.0, "51.88 %")])
+def test_large_epsilon_is_warned_of_with_what_it_means(epsilon: float, power: str) -> None:
+    model = PrivateKMeans(1, delta=1e-6, epsilon=epsilon, radius=1.0)
+    with pytest.warns(UserWarning, match="This guarantee says little") as given:
+        model.fit(np.zeros((1000, 2)))
+    (only,) = given
+    assert f"no test for one row finds it in more than {power} of cases" in str(only.message)
+
+
+def test_epsilon_of_eight_is_not_warned_of() -> None:
+    with warnings.catch_warnings(action="error"):
+        PrivateKMeans(1, delta=1e-6, epsilon=8.0, radius=1.0).fit(np.zeros((1000, 2)))

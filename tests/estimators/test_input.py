@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +25,7 @@ from privclust import LSHCoreset, PEMeans, PrivateKMeans
 from privclust.algorithms import private_kmeans
 from privclust.engines import factory, spilled
 from privclust.engines.spark.engine import SparkTable
-from privclust.errors import EngineError
+from privclust.errors import BoundsError, EngineError
 from privclust.models.statement import Statement
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.testing import SeededNoise, noise_from
@@ -353,3 +354,11 @@ def test_a_canary_in_a_table_that_fails_appears_nowhere(
 ) -> None:
     model = copy.deepcopy(exact(PrivateKMeans)).set_params(unit=unit)
     fails_in_silence(partial(getattr(model, verb), failing_stream), caplog, capfd)
+
+
+def test_unit_among_the_bounds_is_refused_by_its_name() -> None:
+    table = pd.DataFrame({"who": [1, 2], "age": [30.0, 40.0]})
+    bounds = {"who": (0, 10), "age": (0, 120)}
+    model = PrivateKMeans(1, delta=1e-6, bounds=bounds, unit="who")
+    with pytest.raises(BoundsError, match=r"bounds name 'who', which is the unit.*Take it out"):
+        model.fit(table)

@@ -16,6 +16,7 @@ from privclust import errors, testing
 from privclust.__main__ import MISSING_EXTRA
 from privclust.cli import app
 from privclust.cli.messages import CANNOT_WRITE, EXIT_CODES
+from privclust.estimators._sklearn_names import Absent
 
 STORED = Path(__file__).parents[1] / "repository" / "public_api.txt"
 IN_PACKAGES = (
@@ -56,6 +57,8 @@ def _described(name: str) -> Iterator[str]:
         if member == "set_fit_request" or member in getattr(thing, "__dataclass_fields__", {}):
             continue  # scikit-learn puts it there; the signature has it
         value = getattr(thing, member)
+        if isinstance(value, Absent):
+            continue
         yield f"{name}.{member}{_signature(value) if callable(value) else ''}"
     for attribute in _attributes(thing):
         yield f"{name}.{attribute}"

@@ -36,7 +36,6 @@ from privclust.cli.messages import (
     reporting_warnings,
     say,
     state_dialects,
-    warn_if_weak,
     writing,
 )
 from privclust.cli.progress import progress
@@ -162,7 +161,6 @@ def fit(
             with progress(silent=quiet or as_json), reporting_warnings():
                 model.fit(elsewhere or files, resume=resume)
             text = to_json(model)
-            warn_if_weak(model.privacy_statement_.composed)
             if file is not None:
                 with writing(out or file):
                     file.write_bytes(text.encode())

@@ -142,6 +142,12 @@ def column_from_dict(content: Mapping[str, Any]) -> Column:
 
 def pair_of(name: str, pair: object) -> tuple[float, float]:
     """Return a lower and an upper bound that a user typed."""
+    if isinstance(pair, tuple | list) and pair and all(map(_is_no_number, pair)):
+        raise BoundsError(
+            f"bounds of column {name!r} are texts. A category is declared as {{'type': "
+            "'category', 'levels': ['A', 'B']}, days as {'type': 'date', 'lower': '2020-01-01', "
+            "'upper': '2029-12-31'}, and a number as a pair such as (0, 120)."
+        )
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise BoundsError(
             f"bounds of column {name!r} must be a pair (lower, upper), got {safe_repr(pair)}. Type "
@@ -155,6 +161,14 @@ def pair_of(name: str, pair: object) -> tuple[float, float]:
             "type one that no value can pass."
         )
     return lower, upper
+
+
+def _is_no_number(value: object) -> bool:
+    """Tell whether a value is a text that no number is written as."""
+    try:
+        return isinstance(value, str) and not math.isfinite(float(value))
+    except ValueError:
+        return True
 
 
 def _number_column(name: str, content: Mapping[str, Any]) -> NumberColumn:

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, dataclass_transform
 
+from privclust.estimators._sklearn_names import naming_others
+
 _TITLE = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 _INHERITED = ("Parameters", "Attributes")
@@ -48,8 +50,10 @@ class Declared:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = cls.__doc__
+        own, has_init = cls.__doc__, "__init__" in vars(cls)
         dataclass(eq=False, repr=False, match_args=False, kw_only=True)(cls)
+        if not has_init:
+            cls.__init__ = naming_others(cls.__init__)  # type: ignore[method-assign]
         base = next(kind for kind in cls.__mro__[1:] if issubclass(kind, Declared))
         if own and base is not Declared and base.__doc__:
             cls.__doc__ = _with_inherited(own, base.__doc__)

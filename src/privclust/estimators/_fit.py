@@ -214,6 +214,13 @@ def warn_of_large_delta(model: ClusterModel) -> None:
         )
 
 
+def warn_of_large_epsilon(model: ClusterModel) -> None:
+    """Warn if the guarantee says little, with what the best test for one unit finds."""
+    composed = model.privacy_statement.composed
+    if composed.private and composed.weak:
+        warn_user(composed.strength)
+
+
 def _task(estimator: Parameters, table: OpenTable) -> Task:
     n_clusters, n_rows = sizes_of(estimator)
     return Task(

@@ -98,6 +98,11 @@ def open_table(
         )
     table, named = table_of(X), bounded_columns(estimator.bounds)
     whole = table.schema
+    if unit.column is not None and unit.column in (named or ()):
+        raise BoundsError(
+            f"bounds name {unit.column!r}, which is the unit: its ids say whose rows belong "
+            "together and are not clustered. Take it out of the bounds."
+        )
     if named is None and unit.column is None and whole.looks_like_a_row:
         # Its cells would be published as the names of columns.
         raise ColumnError(

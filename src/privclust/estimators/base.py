@@ -20,6 +20,7 @@ from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._input import MEASURED, OpenTable, check_can_be_labelled, open_table
 from privclust.estimators._released_attribute import Released
+from privclust.estimators._sklearn_names import Absent
 from privclust.kernels.grid import FloatArray
 from privclust.models._column_notes import column_warnings
 from privclust.models.cluster_model import ClusterModel
@@ -31,6 +32,7 @@ from privclust.remote.table import RemoteTable
 from privclust.sources.dialects import Files
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 
@@ -106,6 +108,17 @@ class PrivateClusterer(
     n_features_in_ = Released(lambda model: model.n_features_in)
     feature_names_in_ = Released(lambda model: _array(model.feature_names_in))
     center_names_ = Released(lambda model: _array(_coordinate_names(model)))
+    labels_ = Absent(
+        "labels are about single rows, and a model may be published. predict(rows) gives them to "
+        "whoever has the rows."
+    )
+    inertia_ = Absent(
+        "it would be exact. quality_ has the noisy mean squared distance with its error, k_path() "
+        "one for each number of clusters."
+    )
+    n_iter_ = Absent(
+        "how often rows are read is planned from the budget. releases_ lists all that was measured."
+    )
 
     algorithm: ClassVar[Algorithm]
 
@@ -151,6 +164,7 @@ class PrivateClusterer(
         self.model_ = replace(model, decimal=X.decimal) if isinstance(X, Files) else model
         # What was paid for is kept, also if warnings are errors.
         _fit.warn_of_large_delta(self.model_)
+        _fit.warn_of_large_epsilon(self.model_)
         if advice is not None:
             warn_user(advice, FitWarning)
         for note in column_warnings(self.model_):
@@ -261,6 +275,11 @@ class PrivateClusterer(
         """
         check_is_fitted(self)
         return self.model_.plot(ax)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return clusters as a pandas DataFrame: sizes and centres with their standard errors."""
+        check_is_fitted(self)
+        return self.model_.to_frame()
 
     @classmethod
     def from_model(cls, model: ClusterModel) -> Self:

@@ -19,6 +19,7 @@ from privclust.privacy.release import Release
 from privclust.queries.participation import QueryParticipation
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 
@@ -156,6 +157,26 @@ class ClusterModel:
         """
         drawn: Axes = plots().plot_model(self, ax, columns)
         return drawn
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a line for each cluster.
+
+        It has the size, ``cluster_size``, and each coordinate of the centre by its name, in the
+        user's units: shares of levels, and days as dates. Each is followed by its standard error,
+        such as ``age_stderr``, where the model knows it; those of dates are in days.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from privclust import PrivateKMeans
+        >>> people = pd.DataFrame({"age": np.repeat([30.0, 70.0], 4000)})
+        >>> model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)}).fit(people)
+        >>> list(model.to_frame())
+        ['cluster_size', 'cluster_size_stderr', 'age', 'age_stderr']
+        """
+        from privclust.models._cluster_frame import cluster_frame  # pandas takes a second
+
+        return cluster_frame(self)
 
     @property
     def measured_quality(self) -> bool:

@@ -1,0 +1,61 @@
+"""What people look for who come from scikit-learn, and what there is instead."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Self
+
+_STARTS = "starts that read rows would each cost budget, and those that are free are made anyway"
+_STEPS = "how often rows are read is planned from the budget"
+_PARAMETERS = {
+    "n_init": f"{_STARTS}. Leave it out",
+    "max_iter": f"{_STEPS}. Leave it out",
+    "tol": f"{_STEPS}. Leave it out",
+    "verbose": "a bar of queries is shown; PRIVCLUST_PROGRESS=off in the environment turns it off",
+    "copy_x": "rows are never changed. Leave it out",
+}
+
+
+class Absent:
+    """An attribute of scikit-learn's estimators that is not here; `hasattr` is false.
+
+    Parameters
+    ----------
+    instead : str
+        Why it is not here, and what is.
+
+    Examples
+    --------
+    >>> class Estimator:
+    ...     labels_ = Absent("predict(rows) gives labels.")
+    >>> hasattr(Estimator(), "labels_")
+    False
+    """
+
+    def __init__(self, instead: str) -> None:
+        self._instead = instead
+        self.__doc__ = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, estimator: object | None, owner: type) -> Self:
+        if estimator is None:
+            return self
+        raise AttributeError(f"{owner.__name__} has no {self._name}: {self._instead}")
+
+
+def naming_others(init: Callable[..., None]) -> Callable[..., None]:
+    """Return an `__init__` that says of scikit-learn's parameters why it does not take them."""
+    known = inspect.signature(init).parameters
+
+    @functools.wraps(init)
+    def checked(self: object, *args: Any, **given: Any) -> None:
+        for name in given:
+            if name in _PARAMETERS and name not in known:
+                raise TypeError(f"{type(self).__name__} takes no {name}: {_PARAMETERS[name]}.")
+        init(self, *args, **given)
+
+    return checked
