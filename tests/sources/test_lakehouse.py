@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from helpers.conformance import UNITS, in_memory, people, results, streamed
@@ -19,13 +22,23 @@ from helpers.lakes import Delta, DeltaFolder, Iceberg, IcebergFile
 
 from privclust import PEMeans
 from privclust.engines import spilled, streaming
-from privclust.errors import SnapshotError, UnreadableFileError
+from privclust.errors import ColumnTypeError, SnapshotError, UnreadableFileError
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.sources.cells import ids
 from privclust.sources.guard import guarded
 from privclust.testing import RepeatableNoise, noise_from
 
 FIRST = pa.table({"a": [1.0, 2.0, 3.0], "w": ["x", None, "z"]})
 MORE = pa.table({"a": [4.0], "w": ["y"]})
+TYPED = pa.table(
+    {
+        "i": [1, 2],
+        "a": [0.5, 1.5],
+        "w": ["x", "y"],
+        "s": pa.array([1000, 2000], pa.timestamp("us")),
+        "n": [[1], [2]],
+    }
+)
 
 
 @pytest.fixture(params=[Delta, Iceberg, DeltaFolder, IcebergFile])
@@ -233,12 +246,137 @@ def test_a_delta_table_with_deletion_vectors_is_refused_with_the_remedy(tmp_path
         opened(DeltaTable(str(place)))
 
 
+# What logs and files hold -------------------------------------------------------------------------
+
+
+def logged(place: Path, before: str, after: str) -> None:
+    """Write a log of Delta by hand."""
+    log = place / "_delta_log" / f"{0:020}.json"
+    text = log.read_text(encoding="utf-8")
+    assert before in text
+    log.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def rewritten(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
+    """Write a column of all Parquet files otherwise, and put their times back."""
+    time.sleep(0.02)  # clocks of file systems tick every few milliseconds
+    for file in folder.rglob("*.parquet"):
+        status, table = file.stat(), pq.ParquetFile(file).read()
+        place = table.column_names.index(name)
+        column = change(table.column(name))
+        field = table.schema.field(name).with_type(column.type)
+        pq.write_table(table.set_column(place, field, column), file)
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
 @pytest.mark.attack
-def test_a_date_that_python_does_not_know_is_in_no_message(tmp_path: Path) -> None:
+def test_a_date_that_python_does_not_know_neither_ends_a_fit_nor_shows(tmp_path: Path) -> None:
     """The log keeps the smallest and the largest value of every column, also of others."""
     days = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
     write_deltalake(str(tmp_path / "visits"), pa.table({"a": [0.1, 0.2], "day": days}))
+    source = opened(DeltaTable(str(tmp_path / "visits")))
+    assert cells(source, "a") == [0.1, 0.2]
+    (batch,) = source.batches(["day"])
+    assert batch.column(0).cast(pa.int32()).to_pylist() == [4_000_000, 0]
+
+
+@pytest.mark.attack
+def test_what_a_log_says_of_values_is_not_believed(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "visits"), pa.table({"a": [0.5, 0.5]}))
+    logged(tmp_path / "visits", '{\\"a\\":0.5}', '{\\"a\\":\\"soon\\"}')
+    assert cells(opened(DeltaTable(str(tmp_path / "visits"))), "a") == [0.5, 0.5]
+
+
+@pytest.mark.attack
+def test_a_key_that_python_does_not_know_is_in_no_message(tmp_path: Path) -> None:
+    days = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
+    table = pa.table({"a": [0.1, 0.2], "day": days})
+    write_deltalake(str(tmp_path / "visits"), table, partition_by="day")
     with pytest.raises(UnreadableFileError, match="withheld") as refused:
         opened(DeltaTable(str(tmp_path / "visits")))
     assert "12921" not in str(refused.value)
     assert refused.value.__context__ is None
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("values", "declared"),
+    [
+        (pa.array([1, 2]), ('\\"long\\"', '\\"integer\\"')),
+        (pa.array([b"a", b"\xff"]), ('\\"binary\\"', '\\"string\\"')),
+    ],
+)
+def test_files_of_delta_that_have_other_types_are_refused(
+    values: Any, declared: tuple[str, str], tmp_path: Path
+) -> None:
+    write_deltalake(str(tmp_path / "visits"), pa.table({"b": values}))
+    logged(tmp_path / "visits", *declared)
+    with pytest.raises(ColumnTypeError, match=r"column 'b' .* in one of its files"):
+        opened(DeltaTable(str(tmp_path / "visits")))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("i", pa.uint64()),
+        ("i", pa.float64()),
+        ("a", pa.decimal128(9, 2)),
+        ("w", pa.binary()),
+        ("s", pa.timestamp("ms")),
+        ("s", pa.timestamp("us", "UTC")),
+    ],
+)
+def test_files_of_iceberg_that_have_other_types_are_refused(
+    name: str, found: Any, tmp_path: Path
+) -> None:
+    lake = Iceberg(tmp_path)
+    lake.write(TYPED)
+    rewritten(tmp_path, name, lambda column: column.cast(found))
+    with pytest.raises(ColumnTypeError, match=rf"column '{name}' .* in one of its files"):
+        opened(lake.table())
+    lake.end()
+
+
+@pytest.mark.parametrize(("name", "found"), [("i", pa.int32()), ("a", pa.float32())])
+def test_files_of_iceberg_that_are_narrower_are_read(name: str, found: Any, tmp_path: Path) -> None:
+    lake = Iceberg(tmp_path)
+    lake.write(TYPED)
+    rewritten(tmp_path, name, lambda column: column.cast(found))
+    source = opened(lake.table())
+    assert (cells(source, "i"), cells(source, "a")) == ([1, 2], [0.5, 1.5])
+    lake.end()
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", [Delta, Iceberg])
+def test_a_text_that_is_none_does_not_end_a_fit(kind: Any, tmp_path: Path) -> None:
+    lake = kind(tmp_path)
+    odd = pa.array([b"x", b"\xff"]).view(pa.string())
+    lake.write(pa.table({"a": [1.0, 2.0], "w": ["x", "y"]}))
+    (file,) = tmp_path.rglob("*.parquet")
+    size = file.stat().st_size
+    rewritten(tmp_path, "w", lambda column: odd)
+    if kind is Delta:
+        logged(Path(lake.place), f'"size":{size}', f'"size":{file.stat().st_size}')
+    (batch,) = opened(lake.table()).batches(["w"])
+    assert ids(batch.column(0)).to_pylist() == [b"x", b"\xff"]
+    lake.end()
+
+
+@pytest.mark.attack
+def test_a_data_file_that_is_written_anew_in_mid_fit_is_noticed(lake: Any, tmp_path: Path) -> None:
+    lake.write(FIRST)
+    source = opened(lake.table())
+    assert cells(source, "a") == [1.0, 2.0, 3.0]
+    rewritten(tmp_path, "a", lambda column: pa.array([1.0, 2.0, 4.0]))
+    with pytest.raises(SnapshotError, match="written anew or removed in mid-fit"):
+        guarded(lambda: cells(source, "a"))()
+
+
+def test_files_that_pyiceberg_reads_by_fsspec_are_read(tmp_path: Path) -> None:
+    io = "pyiceberg.io.fsspec.FsspecFileIO"
+    lake = Iceberg(tmp_path, properties={"py-io-impl": io})
+    lake.write(FIRST)
+    assert cells(opened(lake.table()), "a") == [1.0, 2.0, 3.0]
+    lake.end()

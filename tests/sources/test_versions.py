@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import openpyxl
 import pyarrow as pa
@@ -19,7 +20,7 @@ from helpers.interruptions import Interrupted
 
 from privclust import PEMeans
 from privclust.engines import streaming
-from privclust.errors import EngineError, SnapshotError
+from privclust.errors import EngineError, SnapshotError, UnreadableFileError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.sources.files import list_files, read_files
 from privclust.sources.guard import guarded
@@ -65,6 +66,17 @@ def replaced(file: Path, write: Callable[[Any, Path], Path]) -> None:
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
+def rewritten_in_place(file: Path, write: Callable[[Any, Path], Path]) -> None:
+    """Write to the file itself as many bytes as it had, and put its time back."""
+    time.sleep(0.02)
+    status = file.stat()
+    written = write(AFTER, file.with_name("other.tmp" + file.name[1:]))
+    file.write_bytes(written.read_bytes())
+    written.unlink()
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert file.stat().st_ino == status.st_ino
+
+
 def removed(file: Path, write: Callable[[Any, Path], Path]) -> None:
     file.unlink()
 
@@ -80,7 +92,7 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.attack
 @pytest.mark.parametrize("given", GIVEN)
-@pytest.mark.parametrize("change", [rewritten, replaced, removed])
+@pytest.mark.parametrize("change", [rewritten, replaced, rewritten_in_place, removed])
 def test_a_change_between_passes_is_refused(
     given: str, change: Callable[[Path, Any], None], file: Path
 ) -> None:
@@ -146,6 +158,18 @@ def test_datasets_of_pyarrow_are_compared_as_paths_are(is_union: bool, tmp_path:
     write_parquet(AFTER, file)
     with pytest.raises(SnapshotError, match=AGAIN):
         guarded(lambda: cells(opened, "a"))()
+
+
+@pytest.mark.attack
+def test_a_store_that_says_neither_when_nor_what_was_written_is_refused(tmp_path: Path) -> None:
+    store = fsspec.filesystem("memory")
+    file = write_parquet(BEFORE, tmp_path / "x.parquet")
+    store.pipe_file("/clinic/x.parquet", file.read_bytes())
+    dataset = ds.dataset("/clinic/x.parquet", filesystem=store)
+    with pytest.raises(UnreadableFileError, match="neither a time nor an ETag") as refused:
+        source(dataset)
+    assert "x.parquet" not in str(refused.value)
+    store.rm("/clinic", recursive=True)
 
 
 @pytest.mark.attack

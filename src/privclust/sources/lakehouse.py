@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
 from privclust.domains.origin import Origin, printable
 from privclust.errors import ColumnTypeError, SnapshotError, UnreadableFileError
-from privclust.sources.cells import kind_of
+from privclust.sources.cells import intact, kind_of
 from privclust.sources.files import BATCH_ROWS
 from privclust.sources.snapshot import Snapshot
+from privclust.sources.stores import StoredFile
+from privclust.sources.versions import Pinned, Place, unchanged, version_of
+
+_FIELD_ID = b"PARQUET:field_id"
 
 
 class LakeSnapshot(Snapshot):
@@ -27,13 +31,18 @@ class LakeSnapshot(Snapshot):
 
     types: Any
     _is_lost = False
+    _pinned: Sequence[Pinned] = ()
+    """Its files: a table never writes to them again, but others may."""
 
     def stream(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read some columns of this version once more."""
         if self._is_lost:
             raise SnapshotError("lost")
         try:
-            yield from self._batches(columns)
+            for batch in unchanged(self._pinned, self._batches(columns)):
+                for column in batch.columns:
+                    intact(column)
+                yield batch
         except Exception:
             # Found by names of files alone, unlike what the error would say.
             if not self._has_all_files():
@@ -67,25 +76,36 @@ class DeltaSnapshot(LakeSnapshot):
         self._pin(table)
 
     def _pin(self, table: Any) -> None:
+        import pyarrow as pa
         import pyarrow.dataset as ds
 
         read = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # Spark writes such times
         cause = ""
         try:
-            dataset = table.to_pyarrow_dataset(parquet_read_options=read)
-            _check_files(dataset)
+            types = pa.schema(table.schema().to_arrow())
+            parts = set(table.metadata().partition_columns)
+            # The log holds the smallest and largest of other columns; what it says of them may be
+            # wrong, or nothing that Python knows.
+            keys = pa.schema([field for field in types if field.name in parts])
+            dataset = table.to_pyarrow_dataset(parquet_read_options=read, schema=keys)
+            dataset = dataset.replace_schema(types)
+            for path in dataset.files:
+                file = dataset.format.make_fragment(path, dataset.filesystem)
+                _check_types(_typed_pairs(file.physical_schema, types))
+            self._pinned = _pin_delta(dataset, table.table_uri)
         except ColumnTypeError:
             raise
         except Exception as error:
-            # Its text may hold a cell: the log keeps the smallest and largest of each column.
+            # Its text may hold a value of a key.
             cause = "gone" if isinstance(error, FileNotFoundError) else type(error).__name__
         if cause == "gone":
             raise SnapshotError("gone")
         if cause:
             raise UnreadableFileError(
                 "this Delta table cannot be read as a dataset by deltalake, as when it has "
-                "deletion vectors or dates that Python does not know. Why is withheld, because "
-                "its log holds values. Give a DataFrame of Spark, which leaves out erased rows."
+                "deletion vectors, or dates in names of folders that Python does not know. Why "
+                "is withheld, because its log holds values. Give a DataFrame of Spark, which "
+                "leaves out erased rows."
             )
         self._dataset, self._id = dataset, str(table.metadata().id)
         self._name = printable(table.metadata().name or unquote(PurePosixPath(self._place).name))
@@ -165,10 +185,28 @@ class IcebergSnapshot(LakeSnapshot):
     def _pin(self, snapshot_id: int) -> None:
         from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-        self._snapshot_id = snapshot_id
-        self.types = schema_to_pyarrow(
-            self._table.scan(snapshot_id=snapshot_id).projection(), include_field_ids=False
-        )
+        scan = self._table.scan(snapshot_id=snapshot_id)
+        schema = scan.projection()
+        types = schema_to_pyarrow(schema, include_field_ids=False)
+        cause = ""
+        try:
+            data = {task.file.file_path for task in scan.plan_files()}
+            for file in map(self._table.io.new_input, data):
+                _check_types(_iceberg_pairs(file, schema, types))
+            places = [_place_of(self._table.io.new_input(path)) for path in _files_of(scan)]
+            pinned = [Pinned(place, version_of(place)) for place in places if place is not None]
+        except ColumnTypeError:
+            raise
+        except Exception as error:
+            cause = "gone" if isinstance(error, FileNotFoundError) else "other"
+        if cause == "gone":
+            raise SnapshotError("gone")
+        if cause:
+            raise UnreadableFileError(
+                "files of this Iceberg table cannot be read as Parquet. Why is withheld, because "
+                "it may depend on rows. Write the table anew as Parquet."
+            )
+        self._snapshot_id, self.types, self._pinned = snapshot_id, types, pinned
 
     @property
     def origin(self) -> Origin:
@@ -195,7 +233,8 @@ class IcebergSnapshot(LakeSnapshot):
         self._is_lost = not known or self._table.snapshot_by_id(int(number)) is None
         if not self._is_lost:
             types = self.types
-            self._pin(int(number))
+            with suppress(Exception):  # its files may be gone
+                self._pin(int(number))
             self._is_lost = identity != self.identity or types != self.types
 
     def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -211,23 +250,102 @@ class IcebergSnapshot(LakeSnapshot):
 
     def _has_all_files(self) -> bool:
         try:
-            tasks = list(self._table.scan(snapshot_id=self._snapshot_id).plan_files())
+            paths = _files_of(self._table.scan(snapshot_id=self._snapshot_id))
         except Exception:  # its list of files is gone itself
             return False
-        paths = {
-            file.file_path for task in tasks for file in (task.file, *(task.delete_files or ()))
-        }
         return all(self._table.io.new_input(path).exists() for path in paths)
 
 
-def _check_files(dataset: Any) -> None:
-    """Refuse files of other types than their table declares: a cast could fail on a value."""
-    for path in dataset.files:
-        for field in dataset.format.make_fragment(path, dataset.filesystem).physical_schema:
-            place = dataset.schema.get_field_index(field.name)
-            declared = field.type if place < 0 else dataset.schema.field(place).type
-            if declared != field.type and {kind_of(declared), kind_of(field.type)} != {"text"}:
-                raise ColumnTypeError(
-                    f"column {field.name!r} of the table is {declared}, but {field.type} in one of "
-                    "its files. Write the table anew, or give a DataFrame of Spark."
-                )
+def _pin_delta(dataset: Any, root: str) -> list[Pinned]:
+    """Return the files of a Delta table as they are now; local ones by what the disk says."""
+    is_local = "://" not in root or root.startswith("file://")
+    folder = Path(unquote(root.removeprefix("file://")))
+    places: list[Place] = [
+        folder / path if is_local else StoredFile(dataset.filesystem, path)
+        for path in dataset.files
+    ]
+    return [Pinned(place, version_of(place)) for place in places]
+
+
+def _files_of(scan: Any) -> set[str]:
+    """Return the paths of all files that an Iceberg scan reads, those of erased rows too."""
+    return {
+        file.file_path
+        for task in scan.plan_files()
+        for file in (task.file, *(task.delete_files or ()))
+    }
+
+
+def _place_of(file: Any) -> Place | None:
+    """Return where a file of pyiceberg is, or None if it is not pyarrow that reads it."""
+    from pyarrow.fs import LocalFileSystem
+    from pyiceberg.io.pyarrow import PyArrowFile
+
+    if not isinstance(file, PyArrowFile):
+        return None
+    if isinstance(file._filesystem, LocalFileSystem):
+        return Path(file._path)
+    return StoredFile(file._filesystem, file._path)
+
+
+def _typed_pairs(found: Any, declared: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield names of columns, and their types in a file and in its table."""
+    for field in found:
+        if field.name in declared.names:
+            yield field.name, field.type, declared.field(field.name).type
+
+
+def _iceberg_pairs(file: Any, schema: Any, types: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the same of a file of Iceberg, whose columns have numbers and may have other names."""
+    import pyarrow.parquet as pq
+
+    with file.open() as opened:
+        found = pq.read_schema(opened)
+    for field in found:
+        number = (field.metadata or {}).get(_FIELD_ID)
+        name = field.name if number is None else schema.find_column_name(int(number))
+        if name in types.names:
+            yield name, field.type, types.field(name).type
+
+
+def _check_types(columns: Iterable[tuple[str, Any, Any]]) -> None:
+    """Refuse a file of other types than its table declares: a cast could fail on a value."""
+    for name, found, declared in columns:
+        if not _is_harmless(found, declared):
+            raise ColumnTypeError(
+                f"column {name!r} of the table is {declared}, but {found} in one of its files. "
+                "Write the table anew, or give a DataFrame of Spark."
+            )
+
+
+def _is_harmless(found: Any, declared: Any) -> bool:
+    """Tell whether each cell of one type is the same in another, whatever it is, or never read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> _is_harmless(pa.int32(), pa.int64()), _is_harmless(pa.uint64(), pa.int64())
+    (True, False)
+    >>> _is_harmless(pa.string(), pa.large_string()), _is_harmless(pa.binary(), pa.string())
+    (True, False)
+    """
+    import pyarrow.types as types
+
+    if found == declared or kind_of(declared) == "other":
+        return True
+    if {kind_of(found), kind_of(declared)} == {"text"}:
+        return not _is_text(declared) or _is_text(found)
+    for is_it in (types.is_signed_integer, types.is_floating):
+        if is_it(found) and is_it(declared):
+            return bool(found.bit_width < declared.bit_width)
+    return False
+
+
+def _is_text(declared: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(
+        types.is_string(declared)
+        or types.is_large_string(declared)
+        or types.is_string_view(declared)
+    )

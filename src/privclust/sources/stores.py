@@ -25,7 +25,7 @@ STORES = {
 """What an address of a store begins with, and where its driver finds credentials."""
 _BARE = re.compile(r"(s3|gs|az)://[\w.-]+(/[^?#]*)?|abfss?://[\w-]+@[\w.-]+(/[^?#]*)?")
 _CODE = re.compile(r"AWS Error ([A-Z_]+)")
-_TELLING = ("content-length", "etag", "generation", "last-modified", "version-id", "versionid")
+_TELLING = ("etag", "generation", "last-modified", "version-id", "versionid")
 """What stores say about an object that differs once it was written anew."""
 Result = TypeVar("Result")
 
@@ -71,6 +71,12 @@ class StoredFile:
         if "etag" in properties:
             return known
         info = self.filesystem.get_file_info(self.key)
+        if info.mtime_ns is None and not any(known):
+            raise UnreadableFileError(
+                "the store of this table gives neither a time nor an ETag of its files, so that "
+                "one that is written anew in mid-fit would not be noticed. Copy the files to this "
+                "machine, or give an address such as s3://bucket/path."
+            )
         return info.size or 0, info.mtime_ns or 0, *known
 
     def open(self, mode: str = "rb") -> BufferedReader:

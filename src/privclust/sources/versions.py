@@ -16,7 +16,9 @@ Version: TypeAlias = tuple[int | str, ...]
 
 
 def version_of(path: Place) -> Version:
-    """Return what tells a file from what it was before: of a local one, size, time and inode.
+    """Return what tells a file from what it was before: of a local one, what its disk says.
+
+    Whoever writes to a file can put its time back, but not the time of that.
 
     Examples
     --------
@@ -28,7 +30,8 @@ def version_of(path: Place) -> Version:
     if isinstance(path, StoredFile):
         return path.version
     status = path.stat()
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    changed = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return *changed, status.st_ino, status.st_dev
 
 
 class Pinned(NamedTuple):
