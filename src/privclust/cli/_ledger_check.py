@@ -139,9 +139,10 @@ def _starts(run: Run) -> list[str]:
 
 def _run_differences(described: PrivateRun, run: Run, account: Dataset) -> list[str]:
     """Return what a statement says of one run that its ledger does not."""
-    record, budget = described.record, account.budget
+    record, budgets = described.record, (account.budget, *account.earlier)
     total = None if record is None else (record.dataset, record.epsilon, record.delta)
-    found = [] if total == (run.label, budget.epsilon, budget.delta) else ["its budget"]
+    known = {(run.label, budget.epsilon, budget.delta) for budget in budgets}
+    found = [] if total in known else ["its budget"]
     facts = (float(run.facts["epsilon"]), float(run.facts["delta"]))
     if (described.epsilon, described.delta) != facts or described.reserved != run.reserved:
         found.append("its guarantee")

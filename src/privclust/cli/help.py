@@ -74,6 +74,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "audit": ("privclust audit privclust.algorithms.dp_lloyd --fits 20",),
     "ledger remaining": ("privclust ledger remaining budget.db",),
     "ledger runs": ("privclust ledger runs budget.db visits",),
+    "ledger lower": (
+        "privclust ledger lower budget.db visits --epsilon 3",
+        "privclust ledger lower budget.db visits --close",
+    ),
     "ledger close": ("privclust ledger close budget.db RUN",),
     "ledger grant": ("privclust ledger grant analyst",),
     "ledger verify": ("privclust ledger verify budget.db --model recorded.json",),

@@ -22,7 +22,7 @@ from privclust.cli.atomic_write import replacing
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, print_error, reporting_errors, say, say_aside, writing
 from privclust.cli.tables import print_in_parts, print_table
-from privclust.errors import NotRecomputableError
+from privclust.errors import NotRecomputableError, ParameterError
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.formatting import rounded_up
 from privclust.privacy.accounting import Spend
@@ -68,6 +68,34 @@ def create(
             print_error(describe_strength(epsilon, best_power(ledger.remaining(label)), unit))
 
 
+@ledger_app.command("lower", cls=Command, epilog=epilog("ledger lower"))
+def lower(
+    place: Place,
+    label: Label,
+    epsilon: Annotated[
+        float | None, typer.Option(help="The new total; no less than runs have spent.")
+    ] = None,
+    close: Annotated[bool, typer.Option("--close", help="Grant no further run.")] = False,
+) -> None:
+    """Lower the budget of a data set, or close it; it never grows again."""
+    with reporting_errors():
+        if (epsilon is None) != close:
+            raise ParameterError(
+                "--epsilon is the new total, and --close grants no further run. Type one of them."
+            )
+        ledger = Ledger.open(place)
+        ledger.lower(label, epsilon)
+        found = ledger.dataset(label)
+        if found.closed:
+            say(f"{label} is closed: no further run is granted. Runs that were begun go on.")
+        else:
+            left = _at_most(ledger.epsilon_left(label))
+            say(
+                f"{label}: epsilon {found.budget.epsilon:g} in all from now on, of which epsilon "
+                f"{left:g} is left for one more fit."
+            )
+
+
 @ledger_app.command("remaining", cls=Command, epilog=epilog("ledger remaining"))
 def remaining(
     place: Place, label: Annotated[str | None, typer.Argument(help="Only this data set.")] = None
@@ -84,7 +112,9 @@ def remaining(
                 f"{found.budget.delta:g}",
                 rounded_up(ledger.total(found.label).epsilon),
                 f"{_part(ledger.remaining(found.label), found.budget.capacity):.1%}",
-                f"epsilon {_at_most(ledger.epsilon_left(found.label)):g}",
+                "closed"
+                if found.closed
+                else f"epsilon {_at_most(ledger.epsilon_left(found.label)):g}",
                 found.source,
             )
             for found in datasets

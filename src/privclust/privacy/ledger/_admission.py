@@ -17,6 +17,24 @@ RUN_NAME = re.compile(r"[0-9a-f]{16}([0-9a-f]{16})?")
 """Those that follow from a hash have 32 digits: with 16, somebody could find two of one name."""
 
 
+class BudgetExceededError(RuntimeError):
+    """A fit requested more than its data set's budget has left. Nothing was read.
+
+    Examples
+    --------
+    >>> from privclust import Ledger
+    >>> from privclust.privacy.accounting import gaussian_spend
+    >>> ledger = Ledger.in_memory()
+    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
+    >>> double = gaussian_spend(ledger.remaining("patients").quanta * 2, l0=1)
+    >>> try:
+    ...     ledger.reserve("patients", double, {})
+    ... except BudgetExceededError as error:
+    ...     print(str(error).splitlines()[0])
+    the data set's budget does not cover this run; nothing was read.
+    """
+
+
 class RunConflictError(LedgerError):
     """A run of this name was reserved for something else.
 
@@ -79,6 +97,11 @@ def excess(
     pages: Pages, account: Dataset, total: Spend, facts: Mapping[str, str], cap: Cap | None
 ) -> Message | None:
     """Return why a run that costs `total` may not begin, or None if it may."""
+    if account.closed:
+        return Message(
+            f"data set {account.label!r} was closed by its owner, so that no further run is "
+            "granted; nothing was read. Runs that were begun can be resumed."
+        )
     budget, taken = account.budget, committed(pages, account.label)
     if not budget.admits(taken + total):
         lines = pages.lines("reserve", "claim", "close", label=account.label)

@@ -28,6 +28,9 @@ FORMS: Mapping[str, dict[str, Any]] = {
     "dataset": _object(
         epsilon=_NUMBER, delta=_NUMBER, unit=_TEXT, source=_TEXT, capacity=_SPEND, pure=_SPEND
     ),
+    "lower": _object(
+        epsilon=_NUMBER, delta=_NUMBER, closed={"type": "boolean"}, capacity=_SPEND, pure=_SPEND
+    ),
     "reserve": _object(spend=_SPEND, facts={"type": "object"}),
     "claim": _object(spend=_SPEND, fingerprint=_TEXT),
     "result": _object(

@@ -34,6 +34,6 @@ def _rows(ledger: Ledger) -> list[list[str]]:
         label, budget, runs = account.label, account.budget, len(ledger.runs(account.label))
         epsilon = rounded_up(budget.epsilon)
         # Of the whole budget, rounding down would take some away.
-        left = rounded_down(ledger.epsilon_left(label), 3) if runs else epsilon
+        left = rounded_down(ledger.epsilon_left(label), 3) if runs or account.closed else epsilon
         rows.append([label, account.unit, epsilon, rounded_up(budget.delta), f"{runs:,}", left])
     return rows

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from privclust.privacy.accounting import Spend
 
-Kind = Literal["ledger", "dataset", "reserve", "claim", "result", "close"]
+Kind = Literal["ledger", "dataset", "lower", "reserve", "claim", "result", "close"]
 
 NOTHING = ""
 """What the first entry follows."""

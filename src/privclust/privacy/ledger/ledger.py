@@ -18,19 +18,20 @@ from privclust.errors import safe_repr
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger._admission import (
+    BudgetExceededError,
     Cap,
     SlotConflictError,
     check_run_name,
     excess,
     was_reserved,
 )
+from privclust.privacy.ledger._lowering import lower_budget
 from privclust.privacy.ledger._summary import ledger_html, ledger_text
 from privclust.privacy.ledger.journal import Entry, Journal, LedgerError, Line, MemoryJournal, Pages
 from privclust.privacy.ledger.records import (
     Dataset,
     Run,
     StoredResult,
-    as_dataset,
     as_result,
     as_runs,
     check_texts,
@@ -43,24 +44,9 @@ from privclust.privacy.ledger.records import (
 from privclust.privacy.ledger.total import total_of
 from privclust.privacy.ledger.verify import problems
 
+__all__ = ["FORMAT", "BudgetExceededError", "Ledger"]
+
 FORMAT = 3
-
-
-class BudgetExceededError(RuntimeError):
-    """A fit requested more than its data set's budget has left. Nothing was read.
-
-    Examples
-    --------
-    >>> from privclust.privacy.accounting import gaussian_spend
-    >>> ledger = Ledger.in_memory()
-    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
-    >>> double = gaussian_spend(ledger.remaining("patients").quanta * 2, l0=1)
-    >>> try:
-    ...     ledger.reserve("patients", double, {})
-    ... except BudgetExceededError as error:
-    ...     print(str(error).splitlines()[0])
-    the data set's budget does not cover this run; nothing was read.
-    """
 
 
 class Ledger:
@@ -196,6 +182,14 @@ class Ledger:
                 )
             pages.append(Entry("dataset", label, body=body))
 
+    def lower(self, label: str, epsilon: float | None) -> None:
+        """Lower the budget of data set `label` to `epsilon`, or close it (None): the owner's step.
+
+        No budget falls below what runs have spent and set aside, and none grows again. Runs that
+        were begun go on; a data set that is closed grants no further one.
+        """
+        lower_budget(self._journal, label, epsilon)
+
     def reserve(
         self,
         label: str,
@@ -300,7 +294,7 @@ class Ledger:
     def remaining(self, label: str) -> Spend:
         """Return what data set `label` has left: mu², or epsilon where its guarantee is pure."""
         with self._journal.reading() as pages:
-            return committed(pages, label).left_of(dataset_of(pages, label).budget.capacity)
+            return committed(pages, label).left_of(dataset_of(pages, label).capacity)
 
     def epsilon_left(self, label: str, cap: Cap | None = None) -> float:
         """Return the largest epsilon that one more fit of data set `label` may have.
@@ -310,7 +304,7 @@ class Ledger:
         with self._journal.reading() as pages:
             account = dataset_of(pages, label)
             delta = account.budget.delta
-            left = [committed(pages, label).left_of(account.budget.capacity)]
+            left = [committed(pages, label).left_of(account.capacity)]
             if cap is not None:
                 left.append(cap.taken(pages, account).left_of(cap.budget(account).capacity))
         return min(part.epsilon if delta == 0 else epsilon_of(part.mu, delta) for part in left)
@@ -318,7 +312,7 @@ class Ledger:
     def datasets(self) -> tuple[Dataset, ...]:
         """Return all accounts, oldest first."""
         with self._journal.reading() as pages:
-            return tuple(as_dataset(line) for line in pages.lines("dataset"))
+            return tuple(dataset_of(pages, line.entry.label) for line in pages.lines("dataset"))
 
     def dataset(self, label: str) -> Dataset:
         """Return the account of data set `label`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +53,7 @@ class Dataset:
     """A data set's account: its total, whose data counts as one unit, where it comes from.
 
     A table that is released again and again has `periods`, such as 52 weeks, which share the total.
+    One that its owner `closed` grants no further run. `earlier` budgets were lowered.
     """
 
     label: str
@@ -59,11 +61,27 @@ class Dataset:
     unit: str
     source: str
     periods: int = 1
+    closed: bool = False
+    earlier: tuple[Budget, ...] = ()
+
+    @property
+    def capacity(self) -> Spend:
+        """What all fits may cost together; nothing more is granted if it is closed."""
+        return _nothing_of(self.budget.capacity) if self.closed else self.budget.capacity
+
+    @property
+    def pure(self) -> Spend:
+        """What all fits may cost together if all of them are pure."""
+        return _nothing_of(self.budget.pure) if self.closed else self.budget.pure
+
+    def admits(self, spend: Spend) -> bool:
+        """Tell whether all fits together may cost so much."""
+        return not self.closed and self.budget.admits(spend)
 
     @property
     def share(self) -> Spend:
         """What all fits of one period may cost together."""
-        whole = self.budget.capacity
+        whole = self.capacity
         pure = None if whole.pure is None else whole.pure // self.periods
         return replace(whole, quanta=whole.quanta // self.periods, pure=pure)
 
@@ -118,15 +136,37 @@ def check_texts(label: object, unit: object, source: object) -> None:
 
 
 def dataset_of(pages: Pages, label: str) -> Dataset:
-    """Return the account of one data set."""
-    found = pages.lines("dataset", label=label)
-    if not found:
+    """Return the account of one data set, as far as its budget was lowered."""
+    found = pages.lines("dataset", "lower", label=label)
+    if not found or found[0].entry.kind != "dataset":
         known = ", ".join(repr(line.entry.label) for line in pages.lines("dataset")) or "none"
         raise LedgerError(
             f"the ledger knows no data set {label!r}; it has {known}. "
             "Its owner creates one with a total epsilon and delta first."
         )
-    return as_dataset(found[0])
+    first, *others = found
+    return reduce(lowered, others, as_dataset(first))
+
+
+def lowered(account: Dataset, line: Line) -> Dataset:
+    """Return an account after an entry that lowered its budget or closed it."""
+    body = body_of(line.entry)
+    try:
+        budget = Budget(body["epsilon"], body["delta"])
+    except ValueError:
+        budget = None
+    known = account.budget
+    if budget is None or budget.delta != known.delta or budget.epsilon > known.epsilon:
+        raise EntryError(
+            f"entry {line.number} of the ledger raises the budget of data set {account.label!r}, "
+            "which only ever falls: it was not written by this library. Put back a copy."
+        )
+    closed, earlier = account.closed or body["closed"], (*account.earlier, known)
+    return replace(account, budget=budget, closed=closed, earlier=earlier)
+
+
+def _nothing_of(whole: Spend) -> Spend:
+    return replace(whole, quanta=0, pure=None if whole.pure is None else 0)
 
 
 def as_dataset(line: Line) -> Dataset:

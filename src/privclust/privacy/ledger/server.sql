@@ -171,6 +171,7 @@ DECLARE
     account jsonb;
     capacity {schema}.privclust_cost;
     taken {schema}.privclust_cost;
+    lowered jsonb;
     periods numeric;
 BEGIN
     PERFORM {schema}.privclust_lock();
@@ -193,6 +194,17 @@ BEGIN
     THEN
         RAISE EXCEPTION 'the data set''s budget does not cover this run; nothing was read.';
     END IF;
+    -- The owner may have lowered the budget, or closed the data set.
+    FOR lowered IN SELECT entry.body::jsonb FROM {schema}.privclust_entries AS entry
+        WHERE entry.kind = 'lower' AND entry.label = the_label ORDER BY entry.number
+    LOOP
+        capacity := {schema}.privclust_cost_of(lowered -> 'capacity');
+        IF NOT {schema}.privclust_within(taken, capacity)
+            AND NOT {schema}.privclust_within(taken, {schema}.privclust_cost_of(lowered -> 'pure'))
+        THEN
+            RAISE EXCEPTION 'the data set''s budget does not cover this run; nothing was read.';
+        END IF;
+    END LOOP;
     periods := coalesce((account ->> 'periods')::numeric, 1);
     IF (period IS NULL) <> (periods = 1) OR period !~ '^[A-Z0-9]+(-[A-Z0-9]+)*$' THEN
         RAISE EXCEPTION 'a fit names a period, such as 2026-W07, if its data set has periods';
@@ -280,6 +292,17 @@ BEGIN
         jsonb_build_object('finished', the_body -> 'finished')::text, ''::bytea);
 END $$;
 
+-- What the owner does to a data set after creating it. It is granted to nobody.
+CREATE FUNCTION {schema}.privclust_lower(the_label text, the_slot text, the_body jsonb)
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM {schema}.privclust_lock();
+    PERFORM {schema}.privclust_cost_of(the_body -> 'capacity');
+    PERFORM {schema}.privclust_cost_of(the_body -> 'pure');
+    PERFORM {schema}.privclust_chain(
+        'lower'::text, the_label, ''::text, the_slot, the_body::text, ''::bytea);
+END $$;
+
 -- Nobody may do anything until the owner grants it ('privclust ledger grant').
 REVOKE ALL ON {schema}.privclust_entries FROM PUBLIC;
 REVOKE ALL ON FUNCTION {schema}.privclust_refuse(), {schema}.privclust_lock(),
@@ -291,5 +314,6 @@ REVOKE ALL ON FUNCTION {schema}.privclust_refuse(), {schema}.privclust_lock(),
     {schema}.privclust_reserve(text, text, jsonb),
     {schema}.privclust_claim(text, text, jsonb, bytea),
     {schema}.privclust_result(text, text, jsonb),
-    {schema}.privclust_close(text, jsonb)
+    {schema}.privclust_close(text, jsonb),
+    {schema}.privclust_lower(text, text, jsonb)
 FROM PUBLIC;

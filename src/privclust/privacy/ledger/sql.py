@@ -32,12 +32,14 @@ FINGERPRINT_MAX = 2**28
 """Bytes of a fingerprint; no more are unpacked, whatever a file claims to hold."""
 
 _APPEND = {
+    "lower": "SELECT privclust_lower(:label, :slot, CAST(:body AS jsonb))",
     "reserve": "SELECT privclust_reserve(:label, :run, CAST(:body AS jsonb))",
     "claim": "SELECT privclust_claim(:run, :slot, CAST(:body AS jsonb), :fingerprint)",
     "result": "SELECT privclust_result(:run, :slot, CAST(:body AS jsonb))",
     "close": "SELECT privclust_close(:run, CAST(:body AS jsonb))",
 }
-"""The verbs of a server, which any role may be granted; other kinds are its owner's."""
+"""The verbs of a server, which any role may be granted but for the first, its owner's; so are other
+kinds."""
 _APPEND_AS_OWNER = "SELECT privclust_chain(:kind, :label, :run, :slot, :body, :fingerprint)"
 _INSERT = (
     "INSERT INTO privclust_entries (number, kind, label, run, slot, body, fingerprint, hash) "

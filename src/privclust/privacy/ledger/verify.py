@@ -9,7 +9,7 @@ from hashlib import sha256
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger._entries import body_of
 from privclust.privacy.ledger.journal import NOTHING, EntryError, Journal, Line, Pages, hash_of
-from privclust.privacy.ledger.records import Dataset, as_dataset
+from privclust.privacy.ledger.records import Dataset, as_dataset, lowered
 
 
 def problems(journal: Journal, head: str | None = None) -> list[str]:
@@ -99,7 +99,8 @@ def _ill_formed(lines: list[Line]) -> list[str]:
     for line in lines:
         entry = line.entry
         whole = entry.kind in ("ledger", "dataset", "reserve", "close")
-        name = (entry.kind, entry.label if entry.kind == "dataset" else entry.run, entry.slot)
+        of_label = entry.kind in ("dataset", "lower")
+        name = (entry.kind, entry.label if of_label else entry.run, entry.slot)
         if name in seen or (whole and entry.slot):
             found.append(f"entry {line.number} repeats an entry before it")
         seen.add(name)
@@ -120,6 +121,12 @@ def _overspent(lines: list[Line]) -> list[str]:
         if entry.kind == "dataset":
             accounts[entry.label] = as_dataset(line)
             found += _too_generous(line, accounts[entry.label])
+        elif entry.kind == "lower":
+            try:
+                accounts[entry.label] = lowered(accounts[entry.label], line)
+                found += _too_generous(line, accounts[entry.label])
+            except EntryError:
+                found.append(f"entry {line.number} raises the budget of data set {entry.label!r}")
         elif entry.kind == "reserve":
             labels[entry.run], claims[entry.run] = entry.label, {}
             reserved[entry.run] = Spend(**entry.body["spend"])
@@ -130,7 +137,7 @@ def _overspent(lines: list[Line]) -> list[str]:
                 if label == entry.label
             }
             account = accounts[entry.label]
-            if not account.budget.admits(sum(committed.values(), Spend())):
+            if not account.admits(sum(committed.values(), Spend())):
                 found.append(f"entry {line.number} overspends data set {entry.label!r}")
             same = (run for run in committed if periods[run] == periods[entry.run])
             spent = sum((committed[run] for run in same), Spend())
@@ -157,7 +164,7 @@ def _overspent(lines: list[Line]) -> list[str]:
 
 def _too_generous(line: Line, account: Dataset) -> list[str]:
     """Check the numbers by which a server admits fits against what the budget is worth."""
-    worth = {"capacity": account.budget.capacity, "pure": account.budget.pure}
+    worth = {"capacity": account.capacity, "pure": account.pure}
     for name, limit in worth.items():
         # Other versions of SciPy differ in the last digits.
         allowance = replace(limit, quanta=limit.quanta + (limit.quanta >> 30))
