@@ -56,8 +56,14 @@ class Crashes:
 
     def _works(self) -> bool:
         """Tell whether the newest worker has begun something, or has nothing to begin."""
-        jobs = self._node.jobs.of_analyst("ada")
-        return self._attempts() > self._begun or all(job.state != "queued" for job in jobs)
+        return self.nothing_queued() or self._attempts() > self._begun
+
+    def nothing_queued(self) -> bool:
+        """Tell whether every fit was begun; start a worker that could not, as systemd does."""
+        if self._node.processes["worker"].poll() is not None:  # cut off while it started
+            self._node.kill("worker")
+            self._node.start_worker(noise="repeatable")
+        return all(job.state != "queued" for job in self._node.jobs.of_analyst("ada"))
 
     def _attempts(self) -> int:
         return sum(job.attempts for job in self._node.jobs.of_analyst("ada"))
@@ -91,9 +97,8 @@ def crashed(postgres: Any, folder: Path, n_crashes: int, seed: int) -> None:
             crashes.next()
         for number in range(0, n_crashes, 2):  # all keys again: nothing is new
             assert accepted(node, token, f"fit {number}").json["id"] in runs
-        jobs = node.jobs
         until(
-            lambda: all(job.state != "queued" for job in jobs.of_analyst("ada")),
+            crashes.nothing_queued,
             node.describe,
             patience=60.0 + 20.0 * len(runs),  # all of them may be queued still
         )
