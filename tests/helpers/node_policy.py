@@ -47,7 +47,7 @@ estimators = ["PrivateKMeans", "PEMeans", "HDPEMeans", "DPLloyd", "FastLloyd", "
 description = "Loans"
 
 [tables.wards]
-files = ["wards.csv"]
+files = ["wards.parquet"]
 dataset = "wards"
 bounds = "credit.toml"
 unit = "patient"

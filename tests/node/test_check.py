@@ -67,6 +67,13 @@ def test_table_that_is_not_as_the_policy_says(
     assert text in "\n".join(faults_of(policy_of(tmp_path, POLICY.replace(old, new))))
 
 
+def test_folder_of_csv_files_is_refused(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, POLICY.replace("credit/*.parquet", "texts"))
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "rows.csv").write_text("age,amount,region,day\n", encoding="utf-8")
+    assert "[tables.credit] files: in CSV and Excel files" in "\n".join(faults_of(policy))
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [

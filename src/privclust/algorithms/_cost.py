@@ -37,6 +37,8 @@ class Cost:
         How many of them are the result of one query, at most.
     sent : float, default=0.0
         Bytes of what rows are compared with in one query, which clients of a federation are sent.
+    sample_seconds : float, default=0.0
+        Of one core, for each row of the sample that some queries read instead of all rows.
     """
 
     seconds: float
@@ -45,6 +47,7 @@ class Cost:
     numbers: float
     largest: float
     sent: float = 0.0
+    sample_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,17 @@ class Measured:
     width: float = 1.0
     times: float = 1.0
     passes: float | None = None
-    """How many of these queries read all rows of a large table; all of them unless given."""
+    """How many of these queries read all rows, and not a sample; all of them unless given."""
     largest: float = 0.0
     """The most numbers that one result can have, where that is more than `size`."""
 
 
 class AlgorithmPlan(Protocol):
-    """What the plan of any algorithm has; `cost`, which returns a Cost, is optional."""
+    """What the plan of any algorithm has.
+
+    Two methods are optional: `cost` returns a Cost, and `sampled_rows` how many of so many rows the
+    sample has that some queries read.
+    """
 
     @property
     def spending(self) -> Plan:
@@ -90,6 +97,23 @@ def cost_of(plan: AlgorithmPlan) -> Cost:
     return cost
 
 
+def seconds_of(plan: AlgorithmPlan, n_rows: int) -> float:
+    """Return the seconds of one core that a fit of so many rows takes.
+
+    Examples
+    --------
+    >>> from privclust.algorithms import private_kmeans
+    >>> from privclust.privacy.accounting import Budget
+    >>> planned = private_kmeans.plan(8, 2, Budget(1.0, 1e-6))
+    >>> seconds_of(planned, 10**7) > seconds_of(planned, 10**6)
+    True
+    """
+    cost = cost_of(plan)
+    sampled = getattr(plan, "sampled_rows", None)
+    in_sample = n_rows if sampled is None else sampled(n_rows)
+    return cost.seconds + cost.row_seconds * n_rows + cost.sample_seconds * float(in_sample)
+
+
 def total(measured: list[Measured], free: float = 0.0, arrays: float = 0.0) -> Cost:
     """Add up queries, the seconds spent on their results, and the bytes of arrays that takes.
 
@@ -104,7 +128,10 @@ def total(measured: list[Measured], free: float = 0.0, arrays: float = 0.0) -> C
     sent = max((8 * query.candidates * query.width for query in measured), default=0.0)
     return Cost(
         seconds=NOISE_SECONDS * numbers + free,
-        row_seconds=sum(map(_row_seconds, measured)),
+        row_seconds=sum(_passes(query) * _row_seconds(query) for query in measured),
+        sample_seconds=sum(
+            (query.times - _passes(query)) * _row_seconds(query) for query in measured
+        ),
         memory=RESULT_BYTES * typical + KEPT_BYTES * numbers + arrays,
         numbers=numbers,
         largest=max(typical, largest),
@@ -112,10 +139,12 @@ def total(measured: list[Measured], free: float = 0.0, arrays: float = 0.0) -> C
     )
 
 
+def _passes(query: Measured) -> float:
+    return query.times if query.passes is None else query.passes
+
+
 def _row_seconds(query: Measured) -> float:
-    passes = query.times if query.passes is None else query.passes
-    per_number = NUMBER_SECONDS + query.candidates * PRODUCT_SECONDS
-    return passes * (ROW_SECONDS + query.width * per_number)
+    return ROW_SECONDS + query.width * (NUMBER_SECONDS + query.candidates * PRODUCT_SECONDS)
 
 
 def packing_seconds(points: float, width: float) -> float:

@@ -146,6 +146,10 @@ class PrivateKMeansPlan:
         spare = n_rows / max(SAMPLE_ROWS, units_needed * self.rows_per_unit)
         return int(math.log2(max(spare, 1.0)))
 
+    def sampled_rows(self, n_rows: int) -> float:
+        """Return how many of so many rows clusters are found in; a typed number sets the rate."""
+        return n_rows * 2.0 ** -self.sampling_exponent(self.n_rows or n_rows)
+
     def signal(self, n_rows: int) -> float:
         """Return rows per cluster in standard deviations of a count with all of the budget."""
         return n_rows * self.mu / self.n_clusters
@@ -176,6 +180,7 @@ class PrivateKMeansPlan:
             Measured(d + 2, 1, d, LOCATE_STEPS + 1, passes=1),
             # Cells double from step to step, each measured twice: four to six times the last.
             cells_cost(cells, p, times=5),
+            Measured(0, 1, p, 2 * math.log2(cells), passes=0),
             Measured(k * (d + 2), k, d, STEPS_MAX if self.projects else 4, passes=FULL_STEPS),
             Measured(k, k, d),
             Measured(NODES_MAX, k, d),

@@ -128,6 +128,10 @@ class SeededPlan:
         """Whether there is a point for each cluster, so that most need not be looked for."""
         return len(self.start.points) == self.private_kmeans.n_clusters
 
+    def sampled_rows(self, n_rows: int) -> float:
+        """Return how many of so many rows cells are measured in."""
+        return self.private_kmeans.sampled_rows(n_rows)
+
     def cost(self) -> Cost:
         """Return what a fit costs at most."""
         known, points = self.private_kmeans, float(len(self.start.points))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from privclust import estimators
-from privclust.algorithms._cost import cost_of
+from privclust.algorithms._cost import seconds_of
 from privclust.engines.absent import AbsentTable
 from privclust.estimators import _fit, _profile
 from privclust.estimators._recording import ANALYST
@@ -72,8 +72,7 @@ class Booking:
     def price(self, request: Request) -> Price:
         """Return what a request costs; its parameters are checked, and nothing is charged."""
         prepared, table = self._prepared(request), self.policy.tables[request.table]
-        cost = cost_of(prepared.planned)
-        estimate = cost.seconds + cost.row_seconds * (table.about_rows or 0)
+        estimate = seconds_of(prepared.planned, table.about_rows or 0)
         return Price(table.seconds, estimate, prepared.run.plan.budget)
 
     def reserve(self, job: Job) -> None:

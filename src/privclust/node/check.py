@@ -14,13 +14,14 @@ from privclust.errors import PolicyError, did_you_mean, safe_repr
 from privclust.node._federation_check import faults_of_federations
 from privclust.node.identity import has_keys
 from privclust.node.names import read_name_key
-from privclust.node.policy import NodeSettings, Policy, TablePolicy
+from privclust.node.policy import NO_TEXTS, NodeSettings, Policy, TablePolicy
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.unit import ROW
 from privclust.sources.dialects import Files
 from privclust.sources.files import open_files
+from privclust.sources.found_files import found_at
 from privclust.sources.schema import Schema
 
 
@@ -97,9 +98,12 @@ def _faults_of_files(node: NodeSettings) -> Iterator[str]:
 def _faults_of_table(table: TablePolicy) -> Iterator[str]:
     try:
         schema, _ = open_files(Files(list(table.files)))
+        has_texts = any(file.is_text for given in table.files for file in found_at(given))
     except (OSError, ValueError, TypeError) as error:
         yield f"files: {error}"
         return
+    if has_texts:
+        yield f"files: {NO_TEXTS}."
     names = schema.names or ()
     yield from _lacking("bounds", table.columns, names)
     yield from _lacking("profile_bounds", table.profile_columns or {}, names)

@@ -9,6 +9,11 @@ from pathlib import Path
 from privclust.domains.bounds import BoundedColumns
 from privclust.node.federation_policy import FederationPolicy
 
+NO_TEXTS = (
+    "in CSV and Excel files one odd cell can end every fit, which analysts would see. Write the "
+    "table as Parquet or Arrow; docs/node.md says how"
+)
+
 
 @dataclass(frozen=True)
 class NodeSettings:

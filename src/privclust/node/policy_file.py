@@ -17,8 +17,16 @@ from privclust.errors import PolicyError, did_you_mean, safe_repr
 from privclust.models._json_schema import fault
 from privclust.node._policy_schema import ANALYST, FEDERATION, ISSUER, NODE, TABLE
 from privclust.node.federation_policy import check_federations, federation_of
-from privclust.node.policy import AnalystPolicy, Issuer, NodeSettings, Policy, TablePolicy
+from privclust.node.policy import (
+    NO_TEXTS,
+    AnalystPolicy,
+    Issuer,
+    NodeSettings,
+    Policy,
+    TablePolicy,
+)
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX
+from privclust.sources.found_files import TEXT_ENDINGS
 
 BYTES_MAX = 2**20
 """What a policy may have: thousands of analysts."""
@@ -149,7 +157,11 @@ def _issuer(name: str, part: dict[str, Any], folder: Path) -> Issuer:
 def _table(name: str, part: dict[str, Any], folder: Path) -> TablePolicy:
     place = f"tables.{name}"
     if not part["files"]:
-        _refuse(place, "files is empty. Name the table's files, or patterns such as 'rows/*.csv'")
+        _refuse(
+            place, "files is empty. Name the table's files, or patterns such as 'rows/*.parquet'"
+        )
+    if any(pattern.lower().endswith(TEXT_ENDINGS) for pattern in part["files"]):
+        _refuse(place, f"files: {NO_TEXTS}")
     if "estimators" in part:
         part["estimators"] = tuple(part["estimators"])
     part["files"] = tuple(str(folder / pattern) for pattern in part["files"])

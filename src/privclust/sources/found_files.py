@@ -25,6 +25,9 @@ FORMATS = {
     ".csv.gz": "csv",
     ".xlsx": "excel",
 }
+_OF_TEXTS = ("csv", "excel")
+TEXT_ENDINGS = tuple(ending for ending, kind in FORMATS.items() if kind in _OF_TEXTS)
+"""Of files whose cells are texts."""
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -59,7 +62,7 @@ class File(NamedTuple):
     @property
     def is_text(self) -> bool:
         """Whether its cells are texts, to be read as what is declared."""
-        return format_of(self.path) in ("csv", "excel")
+        return format_of(self.path) in _OF_TEXTS
 
 
 def found_at(given: str) -> list[File]:
