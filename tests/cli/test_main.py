@@ -110,6 +110,15 @@ def test_no_word_is_cut_beside_the_long_name_of_a_node(
         assert word in shown
 
 
+def test_no_word_of_runs_is_cut_at_80_columns(place: Path, model: PrivateKMeans) -> None:
+    words = ["ledger", "runs", str(place), "wards"]
+    shown = CliRunner().invoke(app, words, env={"COLUMNS": "80"}).stdout
+    cells = ("PrivateKMeans, 2 clusters, epsilon 1", "finished", "results", "spent", "set aside")
+    for word in (model.privacy_statement_.run.name, *cells):
+        assert word in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 def test_equal_runs_are_numbered_and_others_show_in_what_they_differ(place: Path) -> None:
     ledger = Ledger.open(str(place))
     facts = {"estimator": "PrivateKMeans", "n_clusters": "2", "epsilon": "1", "seed": "7"}

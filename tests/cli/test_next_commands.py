@@ -114,3 +114,16 @@ def test_ids_that_are_no_column_are_refused_before_a_file_is_written() -> None:
     done = privclust("bounds", "init", TABLE, "--unit", "patient", "-o", BOUNDS)
     assert done.exit_code == 5
     assert not Path(BOUNDS).exists()
+
+
+def test_recorded_fit_suggests_the_page_to_sign() -> None:
+    run("bounds", "init", TABLE, *TYPED, "-o", BOUNDS)
+    fill_in(Path(BOUNDS))
+    run("ledger", "create", "a budget.db", "stays", *FIT[2:6], "--unit", "patient id")
+    account = ("--ledger", "a budget.db", "--dataset", "stays")
+    done = run("fit", TABLE, *TYPED, "--bounds", BOUNDS, *FIT, *account, "-o", "a model.json")
+    assert "More of them count with --max-rows-per-unit" in done.stdout
+    report, approve = suggested(done.stdout, PURPOSE="staffing", NAME="A. Ito")
+    assert report[0] == "report"
+    assert approve[:4] == ["approve", "a model.json", "--ledger", "a budget.db"]
+    assert "--purpose" in approve

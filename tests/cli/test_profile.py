@@ -47,7 +47,16 @@ def test_a_profile_is_written_charged_and_shown() -> None:
     assert len(Ledger.open("budget.db").runs("visits")) == 2
     done = privclust("report", "model.json", "--profile", "profile.json", "-o", "page.html")
     assert done.exit_code == 0, done.output
-    assert "<h3>who</h3>" in Path("page.html").read_text(encoding="utf-8")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<h3>who</h3>" in page
+    assert "those of a column need not add up to 100 %" in page
+    shown = privclust("show", "profile.json")
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith(profile.privacy_statement.subject[:20])
+    assert "who" in shown.stdout
+    assert "need not add up to 100 %" in " ".join(shown.stdout.split())
+    as_json = privclust("show", "profile.json", "--json")
+    assert as_json.stdout == Path("profile.json").read_text(encoding="utf-8")
 
 
 def test_profile_that_is_there_is_kept_and_nothing_is_spent_unless_forced() -> None:

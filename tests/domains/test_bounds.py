@@ -172,6 +172,7 @@ def test_levels_without_their_type_say_how_to_declare_them(levels: Any) -> None:
 
 
 def test_numbers_in_quotes_are_no_levels() -> None:
+    quoted: Any = {"age": ("0", "120")}
     with pytest.raises((BoundsError, TypeError), match="age") as refused:
-        read_bounds({"age": ("0", "120")}, ["age"], 1)
+        read_bounds(quoted, ["age"], 1)
     assert "category" not in str(refused.value)

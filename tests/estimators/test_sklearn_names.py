@@ -31,7 +31,7 @@ def test_parameters_that_are_not_taken_say_why(name: str) -> None:
     with pytest.raises(TypeError, match=rf"^PrivateKMeans takes no {name}: "):
         PrivateKMeans(**given)
     with pytest.raises(TypeError, match="unexpected keyword argument 'clusters'"):
-        PrivateKMeans(clusters=3)  # type: ignore[call-arg]
+        PrivateKMeans(clusters=3)
 
 
 def test_parameters_of_ones_own_may_have_these_names() -> None:

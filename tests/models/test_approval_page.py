@@ -308,6 +308,10 @@ def test_what_is_read_together_is_on_one_sheet(tmp_path: Path, paper: Any, n_col
         found = [number for number, sheet in enumerate(sheets) if texts[0] in sheet]
         assert len(found) == 1
         assert not [text for text in texts if text not in sheets[found[0]]]
+    assert (
+        f"Place to sign behind what is not covered by the guarantee: page {found[0] + 1} "
+        in (sheets[0])
+    )
 
 
 def test_the_pdf_is_tagged_and_holds_its_fonts(page: str, tmp_path: Path) -> None:

@@ -15,9 +15,15 @@ from privclust.models._coordinates import format_coordinate
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
 from privclust.models.model_file import to_json
+from privclust.models.profile import Profile, summary
 from privclust.models.statement import Statement
 from privclust.models.verdict import verdict
 
+PROFILE_NOTE = (
+    "Means, or the most frequent level, with 95 % intervals. Each has noise of its own, so that "
+    "shares of a column need not add up to 100 %."
+)
+"""What a terminal says below the table of a profile."""
 _SUMMARY = (
     "columns",
     "cluster_centers",
@@ -61,6 +67,16 @@ def cluster_names(count: int) -> list[str]:
     return [f"cluster {number}" for number in range(count)]
 
 
+def profile_table(profile: Profile) -> tuple[list[str], list[list[str]]]:
+    """Return means or most frequent levels of each cluster side by side: header and lines."""
+    count = len(profile.sizes.values)
+    rows = [
+        [column.column.name, *(summary(column, cluster) for cluster in range(count))]
+        for column in profile.columns
+    ]
+    return ["", *cluster_names(count)], rows
+
+
 def quality_sentences(model: ClusterModel, file: Path) -> list[str]:
     """Return how good clusters are, a verdict first; of a refit, where to see what it is like."""
     if model.refit_from is None:
@@ -80,8 +96,12 @@ def protected_unit(statement: Statement) -> str:
             "The protected unit is one row. If a person may have several, fit with --unit COLUMN, "
             "which protects all rows of one together."
         )
+    more = ""
+    if statement.run.unit.rows == 1:
+        more = " More of them count with --max-rows-per-unit, and noise grows with it."
     return (
-        f"The protected unit is all rows of one {safe_repr(statement.unit)}. {statement.counted_as}"
+        f"The protected unit is all rows of one {safe_repr(statement.unit)}. "
+        f"{statement.counted_as}{more}"
     )
 
 

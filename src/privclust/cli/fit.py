@@ -171,6 +171,8 @@ def fit(
             say(protected_unit(model.privacy_statement_))
             left = _left(remote, ledger, dataset)
             say(_next_step(model.privacy_statement_, left, out, remote is not None))
+            if ledger is not None:
+                say(_to_sign(out, ledger))
 
 
 def _left(remote: RemoteTable | None, ledger: str | None, dataset: str | None) -> float | None:
@@ -199,6 +201,12 @@ def _show(model: ClusterModel, out: Path) -> None:
     for sentence in quality_sentences(model, out):
         if sentence not in warned:
             say(sentence)
+
+
+def _to_sign(out: Path, ledger: str) -> str:
+    people = "--purpose PURPOSE --requested-by NAME --approved-by NAME"
+    approve = shlex.join(["privclust", "approve", str(out), "--ledger", ledger])
+    return f"For a signature, a page with the ledger's total:\n{INDENT}{approve} {people}"
 
 
 def _next_step(statement: Statement, epsilon_left: float | None, out: Path, at_node: bool) -> str:

@@ -32,8 +32,6 @@ from privclust.queries.unit import ROW
 
 ROUNDING = 1e-6
 """By how much less than was given to it a budget of whole quanta is worth, at most."""
-_SHORT_NAME = 16
-"""Digits of a run's name up to which a terminal has space for the other columns."""
 ledger_app = typer.Typer(cls=Group, help="Budgets of data sets, and what was spent of them.")
 
 Place = Annotated[str, typer.Argument(help="Path of a ledger, or a postgresql:// URL.")]
@@ -151,10 +149,7 @@ def runs(place: Place, label: Label) -> None:
         ]
         others = ("fit", "state", "results", "spent", "set aside")
         header = ("no.", "run", *(["role"] if on_server else []), *others)
-        if any(len(run.name) > _SHORT_NAME for run in found):
-            print_in_parts(header, rows)  # beside long names, words of other columns would be cut
-        else:
-            print_table(header, rows, whole="run")
+        print_in_parts(header, rows)
         total = ledger.total(label)
         say(
             f"Together: epsilon {rounded_up(total.epsilon)}, delta "

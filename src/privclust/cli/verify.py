@@ -16,7 +16,8 @@ FINGERPRINT = (
 )
 NOT_CHECKED = (
     "Not checked here: the ledger, and whether the model's numbers follow from it. 'privclust "
-    "sign' compares them before it signs if the page names a ledger."
+    "sign' compares them before it signs if the page names a ledger. Who has the ledger compares "
+    "them again with 'privclust ledger verify LEDGER --model MODEL'."
 )
 
 

@@ -145,7 +145,7 @@ def alike(model: ClusterModel) -> str | None:
         return None
     centers, unread = model.cluster_centers, at_the_middle(model)
     apart = np.abs(centers[:, None] - centers) / np.sqrt(errors[:, None] ** 2 + errors**2)
-    same = (apart < APART).all(axis=(0, 1))
+    same = np.asarray((apart < APART).all(axis=(0, 1)))
     found = [
         repr(column.name)
         for column, part in zip(columns, parts_of_columns(columns), strict=True)

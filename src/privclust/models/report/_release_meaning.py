@@ -16,7 +16,8 @@ _MEANINGS = {
     "locate": "how many rows there are, and where their middle is",
     "partition": "how many rows lie in each cube of a grid",
     "quality": "how far rows lie from their centre on average",
-    "radius": "how many rows lie how far from their middle",
+    "radius": "how many rows lie how far from their middle; there is no radius 1, because the "
+    "first step takes the bounds",
     "recovery": "how many rows each cluster has, and their mean",
     "scale": "how much each column varies",
     "set": "which set of candidates fits the rows best",
