@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.command_line import error_message, privclust
 from helpers.databases import in_sqlite
+from typer.testing import CliRunner
 
 from privclust import load, sql
+from privclust.cli import app
 from privclust.sources.sql.sqlite import SqliteSession
 
 SECRET = "s3kr3t"
@@ -54,6 +56,23 @@ def test_a_query_is_fitted_and_profiled() -> None:
         *("--bounds", "bounds.toml", "--epsilon", "1"),
     )
     assert done.exit_code == 0, done.output
+
+
+def test_a_query_is_read_from_a_file_or_standard_input(folder: Path) -> None:
+    (folder / "visits.sql").write_text(f"-- größe\n{QUERY[1]};\n", encoding="utf-8")
+    done = fit("sqlite:///clinic.db", "--query", "@visits.sql")
+    assert done.exit_code == 0, done.output
+    words = ("sqlite:///clinic.db", "--query", "-", "--bounds", "bounds.toml", *FAST)
+    done = CliRunner().invoke(app, ["fit", *words, "-o", "other.json"], input=QUERY[1])
+    assert done.exit_code == 0, done.output
+    assert load("other.json").model_.feature_names_in == ("age", "weight")
+
+
+def test_a_file_of_a_query_that_cannot_be_read_is_named(folder: Path) -> None:
+    (folder / "odd.sql").write_bytes(b"\xff")
+    for name in ("none.sql", "odd.sql"):
+        done = fit("sqlite:///clinic.db", "--query", f"@{name}")
+        assert f"no file '{name}'" in error_message(done, 3)
 
 
 def test_casts_are_typed_by_column() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +19,11 @@ from privclust.sources.streams import Source, source_of
 
 QueryText = Annotated[
     str | None,
-    typer.Option("--query", help="Of a database: the query whose result is the table."),
+    typer.Option(
+        "--query",
+        help="Of a database: the query whose result is the table; @visits.sql for one in a file, - "
+        "for one on standard input, which lists of processes do not show.",
+    ),
 ]
 Casts = Annotated[
     list[str] | None,
@@ -51,7 +57,7 @@ def queried_table(
             "income FROM visits'."
         )
     refuse_options("is for files, and this table is in a database", **for_files)
-    return sql(addresses[0], query, casts=dict(map(_cast, casts or [])))  # type: ignore[arg-type]
+    return sql(addresses[0], _read(query), casts=dict(map(_cast, casts or [])))  # type: ignore[arg-type]
 
 
 def typed_query(query: str | None, casts: list[str] | None) -> list[str]:
@@ -64,6 +70,22 @@ def typed_query(query: str | None, casts: list[str] | None) -> list[str]:
     """
     words = [] if query is None else ["--query", query]
     return [*words, *(word for cast in casts or [] for word in ("--cast", cast))]
+
+
+def _read(query: str) -> str:
+    """Return the words of a query that was typed, or that is in a file or on standard input."""
+    if query == "-":
+        return sys.stdin.read()
+    if not query.startswith("@"):
+        return query
+    try:
+        return Path(query[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        name = Path(query[1:]).name
+    raise ParameterError(
+        f"--query: there is no file {name!r} that can be read as a text. After @ comes the path of "
+        "a file that holds one query."
+    )
 
 
 @contextmanager
