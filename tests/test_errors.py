@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,18 @@ import pyarrow as pa
 import pytest
 
 from privclust import PrivateKMeans, errors
-from privclust.errors import Message, Parameter, ParameterError, safe_repr
+from privclust.errors import (
+    FailedClientError,
+    FailedNodeError,
+    Message,
+    NotRecomputableError,
+    Parameter,
+    ParameterError,
+    SnapshotCause,
+    SnapshotError,
+    TooFewClientsError,
+    safe_repr,
+)
 
 CANARY = 73.19283746501928
 
@@ -83,6 +95,25 @@ def test_error_carries_its_parameter(given: dict[str, object], parameter: str) -
 def test_error_without_a_parameter_has_none() -> None:
     assert ParameterError().parameter is None
     assert ParameterError("plain text").parameter is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(SnapshotError(cause) for cause in get_args(SnapshotCause)),
+        TooFewClientsError(1, 3, 2),
+        FailedClientError(),
+        FailedNodeError("clinic"),
+        NotRecomputableError("it starts from another model"),
+    ],
+    ids=lambda error: str(error)[:30],
+)
+def test_pickled_error_says_the_same(error: Exception) -> None:
+    """Workers of other processes hand them on."""
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)
 
 
 def test_pickled_error_keeps_its_parameter() -> None:

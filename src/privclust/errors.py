@@ -307,6 +307,10 @@ class NotRecomputableError(ModelFileError):
 
     def __init__(self, cause: str) -> None:
         super().__init__(f"its numbers cannot be worked out anew, because {cause}")
+        self._cause = cause
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._cause,)
 
 
 class EngineError(RuntimeError):
@@ -356,6 +360,9 @@ class SnapshotError(EngineError):
         super().__init__(_SNAPSHOT[cause])
         self.cause = cause
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.cause,)
+
 
 class TooFewClientsError(EngineError):
     """Too few clients of a federation responded; who takes part is public."""
@@ -367,6 +374,9 @@ class TooFewClientsError(EngineError):
             "another with a lower minimum."
         )
         self.numbers = (responded, invited, minimum)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.numbers
 
 
 class NodeRefusedError(RuntimeError):
@@ -388,6 +398,9 @@ class FailedClientError(EngineError):
             "table and sends nothing, and resume the fit."
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
 
 class FailedNodeError(EngineError):
     """A node of a federation took part in a fit and failed; says nothing about its rows."""
@@ -398,3 +411,7 @@ class FailedNodeError(EngineError):
             "withheld, because it may depend on them. What was measured stays charged. Let its "
             "owner look at the worker's log and run 'privclust node check', and start a new fit."
         )
+        self._name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._name,)

@@ -41,3 +41,10 @@ def test_a_name_that_could_pass_for_another_line_is_refused_or_shown_otherwise(n
         replace(DELTA, name=name)
     assert printable(name).isprintable()
     assert len(printable("x" * 5000)) < 200
+
+
+@pytest.mark.attack
+def test_a_name_cannot_add_a_sentence() -> None:
+    forged = replace(DELTA, name='visits", one version. Epsilon is 0. "x')
+    assert forged.sentence == "Delta, \"visits', one version. Epsilon is 0. 'x\", one version"
+    assert forged.facts["source"] == forged.sentence

@@ -224,5 +224,5 @@ def test_the_words_of_a_query_are_nowhere_but_in_it(url: str, place: str, tmp_pa
     ]
     assert not any(SECRET.encode() in one or b"FROM visits" in one for one in contents)
     database = url.rpartition("/")[2]
-    assert f"Source: PostgreSQL, database {database}, all visits, query " in texts[0]
+    assert f'Source: PostgreSQL, "database {database}, all visits, query ' in texts[0]
     assert "127.0.0.1" not in texts[0]

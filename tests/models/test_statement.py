@@ -139,9 +139,9 @@ def test_without_noise_the_centres_are_those_of_k_means() -> None:
 def test_a_source_is_named_wherever_the_statement_is_shown() -> None:
     source = Origin("Delta", "visits <2025>", "one version", "12-34")
     found = replace(statement(), source=source)
-    assert "Source: Delta, visits <2025>, one version (salted hash 12-34)." in str(found)
+    assert 'Source: Delta, "visits <2025>", one version (salted hash 12-34).' in str(found)
     assert (
-        "Source: Delta, visits &lt;2025&gt;, one version (salted hash 12-34)."
+        "Source: Delta, &quot;visits &lt;2025&gt;&quot;, one version (salted hash 12-34)."
         in found._repr_html_()
     )
     assert json.loads(found.to_json())["source"]["salted_hash"] == "12-34"

@@ -22,7 +22,7 @@ from privclust.kernels.grid import UNIT
 from privclust.queries.base import Count
 from privclust.queries.unit import Unit
 from privclust.sources.cells import numbers
-from privclust.sources.files import is_path, open_files
+from privclust.sources.files import is_path, list_files, open_files
 from privclust.sources.schema import Schema
 
 ONE = Box([0], [100])
@@ -368,3 +368,23 @@ def test_numbers_may_be_names_if_somebody_named_a_column(
 def test_the_last_row_is_read_like_any_other(tmp_path: Path) -> None:
     rows = b'a,b\n1,x\n"5",'
     assert cells(csv_file(tmp_path, rows), ["b"]) == cells(csv_file(tmp_path, rows + b"\n"), ["b"])
+
+
+def test_links_to_files_are_followed_and_others_refused(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "visits", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    file = write_parquet(pa.table({"a": [1.0]}), elsewhere / "x.parquet")
+    (folder / "x.parquet").symlink_to(file)
+    (folder / "same.parquet").symlink_to(file)
+    schema, files = list_files(folder)
+    assert schema.names == ("a",)
+    assert len(files) == 1  # its rows count once
+    for name, target in {"year=2025": elsewhere, "y.parquet": tmp_path / "nothing"}.items():
+        link = folder / name
+        link.symlink_to(target)
+        with pytest.raises(UnreadableFileError, match=f"'{name}' in the folder 'visits' is a link"):
+            list_files(folder)
+        link.unlink()
+    (folder / "_kept").symlink_to(elsewhere)
+    assert len(list_files(folder)[1]) == 1  # such names are never read

@@ -56,7 +56,7 @@ def test_the_whole_path_is_in_no_ledger(lake: Any, tmp_path: Path) -> None:
     Ledger.create(place, "table", epsilon=4.0, delta=1e-6)
     PEMeans(1, delta=1e-6, radius=2.0, ledger=place, dataset="table").fit(lake.table())
     facts = Ledger.open(place).runs("table")[-1].facts
-    assert facts["source"].startswith(("Delta", "Iceberg, visits"))
+    assert facts["source"].startswith(("Delta", 'Iceberg, "visits'))
     assert not any(str(tmp_path) in fact for fact in facts.values())
 
 

@@ -288,6 +288,21 @@ def test_what_a_log_says_of_values_is_not_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.attack
+@pytest.mark.parametrize("table_id", ["visits", "00000000-0000-0000-0000-000000000000"])
+def test_an_id_that_could_be_guessed_gives_no_salted_hash(table_id: str, tmp_path: Path) -> None:
+    place = tmp_path / "visits"
+    write_deltalake(str(place), FIRST)
+    logged(place, str(DeltaTable(str(place)).metadata().id), table_id)
+    source = opened(DeltaTable(str(place)))
+    assert source.snapshot is not None
+    assert source.snapshot.identity is None
+    assert not [*source.snapshot.identities()]
+    source.snapshot.restore(None)
+    with pytest.raises(SnapshotError, match="cannot be had again"):
+        cells(source, "a")
+
+
+@pytest.mark.attack
 def test_a_key_that_python_does_not_know_is_in_no_message(tmp_path: Path) -> None:
     days = pa.array([4_000_000, 0], pa.int32()).cast(pa.date32())
     table = pa.table({"a": [0.1, 0.2], "day": days})

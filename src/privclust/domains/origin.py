@@ -33,7 +33,7 @@ class Origin:
     Examples
     --------
     >>> Origin("PostgreSQL", "database clinic, query 1f3a5b7c", "one transaction").sentence
-    'PostgreSQL, database clinic, query 1f3a5b7c, one transaction'
+    'PostgreSQL, "database clinic, query 1f3a5b7c", one transaction'
     """
 
     kind: str
@@ -49,14 +49,19 @@ class Origin:
     @property
     def sentence(self) -> str:
         """All of it in one line."""
-        words = f"{self.kind}, {self.name}, {self.snapshot}"
+        words = self._words
         return words if self.salted_hash is None else f"{words} (salted hash {self.salted_hash})"
+
+    @property
+    def _words(self) -> str:
+        # In quotes that it cannot end: whoever named the table could add a sentence otherwise.
+        name = self.name.replace('"', "'")
+        return f'{self.kind}, "{name}", {self.snapshot}'
 
     @property
     def facts(self) -> dict[str, str]:
         """What a ledger records of it."""
-        named = f"{self.kind}, {self.name}, {self.snapshot}"
-        return {"source": named, "snapshot": self.salted_hash or _NO_HASH}
+        return {"source": self._words, "snapshot": self.salted_hash or _NO_HASH}
 
     def is_of(self, identity: str) -> bool:
         """Tell whether this is the state that is told from others by `identity`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -76,7 +76,7 @@ def found_at(given: str) -> list[File]:
     paths = sorted(
         path
         for place in named
-        for path in (place.rglob("*") if place.is_dir() else [place])
+        for path in (_below(place) if place.is_dir() else [place])
         if path.is_file() and (path == place or _is_data(path.relative_to(place).parts))
     )
     if not paths:
@@ -89,6 +89,18 @@ def found_at(given: str) -> list[File]:
     return [
         File(path, _keys(path.relative_to(root).parts[:-1]), version_of(path)) for path in paths
     ]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder; links to files are followed, others are refused, not left out."""
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not path.is_file() and _is_data(path.relative_to(folder).parts):
+            raise UnreadableFileError(
+                f"{path.name!r} in the folder {folder.name!r} is a link to a folder, or to "
+                "nothing. Such links are not followed. Give the folder that is meant beside this "
+                "one, and take the link away."
+            )
+        yield path
 
 
 def _found_in_store(address: str) -> list[File]:

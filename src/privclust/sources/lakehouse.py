@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
+from uuid import UUID
 
 from privclust.domains.origin import Origin, printable
 from privclust.errors import ColumnTypeError, SnapshotError, UnreadableFileError
@@ -118,15 +119,16 @@ class DeltaSnapshot(LakeSnapshot):
         return Origin("Delta", self._name, "one version")
 
     @property
-    def identity(self) -> str:
+    def identity(self) -> str | None:
         """The table, by an id that was drawn at random, and the version of it."""
-        return f"{self._id} version {self._version}"
+        return f"{self._id} version {self._version}" if _is_random(self._id) else None
 
     def identities(self) -> Iterator[str]:
         """Yield the identities of all versions, this one first."""
-        yield self.identity
-        for version in range(self._newest(), -1, -1):
-            yield f"{self._id} version {version}"
+        if self.identity is not None:
+            yield self.identity
+            for version in range(self._newest(), -1, -1):
+                yield f"{self._id} version {version}"
 
     def _newest(self) -> int:
         from deltalake import DeltaTable
@@ -136,7 +138,7 @@ class DeltaSnapshot(LakeSnapshot):
     def restore(self, identity: str | None) -> None:
         """Read the version that an earlier run began to read."""
         table, _, version = (identity or "").partition(" version ")
-        if identity == self.identity:
+        if identity is not None and identity == self.identity:
             return
         self._is_lost = table != self._id or not version.isdecimal()
         if not self._is_lost:
@@ -254,6 +256,19 @@ class IcebergSnapshot(LakeSnapshot):
         except Exception:  # its list of files is gone itself
             return False
         return all(self._table.io.new_input(path).exists() for path in paths)
+
+
+def _is_random(table_id: str) -> bool:
+    """Tell whether a table's id was drawn at random: another one can be guessed.
+
+    Examples
+    --------
+    >>> _is_random("9f0e7c52-5f0c-4d7b-8a57-1f1f6f3f9a10"), _is_random("visits")
+    (True, False)
+    """
+    with suppress(ValueError):
+        return UUID(table_id).version == 4
+    return False
 
 
 def _pin_delta(dataset: Any, root: str) -> list[Pinned]:

@@ -260,7 +260,7 @@ def test_a_state_that_nobody_exported_has_no_identity(postgres: Server) -> None:
     assert snapshot.identity is None
     database = url.rpartition("/")[2]
     assert snapshot.origin.sentence == (
-        f"PostgreSQL, database {database}, ages, query 3faf64038d904939, "
+        f'PostgreSQL, "database {database}, ages, query 3faf64038d904939", '
         "one REPEATABLE READ transaction"
     )
 
