@@ -14,13 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks import federated, rivals, scale, speed, thesis, utility
-from benchmarks.auc import losses_of
+from benchmarks import federated, rivals, scale, series, speed, thesis, utility
+from benchmarks.auc import losses_of, mean_loss
 from benchmarks.figures import epsilon
 from benchmarks.figures.headline import error
 from benchmarks.figures.redraw import robust_fits, utility_losses
 from benchmarks.pieces import load
-from benchmarks.rivals import FLAGSHIP, RIVALS, TABLES, geometric_mean, ratio
+from benchmarks.rivals import FLAGSHIP, REFERENCE, RIVALS, TABLES, geometric_mean, ratio
 from benchmarks.robust.ratios import few_rows
 from benchmarks.robust.report import print_ours
 from benchmarks.robust.tables import DESIGN, HELD_OUT
@@ -67,6 +67,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "held-out half": lambda: _printed(print_ours, robust_fits(), HELD_OUT),
     "federated": lambda: _printed(federated.print_table, load("federated")),
     "epsilon": lambda: _printed(epsilon.print_table),
+    "series": lambda: _printed(series.print_table, load("series", series.Year)),
     "scale": lambda: _printed(scale.print_table),
     "speed": lambda: _printed(speed.print_table, load("speed", speed.Timing)),
     "speed means": lambda: _printed(_speed_means),
@@ -107,15 +108,25 @@ def facts() -> dict[str, float]:
     best = [min(values) for values in zip(*areas.values(), strict=True)]
     means = {method: geometric_mean(values) for method, values in areas.items()}
     fits = robust_fits()
+    largest = max(scale.kept())
     enough = [name for name in (*DESIGN, *HELD_OUT) if not few_rows(name, 1.0)]
     return {
         "tables": len(TABLES),
         "over one start": geometric_mean(one for one, _ in speed_ratios()[100_000]),
+        "over ten starts": geometric_mean(ten for _, ten in speed_ratios()[100_000]),
+        "most rows": largest,
+        "memory of most rows": scale.kept()[largest].gigabytes,
+        "tables with enough rows": len(enough),
         "suite at 1": geometric_mean(fits.means(FLAGSHIP, enough, 1.0).values()),
         "area": means[FLAGSHIP],
         "best rival's area": min(means[method] for method in RIVALS),
         "error at .25": error(losses, FLAGSHIP, 0.25),
         "error at 1": error(losses, FLAGSHIP, 1.0),
+        "error at 4": error(losses, FLAGSHIP, 4.0),
+        "best rival's error at .25": min(error(losses, method, 0.25) for method in RIVALS),
+        "best rival's error at 4": min(error(losses, method, 4.0) for method in RIVALS),
+        "uber at 1": mean_loss(losses, FLAGSHIP, "uber_pickups", 1.0)
+        / mean_loss(losses, REFERENCE, "uber_pickups", 0.0),
         "tables won": sum(own == least for own, least in zip(areas[FLAGSHIP], best, strict=True)),
         "worst area": max(areas[FLAGSHIP]),
     }

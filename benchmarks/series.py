@@ -10,8 +10,10 @@ from __future__ import annotations
 import tempfile
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -36,7 +38,6 @@ METHODS = ("fresh", "seeded")
 SEEDS = 3
 HALF = 0.5
 Z = 1.959964
-FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "series.png"
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,9 @@ def pieces() -> list[Piece]:
 
 
 def main(quick: bool) -> None:
-    """Fit the series that are missing and draw one; with `quick` two weeks of one, not kept."""
+    """Fit the series that are missing; with `quick` two weeks of one, not kept."""
     if not quick:
         _tell(run("series", pieces(), measure, code_of, workers=1, kind=Year))
-        _draw()
         return
     tables = weekly("stable", 0, weeks=2)
     models = fitted("seeded", tables, 0)
@@ -182,31 +182,39 @@ def report() -> bool:
     return _tell({piece: results[piece] for piece in pieces()})
 
 
-def _tell(results: dict[Piece, Year]) -> bool:
-    print(
-        "| table | start | excess, mean | worst week | same id | drift found | alarms | covered |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
-    mean: dict[tuple[str, str], float] = {}
+def print_table(results: Mapping[Piece, Year]) -> None:
+    """Print what three series of each kind gave."""
+    head = "clusters | columns | drift | start | excess | worst week | same id | drift found"
+    print(f"| {head} | alarms | covered |")
+    print("|---" * 10 + "|")
+    for name, (n_clusters, n_columns, n_drifting) in TABLES.items():
+        for method in METHODS:
+            years = _years(results, method, name)
+            start = "last week" if method == "seeded" else "afresh"
+            print(
+                f"| {n_clusters} | {n_columns} | {n_drifting} | {start} "
+                f"| {mean(y.excess for y in years):.2%} | {max(y.worst for y in years):.2%} "
+                f"| {mean(y.same_id for y in years):.1%} "
+                f"| {sum(y.found for y in years)} of {n_drifting * len(years)} "
+                f"| {sum(y.alarms for y in years)} | {mean(y.covered for y in years):.1%} |"
+            )
+
+
+def _years(results: Mapping[Piece, Year], method: str, name: str) -> list[Year]:
+    return [y for p, y in results.items() if (p.method, p.dataset) == (method, name)]
+
+
+def _tell(results: Mapping[Piece, Year]) -> bool:
+    print_table(results)
     met = True
     for name, (_, _, n_drifting) in TABLES.items():
-        for method in METHODS:
-            years = [y for p, y in results.items() if (p.method, p.dataset) == (method, name)]
-            mean[name, method] = float(np.mean([year.excess for year in years]))
-            found, alarms = sum(y.found for y in years), sum(y.alarms for y in years)
-            same = float(np.mean([year.same_id for year in years]))
-            covered = float(np.mean([year.covered for year in years]))
-            print(
-                f"| {name} | {method} | {mean[name, method]:.2%} "
-                f"| {max(y.worst for y in years):.2%} | {same:.1%} "
-                f"| {found} of {n_drifting * len(years)} | {alarms} | {covered:.3f} |"
-            )
-            if method == "seeded":
-                met &= _verdict(f"series ids {name}", same, 1.0, same == 1)
-                planted = n_drifting * len(years)
-                met &= _verdict(f"series drift {name}", found, planted, found == planted)
-    for name in TABLES:
-        ratio = mean[name, "seeded"] / mean[name, "fresh"]
+        years = _years(results, "seeded", name)
+        same, found = mean(y.same_id for y in years), sum(y.found for y in years)
+        planted = n_drifting * len(years)
+        met &= _verdict(f"series ids {name}", same, 1.0, same == 1)
+        met &= _verdict(f"series drift {name}", found, planted, found == planted)
+        fresh = mean(y.excess for y in _years(results, "fresh", name))
+        ratio = mean(y.excess for y in years) / fresh
         met &= _verdict(f"series excess {name}", ratio, HALF, ratio <= HALF)
     return met
 
@@ -214,12 +222,6 @@ def _tell(results: dict[Piece, Year]) -> bool:
 def _verdict(what: str, value: float, target: float, passed: bool) -> bool:
     print(f"{what}: {value:.3g} {target:.3g} {'PASS' if passed else 'NOT MET'}")
     return passed
-
-
-def _draw() -> None:
-    from privclust.models.plots import draw_series
-
-    draw_series(track(fitted("seeded", weekly("drifting", 0), 0)), FIGURE)
 
 
 def _excess(model: PrivateKMeans, rows: FloatArray, centers: FloatArray) -> float:

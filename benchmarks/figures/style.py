@@ -20,6 +20,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -65,9 +66,13 @@ DARK = {
     INK: DARK_INK,
     MUTED: DARK_MUTED,
     GRID: DARK_GRID,
+    "#e5e7eb": DARK_GRID,  # these two are of the library's own pictures
+    "#e8f3e8": "#22332a",
     **{style.color: style.dark for style in METHODS.values()},
 }
 """What colours become on a dark page; others stay."""
+CYCLE = tuple(dict.fromkeys(style.color for style in METHODS.values()))
+"""Colours of lines that are of no method."""
 NOT_PRIVATE = "k-means without privacy"
 
 
@@ -173,6 +178,10 @@ def styled() -> Iterator[None]:
                 "xtick.labelcolor": INK,
                 "ytick.labelcolor": INK,
                 "grid.color": GRID,
+                "axes.prop_cycle": cycler(color=CYCLE),
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "legend.frameon": False,
             }
         )
         yield
@@ -180,11 +189,16 @@ def styled() -> Iterator[None]:
 
 def save(draw: Callable[[], Figure], name: str, place: Path = PLACE) -> None:
     """Write a figure for both kinds of pages, as ``NAME.svg`` and ``NAME-dark.svg``."""
-    text = io.StringIO()
     with styled():
         figure = draw()
-        about = {"Date": None, "Creator": None, "Description": fingerprint(figure)}
-        figure.savefig(text, format="svg", metadata=about)
+        write(figure, fingerprint(figure), name, place)
+
+
+def write(figure: Figure, description: str, name: str, place: Path = PLACE) -> None:
+    """Write a figure that was drawn in this style."""
+    text = io.StringIO()
+    about = {"Date": None, "Creator": None, "Description": description}
+    figure.savefig(text, format="svg", metadata=about)
     (place / f"{name}.svg").write_text(text.getvalue())
     (place / f"{name}-dark.svg").write_text(for_dark_pages(text.getvalue()))
 

@@ -31,6 +31,18 @@ CLAIMS = (
     ("docs/benchmarks/accuracy.md", r"iris at .25 went from 2.68 to ([\d.]+)", "iris at .25"),
     ("docs/benchmarks/accuracy.md", r"from 1.197 to ([\d.]+)", "iris"),
     ("docs/benchmarks/robustness.md", r"54 tables with enough rows \| ([\d.]+)", "suite at 1"),
+    ("docs/index.md", r"([\d.]+) times those of ten starts", "over ten starts"),
+    ("docs/benchmarks.md", r"([\d,]+) rows with [\d.]+ GB of memory", "most rows"),
+    ("docs/benchmarks.md", r"rows with ([\d.]+) GB of memory", "memory of most rows"),
+    ("docs/benchmarks.md", r"on (\d+) tables as people have them", "tables with enough rows"),
+    ("docs/benchmarks.md", r"([\d.]+) times the loss of k-means at epsilon 1", "suite at 1"),
+    ("docs/stories/uber.md", r"the loss is ([\d.]+) times that of k-means", "uber at 1"),
+    *(
+        (page, rf"{who} between {before}([\d.]+){after}", f"{whose}error at {epsilon}")
+        for page in ("docs/index.md", "docs/benchmarks.md")
+        for who, whose in (("PrivateKMeans is", ""), ("next best method", "best rival's "))
+        for before, after, epsilon in (("", " and", ".25"), (r"[\d.]+ and ", "", "4"))
+    ),
     ("docs/benchmarks.md", r"by the formula, (\d+) % of the dots", "share with enough rows"),
 )
 """A page, the sentence with its number, and the fact that it gives."""
@@ -61,7 +73,7 @@ def test_sentences_give_the_numbers_of_the_results(page: str, sentence: str, fac
     said = re.findall(sentence, " ".join((ROOT / page).read_text().split()))
     assert len(said) == 1
     digits = len(said[0].partition(".")[2])
-    assert f"{known()[fact]:.{digits}f}" == said[0]
+    assert f"{known()[fact]:,.{digits}f}" == said[0]
 
 
 def test_the_slider_shows_the_fits_that_are_made_today() -> None:

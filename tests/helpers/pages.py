@@ -8,13 +8,18 @@
 - A comment before a block says what is different about it: ``<!-- certain -->``, numbers may not
   differ either; ``<!-- file: NAME -->``, it is the content of a file; ``<!-- not run: WHY -->``.
 
-``python tests/helpers/pages.py PAGE.md …`` writes into pages what they print now, and keeps the
-pictures they draw under docs/figures.
+A figure ``NAME.png`` that a page saves is kept as docs/figures/NAME.svg, in the style of all
+figures, if the page shows that file; its words may not differ either. A report that a page links to
+is kept as docs/_extra/NAME-report.html.
+
+``python -m helpers.pages PAGE.md …`` writes into pages what they print now, and keeps their figures
+(with ``PYTHONPATH=.:tests``).
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import re
@@ -22,9 +27,14 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(
@@ -32,6 +42,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 PICTURE = re.compile(r"(?:!\[[^]]*\]\(|<img src=\")((?:\.\./)*figures/[^)\"]+)")
+REPORT = re.compile(r'href="\.\./(\S+-report\.html)"')
 RUN_NAME = re.compile(r"\b[0-9a-f]{16,64}\b")
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?")
 
@@ -50,18 +61,30 @@ class Block:
 
 @dataclass
 class Run:
-    """What came of a page: its names, and pairs of what it shows and what was printed."""
+    """What came of a page: its names, what it shows beside what was printed, and its figures."""
 
+    page: Path
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "page"})
     outputs: list[tuple[Block, str, str]] = field(default_factory=list)
+    figures: dict[str, Figure] = field(default_factory=dict)
 
     def differences(self) -> list[str]:
-        """Return what was printed and is not what the page shows."""
-        return [
+        """Return what was printed or drawn and is not what the page shows."""
+        printed = [
             f"on the page:\n{expected}\nprinted:\n{printed}"
             for block, expected, printed in self.outputs
             if not agrees(expected, printed, certain=block.note == "certain")
         ]
+        return printed + [
+            f"{kept.name} has other words than what was drawn"
+            for kept, figure in self.shown()
+            if f">{words_of(figure)}<" not in kept.read_text(encoding="utf-8")
+        ]
+
+    def shown(self) -> list[tuple[Path, Figure]]:
+        """Return the files of figures that the page both draws and shows."""
+        files = pictures_of(self.page)
+        return [(file, self.figures[file.stem]) for file in files if file.stem in self.figures]
 
 
 def blocks_of(text: str) -> list[Block]:
@@ -91,10 +114,47 @@ def agrees(expected: str, printed: str, certain: bool) -> bool:
     return re.fullmatch(pattern, found, flags=re.DOTALL) is not None
 
 
+def words_of(figure: Figure) -> str:
+    """Return a digest of what a figure shows in words, and of how many lines and bars it has."""
+    shown: list[Any] = [_normal(text.get_text(), certain=False) for text in figure.texts]
+    for axes in figure.axes:
+        title = "".join(axes.get_title(place) for place in ("left", "center", "right"))
+        texts = [title, axes.get_xlabel(), axes.get_ylabel()]
+        texts += axes.get_legend_handles_labels()[1]
+        shown += [_normal(text, certain=False) for text in texts]
+        shown += [len(found) for found in (axes.lines, axes.collections, axes.patches, axes.texts)]
+    return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _figures_kept(figures: dict[str, Figure]) -> Iterator[None]:
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        yield
+        return
+    save = Figure.savefig
+
+    def keep(figure: Figure, target: Any, *given: Any, **named: Any) -> None:
+        save(figure, target, *given, **named)
+        if isinstance(target, str | Path):
+            figures[Path(target).stem] = figure
+
+    with patch.object(Figure, "savefig", keep):
+        yield
+
+
 def run(page: Path) -> Run:
     """Run a page in the present folder."""
-    done, printed = Run(), ""
-    for block in blocks_of(page.read_text(encoding="utf-8")):
+    done = Run(page)
+    with _figures_kept(done.figures):
+        _run_blocks(done)
+    return done
+
+
+def _run_blocks(done: Run) -> None:
+    printed = ""
+    for block in blocks_of(done.page.read_text(encoding="utf-8")):
         if block.note.startswith("not run: "):
             continue
         if block.note.startswith("file: "):
@@ -102,13 +162,12 @@ def run(page: Path) -> Run:
         elif block.language == "python":
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
-                exec(compile(block.content, str(page), "exec"), done.names)
+                exec(compile(block.content, str(done.page), "exec"), done.names)
             printed = output.getvalue()
         elif block.language == "console":
             done.outputs += _commands(block)
         elif block.language == "text" and block.follows:
             done.outputs.append((block, block.content, printed))
-    return done
 
 
 def _commands(block: Block) -> list[tuple[Block, str, str]]:
@@ -147,10 +206,11 @@ def _normal(text: str, certain: bool) -> str:
 
 
 def renew(page: Path) -> None:
-    """Write into a page what it prints now, and keep the pictures that it draws and shows."""
-    wanted = {picture.name: picture for picture in pictures_of(page)}
+    """Write into a page what it prints now, and keep the figures that it draws and shows."""
+    from benchmarks.figures.style import styled, write
+
     before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, styled():
         os.chdir(folder)
         sys.path.insert(0, folder)
         try:
@@ -158,9 +218,10 @@ def renew(page: Path) -> None:
         finally:
             os.chdir(before)
             sys.path.remove(folder)
-        for drawn in Path(folder).glob("*.png"):
-            if drawn.name in wanted:
-                shutil.copy(drawn, wanted[drawn.name])
+        for file, figure in done.shown():
+            write(figure, words_of(figure), file.stem, file.parent)
+        for kept in REPORT.findall(page.read_text(encoding="utf-8")):
+            shutil.copy(Path(folder) / "report.html", DOCS / "_extra" / kept)
     text = page.read_text(encoding="utf-8")
     for block, expected, printed in reversed(done.outputs):
         if block.language == "text" and "..." not in expected:

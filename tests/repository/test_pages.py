@@ -30,7 +30,7 @@ PAGES = sorted(
 FEDERATED, APP = DOCS / "federated.md", DOCS.parent / "examples" / "federation"
 WRITTEN = {
     "approval.md": ["approval.pdf"],
-    "postprocessing.md": ["tree.png"],
+    "postprocessing.md": ["hierarchy.png"],
     "series.md": ["drift.png", "year.db"],
 }
 """Files that pages say they write."""
