@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -28,18 +29,12 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "dark_figures",
     "outside_links",
+    "page_descriptions",
     "typed_commands",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "reference/generated/commands.md", "**/sg_execution_times.rst"]
 templates_path = ["_templates"]
-myst_html_meta = {
-    "description lang=en": "k-means for sensitive tables under differential privacy, with "
-    "scikit-learn's interface, a budget that cannot be overspent, and a statement to sign.",
-    "property=og:type": "website",
-    "property=og:site_name": "privclust",
-}
-
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4  # pages link to headings as a repository host spells them
 
@@ -68,6 +63,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "privclust"
+html_baseurl = os.environ.get("PRIVCLUST_SITE", "")  # where it is published; cards need it
 html_static_path = ["_static"]
 html_extra_path = ["_extra"]
 html_css_files = ["site.css"]

@@ -9,10 +9,10 @@ from pathlib import Path
 from benchmarks import audit, federated, scale, speed, thesis, utility
 from benchmarks.auc import Losses, losses_of, mean_loss
 from benchmarks.data import dataset
+from benchmarks.figures import card, steps
 from benchmarks.figures import epsilon as slider
 from benchmarks.figures import rivals as rival_figures
 from benchmarks.figures import rows_needed as rows_figure
-from benchmarks.figures import steps
 from benchmarks.figures.robustness import draw as draw_robustness
 from benchmarks.figures.rows_needed import Cell
 from benchmarks.figures.style import PLACE, save
@@ -40,6 +40,7 @@ def redraw(place: Path = PLACE) -> None:
     scale.draw(place)
     audit.draw(place)
     steps.draw(place)
+    card.draw(steps.frames()[-1], card.CARD if place == PLACE else place / card.CARD.name)
     if place == PLACE:
         slider.draw()
 

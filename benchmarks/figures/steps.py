@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -63,6 +64,7 @@ def made_up() -> FloatArray:
     return np.asarray(middles[which] + rng.normal(0, 0.11, (ROWS, 2)))
 
 
+@cache
 def frames() -> list[Frame]:
     """Fit once, and return what was known after each step, in the units of the rows."""
     with _watched() as seen, noise_from(SeededNoise(3)):
@@ -122,14 +124,21 @@ def before_and_after(found: list[Frame]) -> Figure:
     """Draw rows that stay inside, and what is released of them."""
     figure = new_figure(7.0, 3.5)
     inside, outside = figure.subplots(1, 2)
-    inside.scatter(*made_up()[:SHOWN].T, s=9, color=MUTED, linewidth=0)
+    draw_release(inside, outside, found[-1])
+    return figure
+
+
+def draw_release(inside: Axes, outside: Axes, released: Frame) -> None:
+    """Draw some rows, and centres with their sizes beside them."""
+    x, y = made_up()[:SHOWN].T
+    inside.scatter(x, y, s=9, color=MUTED, linewidth=0)
     inside.set_title("rows: they stay inside", weight="bold")
-    _draw_frame(outside, found[-1])
+    _draw_frame(outside, released)
     outside.set_title("released: noisy centres and sizes", weight="bold")
     for axes in (inside, outside):
         axes.set(aspect="equal", xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), xticks=(), yticks=())
         axes.spines[:].set_color(MUTED)
-    return figure
+        axes.spines[:].set_visible(True)
 
 
 def stills(found: list[Frame]) -> Figure:
@@ -142,6 +151,7 @@ def stills(found: list[Frame]) -> Figure:
         title = frame.caption.partition(":")[0]
         axes.set_title(f"{number}. {title}", weight="bold")
         axes.set(aspect="equal", xlim=(-WIDTH, WIDTH), ylim=(-WIDTH, WIDTH), xticks=(), yticks=())
+        axes.spines[:].set_visible(True)
     return figure
 
 

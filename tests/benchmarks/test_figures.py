@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from helpers.colour_vision import VISION, contrast, difference
+from PIL import Image
 
 from benchmarks.figures import style
+from benchmarks.figures.card import CARD
 from benchmarks.figures.redraw import redraw
 from benchmarks.figures.style import DARK, DARK_GROUND, GROUND, METHODS, PLACE, for_dark_pages
 
@@ -66,3 +68,5 @@ def test_figures_show_the_results_that_are_kept(tmp_path: Path) -> None:
         if name in animated:
             assert kept == (tmp_path / name).read_text()
         assert DESCRIPTION.findall(kept) == found
+    with Image.open(tmp_path / "card.png") as drawn_now, Image.open(CARD) as card:
+        assert drawn_now.info["Description"] == card.info["Description"]

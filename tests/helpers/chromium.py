@@ -63,7 +63,7 @@ class Browser:
         result: dict[str, Any] = message["result"]
         return result
 
-    def open(self, url: str, width: int, height: int = 900) -> None:
+    def open(self, url: str, width: int, height: int = 900, *, scheme: str = "light") -> None:
         """Show a page in a window of this width, in a new tab, and close the one before."""
         self._session = ""
         if self._target:
@@ -74,6 +74,8 @@ class Browser:
         ]
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **size)
+        preferred = {"name": "prefers-color-scheme", "value": scheme}
+        self.call("Emulation.setEmulatedMedia", features=[preferred])
         self.call("Page.enable")
         self._events.clear()
         self.call("Page.navigate", url=url)

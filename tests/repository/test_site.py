@@ -28,6 +28,7 @@ PAGES = (
     "how-to/nightly-job",
     "reference/comparison",
     "reference/faq",
+    "stories/credit",
     "stories/uber",
     "reference/generated/privclust.PrivateKMeans",
 )
@@ -72,13 +73,50 @@ def browser() -> Iterator[Browser]:
 def test_a_page_fits_and_can_be_used_by_everybody(
     page: str, width: int, site: str, browser: Browser
 ) -> None:
-    browser.open(f"{site}/{page}.html", width)
+    assert faults_of(f"{page}.html", width, "light", site, browser) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("width", "scheme"), list(product(WIDTHS, ("light", "dark"))))
+def test_all_pages_fit_and_can_be_used_by_everybody(
+    width: int, scheme: str, site: str, browser: Browser
+) -> None:
+    pages = [str(file.relative_to(BUILT)) for file in sorted(BUILT.rglob("*.html"))]
+    found = {page: faults_of(page, width, scheme, site, browser) for page in pages}
+    assert {page: faults for page, faults in found.items() if faults} == {}
+
+
+def faults_of(page: str, width: int, scheme: str, site: str, browser: Browser) -> list[str]:
+    """Return what a page loads from elsewhere, what does not fit, and what axe-core finds."""
+    browser.open(f"{site}/{page}", width, scheme=scheme)
     loaded = browser.evaluate('performance.getEntriesByType("resource").map(e => e.name)')
-    assert all(name.startswith((site, "data:")) for name in loaded)
-    assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    assert browser.evaluate(TOO_WIDE) == []
+    faults = [f"loads {name}" for name in loaded if not name.startswith((site, "data:"))]
+    if browser.evaluate("document.documentElement.scrollWidth") > width:
+        faults.append("scrolls sideways")
+    faults += browser.evaluate(TOO_WIDE)
     browser.evaluate(AXE)
-    assert browser.evaluate(SEVERE) == []
+    return faults + list(browser.evaluate(SEVERE))
+
+
+@pytest.mark.parametrize("page", ["index", "start/quickstart", "gallery/plot_rivals"])
+def test_other_sites_show_a_card_and_words_of_the_page(
+    page: str, site: str, browser: Browser
+) -> None:
+    browser.open(f"{site}/{page}.html", WIDTHS[1])
+    tags = dict(
+        browser.evaluate(
+            """[...document.querySelectorAll("meta[property], meta[name]")]
+            .map(tag => [tag.getAttribute("property") || tag.name, tag.content])"""
+        )
+    )
+    assert tags["description"] == tags["og:description"]
+    assert 20 < len(tags["description"]) < 165
+    assert browser.evaluate("document.title").startswith(tags["og:title"])
+    size = browser.evaluate(
+        f"""new Promise(done => {{ const card = new Image(); card.src = "{tags["og:image"]}";
+        card.onload = () => done([card.width, card.height]); card.onerror = () => done([]); }})"""
+    )
+    assert size == [int(tags["og:image:width"]), int(tags["og:image:height"])]
 
 
 @pytest.mark.usefixtures("site")
