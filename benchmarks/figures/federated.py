@@ -6,15 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from benchmarks.figures.style import (
-    epsilon_ticks,
-    legend,
-    line,
-    new_figure,
-    plain_axes,
-    ratio_ticks,
-    reference_line,
-)
+from benchmarks.figures import style
 from benchmarks.pieces import Piece
 
 DRAWN_AS = {"SpherePacking": "DPLloyd"}
@@ -28,7 +20,7 @@ def draw(
     epsilons: Mapping[str, tuple[float, ...]],
 ) -> Figure:
     """Draw silos and devices beside each other."""
-    figure = new_figure(9, 4.4)
+    figure = style.new_figure(9, 4.4)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (name, tried) in zip(panels, epsilons.items(), strict=True):
         for method in methods:
@@ -40,14 +32,14 @@ def draw(
                 )
                 for epsilon in tried
             ]
-            style = line(DRAWN_AS.get(method, method))
-            axes.plot(tried, worst, **{**style, "label": method})
+            look = style.line(DRAWN_AS.get(method, method))
+            axes.plot(tried, worst, **{**look, "label": method})
         k_fed = 100 * excess[Piece("k-FED", name, 0.0, 0)]
-        axes.axhline(k_fed, **reference_line("k-FED, not private"))
-        plain_axes(axes)
-        epsilon_ticks(axes, tried)
-        ratio_ticks(axes, (0.001, 0.01, 0.1, 1, 10), sign=" %")
+        axes.axhline(k_fed, **style.reference_line("k-FED, not private"))
+        style.plain_axes(axes)
+        style.epsilon_ticks(axes, tried)
+        style.ratio_ticks(axes, (0.001, 0.01, 0.1, 1, 10), sign=" %")
         axes.set(xlabel="epsilon", title=TITLES[name])
     panels[0].set_ylabel("loss above the optimum, worst seed")
-    legend(figure, columns=3)
+    style.legend(figure, columns=3)
     return figure

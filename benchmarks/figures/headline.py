@@ -5,15 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from benchmarks.auc import Losses, mean_loss
-from benchmarks.figures.style import (
-    epsilon_ticks,
-    label_ends,
-    line,
-    new_figure,
-    plain_axes,
-    ratio_ticks,
-    reference_line,
-)
+from benchmarks.figures import style
 from benchmarks.methods import EPSILONS
 from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE, RIVALS, TABLES, geometric_mean, method_on
 
@@ -31,21 +23,21 @@ def error(losses: Losses, method: str, epsilon: float) -> float:
 
 def draw(losses: Losses) -> Figure:
     """Draw a line for each method."""
-    figure = new_figure(height=4.2)
+    figure = style.new_figure(height=4.2)
     axes = figure.subplots()
     ends = {}
     for method in (FLAGSHIP, *RIVALS, MARKED):
         values = [error(losses, method, epsilon) for epsilon in EPSILONS]
-        axes.plot(EPSILONS, values, **line(method))
+        axes.plot(EPSILONS, values, **style.line(method))
         ends[method] = values[-1]
-    axes.plot((0.22, EPSILONS[-1]), (1.0, 1.0), **reference_line())
+    axes.plot((0.22, EPSILONS[-1]), (1.0, 1.0), **style.reference_line())
     axes.text(EPSILONS[0], 0.975, "k-means without privacy = 1", va="top", fontsize=9)
-    plain_axes(axes)
-    epsilon_ticks(axes, EPSILONS)
-    ratio_ticks(axes, TICKS)
+    style.plain_axes(axes)
+    style.epsilon_ticks(axes, EPSILONS)
+    style.ratio_ticks(axes, TICKS)
     axes.set(xlim=(0.22, 12), ylim=(0.87, 10))
     axes.spines["bottom"].set_bounds(0.22, EPSILONS[-1])
-    label_ends(axes, ends, EPSILONS[-1] * 1.1, 1.115)
+    style.label_ends(axes, ends, EPSILONS[-1] * 1.1, 1.115)
     axes.set_xlabel("epsilon (← stronger privacy)", loc="left")
     axes.set_ylabel("loss over that of k-means")
     axes.set_title(f"Private clustering of {len(TABLES)} tables, geometric mean", weight="bold")

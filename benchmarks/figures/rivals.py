@@ -13,19 +13,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.auc import Losses, mean_loss
 from benchmarks.data import CLUSTERS_OF_FILES, CLUSTERS_WITHIN_BOUNDS, COLUMNS
-from benchmarks.figures import headline
-from benchmarks.figures.style import (
-    METHODS,
-    PLACE,
-    epsilon_ticks,
-    legend,
-    line,
-    new_figure,
-    plain_axes,
-    ratio_ticks,
-    reference_line,
-    save,
-)
+from benchmarks.figures import headline, style
 from benchmarks.methods import EPSILONS
 from benchmarks.rivals import FLAGSHIP, MARKED, REFERENCE, RIVALS, TABLES, method_on, ratio
 
@@ -36,41 +24,41 @@ FAR = 20.0
 TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 300)
 
 
-def draw(losses: Losses, place: Path = PLACE) -> None:
+def draw(losses: Losses, place: Path = style.PLACE) -> None:
     """Draw all four."""
-    save(partial(headline.draw, losses), "headline", place)
-    save(partial(_real_tables, losses), "rivals_real", place)
-    save(partial(_growing_k, losses), "rivals_k", place)
-    save(partial(_heat_map, losses), "rivals_all", place)
+    style.save(partial(headline.draw, losses), "headline", place)
+    style.save(partial(_real_tables, losses), "rivals_real", place)
+    style.save(partial(_growing_k, losses), "rivals_k", place)
+    style.save(partial(_heat_map, losses), "rivals_all", place)
 
 
 def _real_tables(losses: Losses) -> Figure:
     """Draw loss against epsilon on real tables."""
-    figure = new_figure(9, 8.4)
+    figure = style.new_figure(9, 8.4)
     names = (*CLUSTERS_OF_FILES, *CLUSTERS_WITHIN_BOUNDS)
     for place, (axes, name) in enumerate(zip(figure.subplots(3, 3).flat, names, strict=True)):
         for method in COMPARED:
             values = [_over_k_means(losses, method, name, epsilon) for epsilon in EPSILONS]
-            axes.plot(EPSILONS, values, **line(method))
+            axes.plot(EPSILONS, values, **style.line(method))
         _finish(axes, name, axes.dataLim.y1)
-        epsilon_ticks(axes, EPSILONS)
+        style.epsilon_ticks(axes, EPSILONS)
         if place >= 6:
             axes.set_xlabel("epsilon")
         if place % 3 == 0:
             axes.set_ylabel("loss over that of k-means")
-    legend(figure)
+    style.legend(figure)
     return figure
 
 
 def _growing_k(losses: Losses) -> Figure:
     """Draw loss against the number of clusters at one epsilon, on generated tables."""
-    figure = new_figure(10, 6)
+    figure = style.new_figure(10, 6)
     ks = (4, 16, 64)
     for row, family in zip(figure.subplots(2, len(COLUMNS)), ("scale", "sklearn"), strict=True):
         for axes, d in zip(row, COLUMNS, strict=True):
             for method in COMPARED:
                 values = [_over_k_means(losses, method, f"{family}_{k}_{d}", AT) for k in ks]
-                axes.plot(ks, values, **line(method))
+                axes.plot(ks, values, **style.line(method))
         highest = max(axes.dataLim.y1 for axes in row)
         for axes, d in zip(row, COLUMNS, strict=True):
             _finish(axes, f"{family}, {d} columns", highest)
@@ -78,7 +66,7 @@ def _growing_k(losses: Losses) -> Figure:
             axes.set_xticks(ks, [str(k) for k in ks])
             axes.set_xlabel("clusters k" if family == "sklearn" else "")
         row[0].set_ylabel(f"loss over k-means, epsilon {AT:g}")
-    legend(figure)
+    style.legend(figure)
     return figure
 
 
@@ -89,10 +77,10 @@ def _over_k_means(losses: Losses, method: str, table: str, epsilon: float) -> fl
 
 def _finish(axes: Axes, title: str, highest: float) -> None:
     """Add k-means, and as many ticks as there is room for."""
-    axes.axhline(1.0, **reference_line())
-    plain_axes(axes)
+    axes.axhline(1.0, **style.reference_line())
+    style.plain_axes(axes)
     shown = [tick for tick in TICKS if tick <= highest]
-    ratio_ticks(axes, shown if len(shown) < 8 else [1, 3, 10, 30, 100, 300])
+    style.ratio_ticks(axes, shown if len(shown) < 8 else [1, 3, 10, 30, 100, 300])
     axes.set_ylim(0.93, max(highest * 1.1, 1.25))
     axes.set_title(title)
 
@@ -100,7 +88,7 @@ def _finish(axes: Axes, title: str, highest: float) -> None:
 def _heat_map(losses: Losses) -> Figure:
     """Draw the area over that of k-means, of every method on every table."""
     ratios = np.array([[ratio(losses, method, name) for name in TABLES] for method in COMPARED])
-    figure = new_figure(8, 10.2)
+    figure = style.new_figure(8, 10.2)
     axes = figure.subplots()
     shades = LogNorm(1.0, FAR)
     image = axes.imshow(ratios.T, aspect="auto", cmap="Blues", norm=shades)
@@ -111,7 +99,7 @@ def _heat_map(losses: Losses) -> Figure:
         text = f"{value:.2f}" if value < 10 else f"{value:.0f}"
         axes.text(method, table, text, ha="center", va="center", size=8, color=color, weight=weight)
     axes.set_yticks(range(len(TABLES)), TABLES, fontsize=8)
-    names = [fill(METHODS[m].label or m, 12, break_long_words=False) for m in COMPARED]
+    names = [fill(style.METHODS[m].label or m, 12, break_long_words=False) for m in COMPARED]
     axes.set_xticks(range(len(COMPARED)), names, fontsize=8)
     axes.xaxis.tick_top()
     scale = figure.colorbar(

@@ -9,20 +9,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.figures import style
 from benchmarks.figures.rivals import FAR
-from benchmarks.figures.style import (
-    GROUND,
-    INK,
-    METHODS,
-    MUTED,
-    PLACE,
-    legend,
-    new_figure,
-    plain_axes,
-    ratio_ticks,
-    reference_line,
-    save,
-)
 from benchmarks.rivals import FLAGSHIP
 from benchmarks.robust.fits import EXACT, EXACT_EPSILON, MAIN_EPSILON
 from benchmarks.robust.ratios import Fits, few_rows
@@ -32,19 +20,19 @@ NAME = "robustness"
 TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, FAR)
 
 
-def draw(fits: Fits, place: Path = PLACE) -> None:
+def draw(fits: Fits, place: Path = style.PLACE) -> None:
     """Draw both halves side by side, each family in the same place."""
-    save(partial(_both, fits), NAME, place)
+    style.save(partial(_both, fits), NAME, place)
 
 
 def _both(fits: Fits) -> Figure:
-    figure = new_figure(10, 8.2)
+    figure = style.new_figure(10, 8.2)
     both = figure.subplots(1, 2, sharex=True)
     for axes, half, tables in zip(both, ("design", "held-out"), (DESIGN, HELD_OUT), strict=True):
         _half(axes, fits, tables)
         axes.set_title(f"{half} half", weight="bold")
         axes.set_xlabel(f"loss over that of k-means, at epsilon {MAIN_EPSILON:g}")
-    legend(figure)
+    style.legend(figure)
     return figure
 
 
@@ -53,20 +41,20 @@ def _half(axes: Axes, fits: Fits, tables: tuple[str, ...]) -> None:
     rivals = {name: found[1].mean for name, found in best.items() if found is not None}
     ours = fits.means(FLAGSHIP, tables, MAIN_EPSILON)
     exact = fits.means(EXACT, tables, EXACT_EPSILON)
-    hollow = {"color": GROUND, "edgecolor": MUTED, "marker": "s", "s": 26}
+    hollow = {"color": style.GROUND, "edgecolor": style.MUTED, "marker": "s", "s": 26}
     dots: tuple[tuple[str, dict[str, float], dict[str, Any]], ...] = (
         ("best rival", rivals, hollow),
-        (FLAGSHIP, ours, {"color": METHODS[FLAGSHIP].color, "marker": "o", "s": 36}),
-        (EXACT, exact, {"color": INK, "marker": "|", "s": 110}),
+        (FLAGSHIP, ours, {"color": style.METHODS[FLAGSHIP].color, "marker": "o", "s": 36}),
+        (EXACT, exact, {"color": style.INK, "marker": "|", "s": 110}),
     )
     for label, found, look in dots:
         values = [min(ratio, FAR) for ratio in found.values()]
         axes.scatter(values, [tables.index(name) for name in found], label=label, zorder=3, **look)
-    axes.axvline(1.0, **reference_line())
+    axes.axvline(1.0, **style.reference_line())
     few = {name: "*" if few_rows(name, MAIN_EPSILON) else "" for name in tables}
-    plain_axes(axes, "both")
+    style.plain_axes(axes, "both")
     axes.set_yticks(range(len(tables)), [name + few[name] for name in tables], fontsize=8)
     axes.set_ylim(max(len(DESIGN), len(HELD_OUT)) - 0.5, -0.5)
-    ratio_ticks(axes, TICKS, "x")
+    style.ratio_ticks(axes, TICKS, "x")
     axes.set_xticks(TICKS, [*(f"{tick:g}×" for tick in TICKS[:-1]), f"{FAR:g}×+"], fontsize=8)
     axes.set_xlim(0.95, FAR * 1.15)

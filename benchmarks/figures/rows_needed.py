@@ -9,15 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.figures.style import (
-    INK,
-    METHODS,
-    MUTED,
-    new_figure,
-    plain_axes,
-    ratio_ticks,
-    reference_line,
-)
+from benchmarks.figures import style
 from benchmarks.rivals import FLAGSHIP
 
 ENOUGH = 1.1
@@ -36,20 +28,20 @@ class Cell(NamedTuple):
 
 def draw(cells: list[Cell]) -> Figure:
     """Draw a dot for each table and epsilon, and the median of bins of equal width."""
-    figure = new_figure(height=4.0)
+    figure = style.new_figure(height=4.0)
     axes = figure.subplots()
-    colors = (METHODS[FLAGSHIP].color, MUTED)
+    colors = (style.METHODS[FLAGSHIP].color, style.MUTED)
     for suite, marker, color in zip(SUITES, "ox", colors, strict=True):
         x, y = zip(*((c.rows, min(c.ratio, TOP)) for c in cells if c.suite == suite), strict=True)
         axes.scatter(x, y, s=20, marker=marker, color=color, label=f"{suite} ({len(x)})", zorder=3)
     x, y = zip(*_medians(cells), strict=True)
-    axes.plot(x, y, color=INK, linewidth=2, label="median", zorder=4)
-    axes.axhline(1.0, **{**reference_line(), "label": None})
-    axes.axvline(1.0, color=MUTED, linewidth=1)
+    axes.plot(x, y, color=style.INK, linewidth=2, label="median", zorder=4)
+    axes.axhline(1.0, **{**style.reference_line(), "label": None})
+    axes.axvline(1.0, color=style.MUTED, linewidth=1)
     axes.text(1.05, TOP * 0.92, "enough rows by the formula →", va="top", fontsize=9)
-    plain_axes(axes)
-    ratio_ticks(axes, (1, 1.2, 1.5, 2, 3, 5, 10))
-    ratio_ticks(axes, (0.1, 0.3, 1, 3, 10, 30, 100), "x")
+    style.plain_axes(axes)
+    style.ratio_ticks(axes, (1, 1.2, 1.5, 2, 3, 5, 10))
+    style.ratio_ticks(axes, (0.1, 0.3, 1, 3, 10, 30, 100), "x")
     axes.set_ylim(0.93, TOP * 1.05)
     axes.set_xlabel("rows of a cluster, over the rows needed at that epsilon")
     axes.set_ylabel("loss over that of k-means")

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from benchmarks.figures.style import (
-    GROUND,
-    INK,
-    METHODS,
-    MUTED,
-    new_figure,
-    plain_axes,
-    ratio_ticks,
-)
+from benchmarks.figures import style
 from benchmarks.pieces import Piece
 from benchmarks.rivals import FLAGSHIP
 
@@ -29,7 +21,7 @@ TICKS = (0.1, 1, 10, 100)
 
 def draw(results: Mapping[Piece, Timing]) -> Figure:
     """Draw one start of k-means and ten, beside each other; below the line we are faster."""
-    figure = new_figure(8.4, 4.4)
+    figure = style.new_figure(8.4, 4.4)
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = ("scikit-learn, one start", "scikit-learn, ten starts")
     tables = sorted({piece.dataset for piece in results})
@@ -46,18 +38,18 @@ def draw(results: Mapping[Piece, Timing]) -> Figure:
                 and timings[0].ten_starts_cpu_seconds is not None
             ]
             if dots:
-                color = MUTED if n_rows < 100_000 else METHODS[FLAGSHIP].color
+                color = style.MUTED if n_rows < 100_000 else style.METHODS[FLAGSHIP].color
                 label = f"{n_rows:,} rows, {len(dots)} tables"
-                face = GROUND if n_rows < 100_000 else color
+                face = style.GROUND if n_rows < 100_000 else color
                 axes.scatter(
                     *zip(*dots, strict=True), s=30, marker=marker, c=face, edgecolor=color,
                     label=label, zorder=3,
                 )  # fmt: skip
-        axes.plot((0.02, 500), (0.02, 500), color=INK, linewidth=1)
+        axes.plot((0.02, 500), (0.02, 500), color=style.INK, linewidth=1)
         axes.text(60, 110, "as long", rotation=45, va="center", ha="center", fontsize=9)
-        plain_axes(axes, "both")
-        ratio_ticks(axes, TICKS, sign=" s")
-        ratio_ticks(axes, TICKS, "x", sign=" s")
+        style.plain_axes(axes, "both")
+        style.ratio_ticks(axes, TICKS, sign=" s")
+        style.ratio_ticks(axes, TICKS, "x", sign=" s")
         axes.set(xlim=(0.03, 400), ylim=(0.03, 400), xlabel="k-means, CPU seconds", title=title)
         axes.set_aspect("equal")
     panels[0].set_ylabel("PrivateKMeans, CPU seconds")

@@ -7,14 +7,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from benchmarks.auc import Losses, mean_loss
-from benchmarks.figures.style import (
-    legend,
-    line,
-    new_figure,
-    plain_axes,
-    ratio_ticks,
-    reference_line,
-)
+from benchmarks.figures import style
 
 Experiment = tuple[str, float, Mapping[int, str]]
 """What varies, epsilon, and the table of each value."""
@@ -27,7 +20,7 @@ def draw(
     reference: str,
 ) -> Figure:
     """Draw the experiments beside each other, as losses over those of the reference."""
-    figure = new_figure(10, 4.2)
+    figure = style.new_figure(10, 4.2)
     panels = zip(figure.subplots(1, len(experiments), sharey=True), experiments, strict=True)
     for place, (axes, (what, epsilon, tables)) in enumerate(panels):
         for method in methods:
@@ -35,10 +28,10 @@ def draw(
                 mean_loss(losses, method, table, epsilon) / mean_loss(losses, reference, table, 0.0)
                 for table in tables.values()
             ]
-            axes.plot(list(tables), values, **line(method))
-        axes.axhline(1.0, **reference_line("k-means, one start"))
-        plain_axes(axes)
-        ratio_ticks(axes, (1, 3, 10, 30, 100, 300))
+            axes.plot(list(tables), values, **style.line(method))
+        axes.axhline(1.0, **style.reference_line("k-means, one start"))
+        style.plain_axes(axes)
+        style.ratio_ticks(axes, (1, 3, 10, 30, 100, 300))
         axes.set_xscale("log")
         axes.set_xticks(list(tables), [str(value) for value in tables])
         axes.set_xticks([], minor=True)
@@ -46,5 +39,5 @@ def draw(
         axes.set_title(f"epsilon {epsilon:g}")
         if place == 0:
             axes.set_ylabel("loss over that of k-means")
-    legend(figure)
+    style.legend(figure)
     return figure

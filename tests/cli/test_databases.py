@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.command_line import error_message, privclust
+from helpers.command_line import BOUNDS, error_message, privclust
 from helpers.databases import in_sqlite
 from typer.testing import CliRunner
 
@@ -19,17 +19,6 @@ from privclust.cli import app
 from privclust.sources.sql.sqlite import SqliteSession
 
 SECRET = "s3kr3t"
-BOUNDS = """\
-bounds_origin = "domain knowledge"
-[columns.age]
-type = "number"
-lower = 0
-upper = 120
-[columns.weight]
-type = "number"
-lower = 0
-upper = 300
-"""
 FAST = ("--delta", "1e-6", "-k", "2", "--quiet")
 QUERY = ("--query", "SELECT age, weight FROM visits")
 

@@ -8,21 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from helpers.ages import BOUNDS, FAST, check_bounds_of_ages, label_ages, profile_ages
 from helpers.command_line import error_message, privclust
 from helpers.lakes import DeltaFolder, IcebergFile
 
 from privclust import load
-
-BOUNDS = """\
-bounds_origin = "domain knowledge"
-[columns.age]
-type = "number"
-lower = 0
-upper = 120
-"""
-FAST = ("--delta", "1e-6", "-k", "2", "--bounds", "bounds.toml")
 
 
 @pytest.fixture(params=[DeltaFolder, IcebergFile])
@@ -43,18 +34,11 @@ def test_a_table_is_fitted_and_profiled(path: str) -> None:
     done = privclust("fit", path, *FAST, "-o", "model.json")
     assert done.exit_code == 0, done.output
     assert load("model.json").model_.feature_names_in == ("age",)
-    done = privclust(
-        *("profile", "model.json", path, "--columns", "age", "--bounds", "bounds.toml"),
-        *("--epsilon", "1"),
-    )
-    assert done.exit_code == 0, done.output
+    profile_ages(path)
 
 
 def test_bounds_are_made_and_checked_by_its_columns(path: str) -> None:
-    done = privclust("bounds", "init", path, "-o", "new.toml")
-    assert done.exit_code == 0, done.output
-    assert '[columns."age"]' in Path("new.toml").read_text(encoding="utf-8")
-    assert privclust("bounds", "check", "bounds.toml", path).exit_code == 0
+    check_bounds_of_ages(path)
 
 
 def test_a_table_is_not_written_over(path: str) -> None:
@@ -65,10 +49,6 @@ def test_a_table_is_not_written_over(path: str) -> None:
 
 def test_labels_are_written_beside_the_column_that_is_kept(path: str) -> None:
     assert privclust("fit", path, *FAST, "-o", "model.json").exit_code == 0
-    done = privclust("predict", "model.json", path, "--keep", "age", "-o", "labels.parquet")
-    assert done.exit_code == 0, done.output
-    found = pq.read_table("labels.parquet")
-    ages = pa.table({"age": found["age"].cast(pa.float64())})
-    assert load("model.json").predict(ages).tolist() == found["cluster"].to_pylist()
+    found = label_ages(path)
     assert len(set(found["cluster"].to_pylist())) == 2
-    assert max(ages["age"].to_pylist()) <= 60  # others were erased
+    assert max(found["age"].to_pylist()) <= 60  # others were erased

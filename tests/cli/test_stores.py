@@ -6,21 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from helpers.ages import BOUNDS, FAST, check_bounds_of_ages, label_ages, profile_ages
 from helpers.command_line import error_message, privclust
 from helpers.object_store import SECRET, Bucket
-
-from privclust import load
-
-BOUNDS = """\
-bounds_origin = "domain knowledge"
-[columns.age]
-type = "number"
-lower = 0
-upper = 120
-"""
-FAST = ("--delta", "1e-6", "-k", "2", "--bounds", "bounds.toml")
 
 
 @pytest.fixture
@@ -38,24 +27,13 @@ def test_a_folder_in_a_store_is_fitted_profiled_and_labelled(address: str) -> No
     done = privclust("fit", address, *FAST, "-o", "model.json")
     assert done.exit_code == 0, done.output
     assert SECRET not in Path("model.json").read_text(encoding="utf-8") + done.output
-    done = privclust(
-        *("profile", "model.json", address, "--columns", "age", "--bounds", "bounds.toml"),
-        *("--epsilon", "1"),
-    )
-    assert done.exit_code == 0, done.output
-    done = privclust("predict", "model.json", address, "--keep", "age", "-o", "labels.parquet")
-    assert done.exit_code == 0, done.output
-    found = pq.read_table("labels.parquet")
-    ages = pa.table({"age": found["age"].cast(pa.float64())})
-    assert load("model.json").predict(ages).tolist() == found["cluster"].to_pylist()
+    profile_ages(address)
+    found = label_ages(address)
     assert found.num_rows == 600
 
 
 def test_bounds_are_made_and_checked_by_its_columns(address: str) -> None:
-    done = privclust("bounds", "init", address, "-o", "new.toml")
-    assert done.exit_code == 0, done.output
-    assert '[columns."age"]' in Path("new.toml").read_text(encoding="utf-8")
-    assert privclust("bounds", "check", "bounds.toml", address).exit_code == 0
+    check_bounds_of_ages(address)
 
 
 @pytest.mark.parametrize("typed", ["s3://key:{}@bucket/x", "s3://bucket/x?secret_key={}"])
