@@ -9,27 +9,13 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import privclust
-from releasing.building import OTHER, ROOT, USUAL, as_somebody_else, build
+from helpers.wheels import built
 
-PARTS = ("src", "pyproject.toml", "README.md", "LICENSE")
+import privclust
+from releasing.building import OTHER, ROOT, USUAL, build
+
 MOST_BYTES = 4_000_000
 """Of an sdist; measurements and their results alone would be as many."""
-
-
-def built(folder: Path, umask: int) -> Path:
-    """Build a wheel from a fresh copy of the sources, as somebody else would have it."""
-    folder.mkdir()
-    for part in PARTS:
-        if (ROOT / part).is_dir():
-            shutil.copytree(
-                ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
-            )
-        else:
-            shutil.copy(ROOT / part, folder / part)
-    as_somebody_else(folder, umask)
-    (wheel,) = build(folder, "wheel", epoch=1577836800)
-    return wheel
 
 
 def test_two_builds_are_the_same_byte_for_byte(tmp_path: Path) -> None:
