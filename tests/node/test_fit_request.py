@@ -190,6 +190,14 @@ def test_mistake_is_refused_in_words(
         read(policy, ada, **changes)
 
 
+@pytest.mark.attack
+def test_many_unknown_members_get_a_short_reply(policy: Policy, ada: AnalystPolicy) -> None:
+    with pytest.raises(RequestError) as raised:
+        read(policy, ada, **{f"columnz{number}": 1 for number in range(3000)})
+    assert "Did you mean" in raised.value.problem.detail
+    assert len(raised.value.problem.to_json()) < 1000
+
+
 def test_unknown_and_forbidden_tables_are_alike(policy: Policy, ada: AnalystPolicy) -> None:
     problems = []
     for table in ("wards", "nothing", "", None, 3, ["credit"], "../credit"):

@@ -197,7 +197,7 @@ def _check_members(content: Mapping[str, Any], known: tuple[str, ...]) -> None:
         raise refused(
             "invalid-request",
             f"The request has {safe_repr(unknown[0])}. It may have {', '.join(known)}."
-            f"{did_you_mean(unknown, known)}",
+            f"{did_you_mean(unknown[:1], known)}",
         )
 
 
