@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.node_policy import BOUNDS, POLICY, write_node
+from helpers.node_policy import BOUNDS, INSTITUTE, POLICY, write_keys, write_node
 from node.test_booking import write_table
 
 from privclust import Ledger
@@ -96,6 +96,10 @@ def test_file_that_is_not_there(tmp_path: Path, changes: dict[str, Any], text: s
         (lambda policy: policy.node.name_key.write_text("ab"), "32 random bytes"),
         (lambda policy: policy.issuers["hospital"].keys.unlink(), "[issuers.hospital] keys"),
         (lambda policy: policy.issuers["hospital"].keys.write_text("{broken"), "no key for RS256"),
+        (
+            lambda policy: write_keys(policy.issuers["hospital"].keys, INSTITUTE),
+            'algorithms says; it has keys for ES256. Write algorithms = ["ES256"]',
+        ),
         (lambda policy: policy.node.head.write_text("{}"), "[node] head: "),
     ],
 )

@@ -240,6 +240,23 @@ def test_weak_keys_are_not_used(tmp_path: Path) -> None:
     assert whose(identities, bob()) is None
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {name: value for name, value in OTHER.jwk.items() if name != "kid"},
+        INSTITUTE.jwk | {"kid": "h2", "crv": "brainpoolP256r1"},
+        {"kty": "OKP", "crv": "X25519", "x": "AA", "kid": "h2"},
+        {"kty": "RSA", "kid": ["h2"]},
+    ],
+    ids=["no id", "unknown curve", "no curve for signatures", "strange id"],
+)
+def test_key_that_cannot_be_used_locks_nobody_out(tmp_path: Path, entry: dict[str, Any]) -> None:
+    identities = Identities(policy_in(tmp_path))
+    (tmp_path / "hospital.jwks").write_text(json.dumps({"keys": [entry, HOSPITAL.jwk]}))
+    assert whose(identities, ada()) == "a1"
+    assert whose(identities, OTHER.token({"kid": "h2"}, **CLAIMS)) is None
+
+
 def test_two_keys_of_one_id_are_refused(tmp_path: Path) -> None:
     identities = Identities(policy_in(tmp_path))
     write_keys(tmp_path / "hospital.jwks", HOSPITAL, OTHER)

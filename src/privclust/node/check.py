@@ -12,9 +12,9 @@ from privclust.domains.bounds import read_bounds
 from privclust.domains.bounds_file import declared_column
 from privclust.errors import PolicyError, did_you_mean, safe_repr
 from privclust.node._federation_check import faults_of_federations
-from privclust.node.identity import has_keys
+from privclust.node.identity import algorithms_of_keys
 from privclust.node.names import read_name_key
-from privclust.node.policy import NO_TEXTS, NodeSettings, Policy, TablePolicy
+from privclust.node.policy import NO_TEXTS, Issuer, NodeSettings, Policy, TablePolicy
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger
@@ -28,12 +28,8 @@ from privclust.sources.schema import Schema
 def faults_of(policy: Policy) -> list[str]:
     """Return all that is wrong, each with what to do; of tables, names and types alone are read."""
     found = [*_faults_of_files(policy.node)]
-    found += [
-        f"[issuers.{issuer.name}] keys: {issuer.keys.name!r} has no key for "
-        f"{' or '.join(issuer.algorithms)}. Save the issuer's JWKS there."
-        for issuer in policy.issuers.values()
-        if not has_keys(issuer)
-    ]
+    for issuer in policy.issuers.values():
+        found += [f"[issuers.{issuer.name}] keys: {fault}" for fault in _faults_of_keys(issuer)]
     ledger = None
     try:
         ledger = Ledger.open(policy.node.ledger)
@@ -75,6 +71,24 @@ def check_not_writable(file: Path) -> None:
             f"others may write to {str(file)!r}, and could give themselves access. Type: "
             f"chmod go-w {file.name}."
         )
+
+
+def _faults_of_keys(issuer: Issuer) -> Iterator[str]:
+    usable = algorithms_of_keys(issuer)
+    if set(usable) & set(issuer.algorithms):
+        return
+    lacking = (
+        f"{issuer.keys.name!r} has no key for {' or '.join(issuer.algorithms)}, which is what "
+        "algorithms says"
+    )
+    if usable:
+        listed = " or ".join(f'algorithms = ["{one}"]' for one in usable)
+        yield (
+            f"{lacking}; it has keys for {' and '.join(usable)}. Write {listed}, by which the "
+            "issuer signs, or save its other keys there."
+        )
+    else:
+        yield f"{lacking}, nor for anything else that is known here. Save the issuer's JWKS there."
 
 
 def _faults_of_files(node: NodeSettings) -> Iterator[str]:

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.types import Options
 
 from privclust._files import read_regular
+from privclust.node._policy_schema import ALGORITHMS
 from privclust.node.policy import AnalystPolicy, Issuer, Policy
 from privclust.remote._token import TOKEN_MAX
 
@@ -130,24 +131,29 @@ class _KeyFile:
         return key if key is not None and _fits(key, algorithm) else None
 
 
-def has_keys(issuer: Issuer) -> bool:
-    """Tell whether an issuer's file holds a key by which one of its tokens could be checked."""
+def algorithms_of_keys(issuer: Issuer) -> tuple[str, ...]:
+    """Return the algorithms whose tokens the keys in an issuer's file could check."""
     try:
         keys = _public_keys(issuer.keys).values()
     except Exception:  # whatever a broken file makes a parser raise
-        return False
-    return any(_fits(key, algorithm) for key in keys for algorithm in issuer.algorithms)
+        return ()
+    return tuple(one for one in ALGORITHMS if any(_fits(key, one) for key in keys))
 
 
 def _public_keys(file: Path) -> dict[str, Any]:
-    """Return the public keys of a JWKS for signatures; those of other kinds are left out."""
+    """Return the public keys of a JWKS for signatures; what no token can name is left out."""
     found: dict[str, Any] = {}
     for entry in json.loads(read_regular(file, KEYS_MAX))["keys"]:
         if entry.get("kty") not in ("RSA", "EC", "OKP") or entry.get("use", "sig") != "sig":
             continue
-        if entry["kid"] in found:
+        if not isinstance(name := entry.get("kid"), str):
+            continue
+        if name in found:
             raise ValueError("two keys have one id")
-        found[entry["kid"]] = jwt.PyJWK(entry).key
+        try:
+            found[name] = jwt.PyJWK(entry).key
+        except jwt.PyJWTError:  # of a curve that is not known here, or not whole
+            found[name] = None
     return found
 
 
