@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -266,6 +268,33 @@ def test_ledger_has_the_last_word(node: Running) -> None:
 def test_queue_is_limited(node: Running) -> None:
     kinds = [node.submit(f"k{number}").status for number in range(6)]
     assert kinds == [202] * 5 + [429]
+
+
+@pytest.mark.attack
+def test_requests_of_one_analyst_leave_connections_to_others(
+    node: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("privclust.node.app.REQUESTS_PER_ANALYST", 2)
+    held, begun = threading.Event(), threading.Semaphore(0)
+
+    def left(analyst: Any, table: Any) -> float:
+        begun.release()
+        assert analyst.id != "a1" or held.wait(20)
+        return 1.0
+
+    monkeypatch.setattr(node.booking, "epsilon_left", left)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(node.send, "GET", "/v1/tables", ada()) for _ in range(2)]
+        try:
+            assert all(begun.acquire(timeout=20) for _ in waiting)
+            beyond, other = (node.send("GET", "/v1/tables", one) for one in (ada(), bob()))
+        finally:
+            held.set()
+    assert [one.result().status for one in waiting] == [200, 200]
+    assert (beyond.status, beyond.kind) == (429, "quota-exceeded")
+    assert beyond.headers["retry-after"] == "1"
+    assert other.status == 200
+    assert node.send("GET", "/v1/tables", ada()).status == 200
 
 
 def test_price_beyond_the_work_of_a_day_is_too_costly(tmp_path: Path) -> None:
@@ -570,9 +599,8 @@ def test_audit_log_has_public_facts_alone(node: Running) -> None:
 def test_events_follow_a_fit_until_it_ended(node: Running) -> None:
     run = node.submit().json()["id"]
     connection = HTTPConnection("127.0.0.1", node.server.port, timeout=20)
-    connection.request(
-        "GET", f"/v1/fits/{run}/events", headers={"Authorization": f"Bearer {ada()}"}
-    )
+    headers = {"Authorization": f"Bearer {ada(exp=int(NOW) + 3600)}"}
+    connection.request("GET", f"/v1/fits/{run}/events", headers=headers)
     response = connection.getresponse()
     assert response.status == 200
     assert (response.getheader("content-type") or "").startswith("text/event-stream")
@@ -583,6 +611,21 @@ def test_events_follow_a_fit_until_it_ended(node: Running) -> None:
     connection.close()
     assert first["state"] == "running"
     assert [json.loads(line.removeprefix(b"data: "))["state"] for line in rest] == ["finished"]
+
+
+@pytest.mark.attack
+def test_events_end_with_the_token(node: Running) -> None:
+    run = node.submit().json()["id"]
+    connection = HTTPConnection("127.0.0.1", node.server.port, timeout=20)
+    token = ada(exp=int(NOW) + 5)
+    connection.request(
+        "GET", f"/v1/fits/{run}/events", headers={"Authorization": f"Bearer {token}"}
+    )
+    response = connection.getresponse()
+    assert json.loads(response.readline().removeprefix(b"data: "))["state"] == "running"
+    node.clock.now += 36
+    assert response.read().strip() == b""
+    connection.close()
 
 
 def test_streams_of_an_analyst_are_limited(node: Running) -> None:

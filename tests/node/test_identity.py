@@ -55,7 +55,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Identities:
 def whose(identities: Identities, token: str, certificate: bytes | None = None) -> str | None:
     """Return the id of the analyst of a token, or None."""
     try:
-        return identities.identify(f"Bearer {token}", certificate, NOW).id
+        return identities.identify(f"Bearer {token}", certificate, NOW).analyst.id
     except IdentityError:
         return None
 
@@ -85,7 +85,7 @@ def test_token_of_each_issuer_is_that_of_its_analyst(identities: Identities) -> 
 
 
 def test_scheme_may_be_written_in_small_letters(identities: Identities) -> None:
-    assert identities.identify(f"bearer {ada()}", None, NOW).id == "a1"
+    assert identities.identify(f"bearer {ada()}", None, NOW).analyst.id == "a1"
 
 
 FORGED: dict[str, Callable[[], str]] = {

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.responses import StreamingResponse
 
@@ -19,6 +19,8 @@ STREAM_SECONDS = 3600.0
 SILENT_SECONDS = 15.0
 """So that no proxy takes the connection for dead."""
 
+Read: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
+
 
 class Streams:
     """Counts the streams of each analyst, since each keeps a connection."""
@@ -27,16 +29,19 @@ class Streams:
         self._open: Counter[str] = Counter()
 
     def response(
-        self, analyst: str, read: Callable[[], Awaitable[dict[str, Any]]], tick: float
+        self, analyst: str, read: Read, tick: float, holds: Callable[[], bool]
     ) -> StreamingResponse:
-        """Return a stream of what `read` returns, which is called every `tick` seconds."""
+        """Return a stream of what `read` returns, which is called every `tick` seconds.
+
+        It ends when `holds` no longer says that the token does.
+        """
         if self._open[analyst] >= STREAMS_PER_ANALYST:
             raise refused(
                 "quota-exceeded",
                 f"You have {STREAMS_PER_ANALYST} streams of events open. Close one.",
             )
         return StreamingResponse(
-            self._counted(analyst, _events(read, tick)), media_type="text/event-stream"
+            self._counted(analyst, _events(read, tick, holds)), media_type="text/event-stream"
         )
 
     async def _counted(self, analyst: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
@@ -48,10 +53,10 @@ class Streams:
             self._open[analyst] -= 1
 
 
-async def _events(read: Callable[[], Awaitable[dict[str, Any]]], tick: float) -> AsyncIterator[str]:
+async def _events(read: Read, tick: float, holds: Callable[[], bool]) -> AsyncIterator[str]:
     sent: dict[str, Any] | None = None
     silent = passed = 0.0
-    while passed < STREAM_SECONDS:
+    while passed < STREAM_SECONDS and holds():
         status = await read()
         if status != sent:
             yield f"data: {json.dumps(status)}\n\n"

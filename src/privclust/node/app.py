@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
@@ -29,11 +31,12 @@ from privclust.node._endpoints import Call
 from privclust.node._events import Streams
 from privclust.node._federation_endpoints import AGREEMENT_BYTES_MAX, REQUEST_BYTES_MAX
 from privclust.node._strict_json import BYTES_MAX, too_long
-from privclust.node.identity import IdentityError
+from privclust.node.identity import Identity, IdentityError
 from privclust.node.job import Kind
 from privclust.node.metrics import Metrics
 from privclust.node.parts import Node
 from privclust.node.problems import (
+    BUSY,
     FAILED,
     MEDIA_TYPE,
     NOT_FOUND,
@@ -46,6 +49,9 @@ from privclust.node.problems import (
 
 THREADS, THREADS_PER_ANALYST = 4, 2
 """Requests that are worked on at the same time: of all analysts, and of one."""
+REQUESTS_PER_ANALYST = 16
+"""Requests of one analyst that arrive, wait or are worked on: each keeps one of the connections
+that all analysts share. What comes beyond is refused at once."""
 BODY_SECONDS = 10.0
 CERTIFICATE_HEADER = "x-client-certificate"
 """nginx puts the connection's certificate there, and overwrites what a client sent."""
@@ -114,6 +120,7 @@ class _Service:
         self._node = node
         self._streams = Streams()
         self._threads = asyncio.Semaphore(THREADS)
+        self._requests: Counter[str] = Counter()
         self._own = {name: asyncio.Semaphore(THREADS_PER_ANALYST) for name in node.policy.analysts}
 
     def route(
@@ -122,8 +129,10 @@ class _Service:
         """Return the route of a function, whose requests have bodies of at most `bytes_max`."""
 
         async def endpoint(request: Request) -> Response:
-            call = await self._call(request, path, bytes_max)
-            return await self._run(call, work)
+            identity = self._identify(request, path)
+            with self._counted(identity.analyst.id):
+                call = await self._call(request, identity, bytes_max)
+                return await self._run(call, work)
 
         return Route(path, _refusing(endpoint), methods=[method])
 
@@ -131,7 +140,8 @@ class _Service:
         """Return the route of a job's events."""
 
         async def endpoint(request: Request) -> Response:
-            call = await self._call(request, path)
+            identity = self._identify(request, path)
+            call = await self._call(request, identity)
 
             def status(call: Call) -> dict[str, Any]:
                 return _endpoints.status(call.node, _endpoints.named_job(call, kind))
@@ -139,20 +149,37 @@ class _Service:
             async def read() -> dict[str, Any]:
                 return await self._run(call, status)
 
-            await read()  # none or another's is refused before a stream begins
-            return self._streams.response(call.analyst.id, read, self._node.policy.node.tick)
+            def holds() -> bool:
+                return self._node.clock() < identity.until
+
+            with self._counted(call.analyst.id):
+                await read()  # none or another's is refused before a stream begins
+            tick = self._node.policy.node.tick
+            return self._streams.response(call.analyst.id, read, tick, holds)
 
         return Route(path, _refusing(endpoint), methods=["GET"])
 
-    async def _call(self, request: Request, path: str, bytes_max: int = BYTES_MAX) -> Call:
+    def _identify(self, request: Request, path: str) -> Identity:
         request.scope[_TEMPLATE] = path
-        analyst = self._node.identities.identify(
+        return self._node.identities.identify(
             _single(request, "authorization"),
             _certificate(_single(request, CERTIFICATE_HEADER)),
             self._node.clock(),
         )
+
+    @contextmanager
+    def _counted(self, analyst: str) -> Iterator[None]:
+        if self._requests[analyst] >= REQUESTS_PER_ANALYST:
+            raise RequestError(BUSY)
+        self._requests[analyst] += 1
+        try:
+            yield
+        finally:
+            self._requests[analyst] -= 1
+
+    async def _call(self, request: Request, identity: Identity, bytes_max: int = BYTES_MAX) -> Call:
         body = await _body(request, bytes_max) if request.method == "POST" else b""
-        return Call(self._node, analyst, request.path_params, request.headers, body)
+        return Call(self._node, identity.analyst, request.path_params, request.headers, body)
 
     async def _run(self, call: Call, work: Callable[[Call], Result]) -> Result:
         async with self._own[call.analyst.id], self._threads:
@@ -164,7 +191,8 @@ def _refusing(endpoint: Callable[[Request], Any]) -> Callable[[Request], Any]:
         try:
             response: Response = await endpoint(request)
         except RequestError as error:
-            return _problem_response(error.problem)
+            later = {"Retry-After": "1"} if error.problem is BUSY else None
+            return _problem_response(error.problem, later)
         except IdentityError:
             return _problem_response(NOT_IDENTIFIED, {"WWW-Authenticate": "Bearer"})
         return response

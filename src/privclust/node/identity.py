@@ -47,6 +47,14 @@ class IdentityError(RuntimeError):
         )
 
 
+@dataclass(frozen=True)
+class Identity:
+    """Who sends a request, and until when the token that says so is accepted."""
+
+    analyst: AnalystPolicy
+    until: float
+
+
 class Identities:
     """Tells which analyst of a policy sends a request.
 
@@ -63,7 +71,7 @@ class Identities:
 
     def identify(
         self, authorization: str | None, certificate: bytes | None, now: float
-    ) -> AnalystPolicy:
+    ) -> Identity:
         """Return the analyst, or raise an error that does not say what is wrong.
 
         Parameters
@@ -85,7 +93,7 @@ class Identities:
 
     def _identified(
         self, authorization: str | None, certificate: bytes | None, now: float
-    ) -> AnalystPolicy | None:
+    ) -> Identity | None:
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not token.isascii() or len(token) > TOKEN_MAX:
             return None
@@ -101,7 +109,9 @@ class Identities:
         if claims is None or not _is_current(claims, now) or not _is_for_access(header, claims):
             return None
         analyst = self._policy.analyst(issuer.url, claims["sub"])
-        return analyst if analyst and _has_certificate(analyst, certificate) else None
+        if analyst is None or not _has_certificate(analyst, certificate):
+            return None
+        return Identity(analyst, _until(claims))
 
 
 @dataclass(frozen=True)
@@ -187,7 +197,11 @@ def _is_for_access(header: Mapping[str, Any], claims: Mapping[str, Any]) -> bool
 def _is_current(claims: Mapping[str, Any], now: float) -> bool:
     """Tell whether a token holds now."""
     begins = [_seconds(claims[name]) for name in ("nbf", "iat") if name in claims]
-    return _seconds(claims["exp"]) > now - LEEWAY and all(one <= now + LEEWAY for one in begins)
+    return _until(claims) > now and all(one <= now + LEEWAY for one in begins)
+
+
+def _until(claims: Mapping[str, Any]) -> float:
+    return _seconds(claims["exp"]) + LEEWAY
 
 
 def _seconds(value: Any) -> float:

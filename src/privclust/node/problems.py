@@ -132,4 +132,9 @@ NOT_FOUND = problem(
     "you.",
 )
 """One text for all that does not exist and all that is another's, so that they look alike."""
+BUSY = problem(
+    "quota-exceeded",
+    "As many of your requests are worked on as may be at the same time. Send this one again in a "
+    "second.",
+)
 FAILED = problem("failed", "The owner of the node can find out why. Nothing more can be said here.")
