@@ -307,10 +307,6 @@ class NotRecomputableError(ModelFileError):
 
     def __init__(self, cause: str) -> None:
         super().__init__(f"its numbers cannot be worked out anew, because {cause}")
-        self._cause = cause
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._cause,)
 
 
 class EngineError(RuntimeError):
@@ -325,6 +321,16 @@ class EngineError(RuntimeError):
     ...     print(str(error)[:41])
     the rows could not be read or summed. Why
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[EngineError], args: tuple[str, ...], state: dict[str, Any]) -> EngineError:
+    """Return an error that was pickled, with its text; some are made of other things than that."""
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
 
 
 SnapshotCause = Literal["cut", "lost", "changed", "gone"]
@@ -360,9 +366,6 @@ class SnapshotError(EngineError):
         super().__init__(_SNAPSHOT[cause])
         self.cause = cause
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.cause,)
-
 
 class TooFewClientsError(EngineError):
     """Too few clients of a federation responded; who takes part is public."""
@@ -374,9 +377,6 @@ class TooFewClientsError(EngineError):
             "another with a lower minimum."
         )
         self.numbers = (responded, invited, minimum)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self.numbers
 
 
 class NodeRefusedError(RuntimeError):
@@ -398,9 +398,6 @@ class FailedClientError(EngineError):
             "table and sends nothing, and resume the fit."
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()
-
 
 class FailedNodeError(EngineError):
     """A node of a federation took part in a fit and failed; says nothing about its rows."""
@@ -411,7 +408,3 @@ class FailedNodeError(EngineError):
             "withheld, because it may depend on them. What was measured stays charged. Let its "
             "owner look at the worker's log and run 'privclust node check', and start a new fit."
         )
-        self._name = name
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._name,)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 import stat
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +21,7 @@ from privclust.node.job import NewJob
 from privclust.node.jobs import JobStore, Quota
 from privclust.node.policy import Policy
 from privclust.node.policy_file import read_policy
+from privclust.privacy.ledger.head_file import HeadFile
 
 POLICY = """\
 [node]
@@ -88,11 +92,17 @@ def test_init_names_the_folder_that_is_missing_and_makes_nothing(
     assert not list(Path("keys").glob("*"))
 
 
+def test_init_takes_the_url_of_a_ledgers_owner_and_no_file(policy: Policy) -> None:
+    done = privclust("node", "init", "policy.toml", "--ledger", "other.db")
+    error_message(done, 3, "postgresql://owner@host/budgets")
+    assert not policy.node.name_key.exists()
+
+
 def test_check_passes_a_right_policy_and_names_all_faults_at_once(policy: Policy) -> None:
     privclust("node", "init", "policy.toml")
     done = privclust("node", "check", "policy.toml")
     assert done.exit_code == 0, done.output
-    assert "names 1 analysts and 1 tables" in done.stdout
+    assert "names 1 analyst and 1 table," in done.stdout
     policy.node.name_key.chmod(0o644)
     Path("policy.toml").write_text(
         POLICY.replace('dataset = "visits"', 'dataset = "other"'), encoding="utf-8"
@@ -142,7 +152,22 @@ def test_web_needs_a_place(policy: Policy) -> None:
     error_message(done, 3, "--socket FILE, or a port with --port NUMBER")
 
 
+def test_status_tells_of_an_older_copy_of_the_ledger(policy: Policy) -> None:
+    privclust("node", "init", "policy.toml")
+    with closing(sqlite3.connect("budget.db")) as opened:
+        opened.execute("VACUUM INTO 'copy.db'")
+    Ledger.open("budget.db").lower("visits", 3.0)
+    HeadFile(policy.node.head).advance(Ledger.open("budget.db"))
+    for name in ("budget.db", "budget.db-wal", "budget.db-shm"):
+        Path(name).unlink(missing_ok=True)
+    shutil.move("copy.db", "budget.db")
+    done = privclust("node", "status", "policy.toml")
+    error_message(done, 9, "an older copy was put back")
+    assert "│ visits │ visits" in done.stdout
+
+
 def test_status_counts_jobs_and_budgets(policy: Policy) -> None:
+    privclust("node", "init", "policy.toml")
     done = privclust("node", "status", "policy.toml")
     assert done.exit_code == 0, done.output
     assert "queued" in done.stdout

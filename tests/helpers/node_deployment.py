@@ -259,6 +259,7 @@ def _start_nginx(deployment: Deployment) -> None:
         r"listen 443 ssl;": f"listen {HOST}:{deployment.port} ssl;",
         r"/etc/nginx/tls/node\.(pem|key)": rf"{folder}/server.\1",
         r"/etc/nginx/tls/analysts-ca\.pem": f"{folder}/ca.pem",
+        r"# (ssl_client_certificate|ssl_verify_client) ": r"\1 ",
         # Tests send from one address what many analysts would send.
         r"rate=\d+r/s": "rate=10000r/s",
         r"burst=\d+": "burst=1000",

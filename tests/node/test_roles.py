@@ -7,16 +7,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from helpers.command_line import error_message, privclust
 from helpers.node_policy import POLICY, write_node
 from helpers.postgres import Server, execute
 from node.test_booking import fit_request, submitted, write_table
 
 from privclust import Ledger
-from privclust.node._jobs_schema import grant
 from privclust.node.booking import Booking
 from privclust.node.jobs import JobStore
 from privclust.node.policy_file import read_policy
-from privclust.node.set_up import set_up
 
 RUN = "00000000000000a1"
 
@@ -39,14 +38,15 @@ def test_role_of_a_node_can_run_it_and_change_no_budget(
     role = place.split("//")[1].split("@")[0]
     Ledger.create(owner, "credit", epsilon=4.0, delta=1e-6)
     write_table(tmp_path)
-    path = write_node(tmp_path, POLICY.replace("ledger.db", owner))
-    set_up(read_policy(path))
-    execute(owner, grant(role))
-    path.write_text(POLICY.replace("ledger.db", place))
+    path = write_node(tmp_path, POLICY.replace("ledger.db", place))
+    done = privclust("node", "init", path, "--ledger", owner)
+    assert done.exit_code == 0, done.output
+    error_message(privclust("node", "status", path), 9, "privclust node grant ROLE")
+    execute(owner, privclust("node", "grant", role).stdout)
     booking = Booking(read_policy(path), JobStore(place))
     job = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
     booking.reserve(job)
-    leased = booking.jobs.lease(time.time(), 60.0)
+    leased = booking.jobs.lease(time.time(), 600.0)
     assert leased is not None
     text = booking.carry_out(leased, lambda: None)
     assert booking.jobs.finish(RUN, leased.lease, text, time.time())

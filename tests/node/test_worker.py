@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,8 +20,10 @@ from helpers.processes import other_process
 
 from privclust.node.job import Job, NewJob
 from privclust.node.jobs import JobStore, Quota
-from privclust.node.worker import Pace, run_worker
+from privclust.node.worker import Pace, run_worker, start_up
+from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
+from privclust.privacy.ledger.ledger import Ledger
 
 PATIENCE = 60.0
 FAST = Pace(poll=0.05, lease=3.0, grace=40.0, closing=20.0)
@@ -228,6 +231,21 @@ def test_worker_outlives_a_ledger_that_cannot_be_reached(
         assert node.ended(run).state == "failed"
     assert "waits for the ledger (LedgerError)" in caplog.text
     assert SECRET not in caplog.text
+
+
+def test_worker_says_why_compiling_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.create(tmp_path / "ledger.db", "credit", epsilon=1.0, delta=1e-6)
+    HeadFile(tmp_path / "head").create(ledger)
+    node = SimpleNamespace(ledger=str(tmp_path / "ledger.db"), head=tmp_path / "head", lanes=1)
+    policy: Any = SimpleNamespace(node=node, digest="")
+    program = "raise RuntimeError('cannot cache: no locator available')"
+    monkeypatch.setattr("privclust.node.worker._WARM_UP", program)
+    with pytest.raises(
+        OSError, match="exit code 1: RuntimeError: cannot cache: no locator"
+    ) as error:
+        start_up(policy)
+    assert "NUMBA_CACHE_DIR" in str(error.value)
+    assert "Traceback" not in str(error.value)
 
 
 WORKER = """

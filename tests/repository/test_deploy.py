@@ -64,11 +64,14 @@ class Proxy:
             connection.close()
 
 
-def local_file(folder: Path, port: int) -> Path:
-    """Write our file with the places of this test."""
-    for name in ("node", "analysts-ca", "stranger"):
+def local_file(folder: Path, port: int, certificates: bool = True) -> Path:
+    """Write our file with the places of this test, and with the lines for `certificates`."""
+    for name in ("node", "analysts-ca", "stranger") if certificates else ("node",):
         write_certificate(folder, name, "localhost")
     text = (DEPLOY / "nginx.conf").read_text()
+    if certificates:
+        text, found = re.subn(r"# (ssl_client_certificate|ssl_verify_client) ", r"\1 ", text)
+        assert found == 2
     for ours, other in {
         "user www-data;": "user root;" if os.getuid() == 0 else "",
         "/etc/nginx/tls": str(folder),
@@ -137,8 +140,10 @@ def wait_for(port: int) -> None:
 
 
 @needs_nginx
-def test_nginx_accepts_the_file(tmp_path: Path) -> None:
-    words = [str(NGINX), "-t", "-p", str(tmp_path), "-c", str(local_file(tmp_path, free_port()))]
+@pytest.mark.parametrize("certificates", [False, True])
+def test_nginx_accepts_the_file(tmp_path: Path, certificates: bool) -> None:
+    file = local_file(tmp_path, free_port(), certificates)
+    words = [str(NGINX), "-t", "-p", str(tmp_path), "-c", str(file)]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -216,6 +221,19 @@ def test_image_is_pinned_and_runs_as_nobody_special() -> None:
     assert not any(line.startswith("ADD ") for line in lines)
     assert not re.search(r"curl|wget|sudo|:latest|chmod 777", text)
     assert "--require-hashes --requirement /tmp/node.txt" in text
+
+
+def test_containers_mount_what_the_sample_policy_writes_to() -> None:
+    policy = (DEPLOY.parent / "docs" / "node.md").read_text()
+    written = re.findall(r'^(?:ledger|head|audit_log) = "(/[^"]*)/[^/"]+"', policy, re.MULTILINE)
+    assert len(written) == 3
+    text = (DEPLOY / "Containerfile").read_text().replace("\\\n", " ")
+    commands = [line for line in text.splitlines() if "podman run" in line]
+    (made,) = re.findall("install --directory .*", text)
+    assert len(commands) == 2
+    for folder in written:
+        assert all(re.search(rf"--volume \w+:{folder} ", line) for line in commands)
+        assert folder in made.split()
 
 
 def test_image_installs_what_the_tests_are_run_with() -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,9 @@ import typer
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, reporting_errors, say, say_aside, writing
 from privclust.cli.tables import print_table
+from privclust.errors import ParameterError
 from privclust.models.formatting import rounded_down, rounded_up
+from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 
 node_app = typer.Typer(cls=Group, help="A service that fits tables for analysts who see no row.")
@@ -32,6 +35,13 @@ def init(
             "--ledger-is-newest", help="Take your word that a ledger with runs is no older copy."
         ),
     ] = False,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="On a PostgreSQL server: the ledger's URL with its owner as the role, where the "
+            "policy's URL has the node's."
+        ),
+    ] = None,
 ) -> None:
     """Make what a new node needs: its keys, its tables of jobs, the file with the ledger's head."""
     with reporting_errors():
@@ -40,6 +50,8 @@ def init(
             from privclust.node.policy_file import read_policy
             from privclust.node.set_up import set_up
         found = read_policy(policy)
+        if ledger is not None:
+            found = replace(found, node=replace(found.node, ledger=_on_server(ledger)))
         with writing(policy):
             made = set_up(found, ledger_is_newest)
         for one in made:
@@ -90,8 +102,8 @@ def check(policy: PolicyFile) -> None:
                 f"{rounded_up(total)}: epsilon_alone limits one fit, the ledger all of them."
             )
         say(
-            f"{policy.name} names {len(found.analysts)} analysts and {len(found.tables)} tables, "
-            f"and matches them. Its digest: {found.digest}"
+            f"{policy.name} names {_counted(len(found.analysts), 'analyst')} and "
+            f"{_counted(len(found.tables), 'table')}, and matches them. Its digest: {found.digest}"
         )
 
 
@@ -156,6 +168,20 @@ def status(policy: PolicyFile) -> None:
             for table in found.tables.values()
         ]
         print_table(("table", "data set", "epsilon left for one more fit"), lines)
+        HeadFile(found.node.head).check(ledger)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _on_server(place: str) -> str:
+    if place.startswith("postgresql://"):
+        return place
+    raise ParameterError(
+        "--ledger names the ledger of a PostgreSQL server as its owner reaches it, such as "
+        "postgresql://owner@host/budgets. Leave it out if the policy's ledger is a file."
+    )
 
 
 @contextmanager

@@ -99,8 +99,28 @@ def start_up(policy: Policy) -> None:
     """Refuse an older ledger, and compile what fits need, which would count as their time."""
     HeadFile(policy.node.head).check(Ledger.open(policy.node.ledger))
     _log.info("compiling, once for each version; policy %s", policy.digest)
-    subprocess.run([sys.executable, "-c", _WARM_UP], check=True, stderr=subprocess.DEVNULL)
+    _compile()
     _log.info("working on jobs, %d at the same time", policy.node.lanes)
+
+
+def _compile() -> None:
+    """Fit made-up rows, and say why that failed: no word of it can be about an owner's rows."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WARM_UP],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode == 0:
+        return
+    cause = (done.stderr.strip() or "it said nothing").rpartition("\n")[2]
+    raise ChildProcessError(
+        f"compiling what fits need failed with exit code {done.returncode}: {cause}. See that the "
+        "worker's user may write to NUMBA_CACHE_DIR, and that disk and memory have space; then "
+        "start the worker again."
+    )
 
 
 def stop_on_signal() -> threading.Event:

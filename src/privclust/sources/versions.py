@@ -30,8 +30,8 @@ def version_of(path: Place) -> Version:
     if isinstance(path, StoredFile):
         return path.version
     status = path.stat()
-    changed = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    return *changed, status.st_ino, status.st_dev
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_size, *times, status.st_ino, status.st_dev
 
 
 class Pinned(NamedTuple):

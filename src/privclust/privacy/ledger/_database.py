@@ -223,7 +223,9 @@ class Database(ABC):
         if state == _NOT_PERMITTED:
             return (
                 f"this role may not do that to the ledger {self.place}: {cause}. Its owner creates "
-                "data sets, and lets a role fit with what 'privclust ledger grant ROLE' prints."
+                "data sets, and lets a role fit with what 'privclust ledger grant ROLE' prints. "
+                "For the role of a node, the owner runs 'privclust node init POLICY --ledger URL', "
+                "then what 'privclust node grant ROLE' prints."
             )
         check = (
             "address, role and database of the URL, that the role may CONNECT to the database, and "
