@@ -148,6 +148,20 @@ def test_node_without_a_forecast_still_says_what_a_fit_costs(
     assert "It would spend epsilon 1 at delta 1e-06; you have epsilon" in shown
 
 
+def test_table_without_fits_of_yours_is_said_to_have_none(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spoil(method: str, path: str, status: int, headers: Any, body: bytes) -> Any:
+        kind = path.rsplit("/", 1)[1]
+        emptied = json.dumps({kind: []}).encode() if kind in ("fits", "profiles") else body
+        return status, headers, emptied
+
+    monkeypatch.setattr(node, "spoil", spoil)
+    shown = privclust("describe", node.url, "--fits").stdout
+    assert shown.endswith("You have no fits on it, and no profiles.\n")
+    assert "state" not in shown
+
+
 def test_fit_that_is_late_is_said_to_be_and_can_be_cancelled(node: Node) -> None:
     node._note("a" * 16, "fit")
     node.runs["a" * 16] |= {"state": "running", "submitted": 0, "release_at": 1}

@@ -112,6 +112,15 @@ def test_bar_shows_public_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds_left", "text"), [(0.0, "to be released"), (540.0, "late; next release in 9 minutes")]
+)
+def test_bar_of_a_late_fit_says_when_it_may_come(seconds_left: float, text: str) -> None:
+    views: list[_progress._View] = []
+    _progress._timed(views.append)(Wait("running", 1.0, seconds_left))
+    assert views[0].left == text
+
+
+@pytest.mark.parametrize(
     ("state", "text"), [("failed", "Why is withheld"), ("cancelled", "was cancelled")]
 )
 def test_run_that_ends_without_a_model_is_an_error(node: Node, state: str, text: str) -> None:
@@ -127,7 +136,8 @@ def test_budget_that_does_not_suffice_is_said_as_at_home(node: Node) -> None:
     with pytest.raises(BudgetExceededError) as refused:
         PEMeans(2, epsilon=9.0).fit(table(node))
     assert str(refused.value).splitlines()[0] == (
-        "your part of the budget at the node does not cover this run; nothing was read."
+        "what is left of your part of the budget, or of the table's total, does not cover this "
+        "run; nothing was read."
     )
     assert re.search(r"at most epsilon = (3.9|4)\S*, or talk to the owner", str(refused.value))
 

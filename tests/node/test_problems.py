@@ -6,12 +6,29 @@ import json
 
 import pytest
 
-from privclust.node.problems import KINDS, NOT_FOUND, Kind, problem, refused
+from privclust.node.problems import KINDS, MEDIA_TYPE, NOT_FOUND, Kind, problem, refused
 from privclust.remote import _problems
+from privclust.remote._connection import Response
+from privclust.remote._problems import problem_of
 
 
 def test_client_explains_every_kind() -> None:
     assert set(_problems._CAUSES) == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail", "other"),
+    [
+        ("not-allowed", "delta may be at most 1e-06. Leave it out.", "Ask the owner"),
+        ("too-costly", "n_clusters may be at most 32 for you.", "or columns"),
+    ],
+)
+def test_client_gives_one_piece_of_advice(kind: Kind, detail: str, other: str) -> None:
+    headers = {"content-type": MEDIA_TYPE}
+    told = problem_of(Response(422, headers, problem(kind, detail).to_json()))
+    assert str(told).endswith(f"The node says: {detail}")
+    assert other not in str(told)
+    assert other in str(problem_of(Response(422, headers, problem(kind, "").to_json())))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,6 +12,7 @@ _ALWAYS = {
     "n_clusters": "{} clusters",
     "epsilon": "epsilon {}",
     "period": "period {}",
+    "analyst": "analyst {}",
     "columns": "of {}",
     "follows_from": "after run {}",
 }
@@ -30,6 +31,9 @@ def describe_runs(runs: Sequence[Run]) -> list[str]:
     >>> one, two = (Run("", "visits", Spend(), {}, "open", item) for item in (facts, other))
     >>> describe_runs([one, two])
     ['DPLloyd, 2 clusters', "DPLloyd, 2 clusters, scale 'private'"]
+    >>> profile = {"estimator": "profile", "n_clusters": "2", "analyst": "a7"}
+    >>> describe_runs([Run("", "visits", Spend(), {}, "open", profile)])
+    ['profile, 2 clusters, analyst a7']
     """
     names = sorted({name for run in runs for name in run.facts} - {*_ALWAYS, *_NEVER})
     values: dict[tuple[str | None, str], set[str | None]] = defaultdict(set)

@@ -42,7 +42,9 @@ def describe(
             typer.echo(json.dumps(content))
             return
         say(str(described))
-        if fits:
+        if fits and not runs:
+            say("You have no fits on it, and no profiles.")
+        elif fits:
             lines = [(run.id, run.kind, run.state, _passed(run)) for run in runs]
             print_table(("id", "kind", "state", "of its time"), lines, whole="id")
 

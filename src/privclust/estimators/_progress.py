@@ -161,9 +161,11 @@ def _measured(step: Step, left: float | None) -> _View:
 
 
 def _waited(wait: Wait) -> _View:
-    return _View(
-        f"{wait.state} at the node", "", wait.part, 1.0, f"{spoken(wait.seconds_left)} left"
-    )
+    left = f"{spoken(wait.seconds_left)} left"
+    if wait.part >= 1:
+        soon = wait.seconds_left == 0
+        left = "to be released" if soon else f"late; next release in {spoken(wait.seconds_left)}"
+    return _View(f"{wait.state} at the node", "", wait.part, 1.0, left)
 
 
 def _display(html: str, handle: Any = None) -> Any:

@@ -167,7 +167,8 @@ def _over_budget(error: RemoteError) -> str:
         parameter = Parameter("epsilon", affordable, f"epsilon = {affordable}")
         remedy = ["Ask for at most ", parameter, ", or talk to the owner of the table."]
     return Message(
-        "your part of the budget at the node does not cover this run; nothing was read.\n"
+        "what is left of your part of the budget, or of the table's total, does not cover this "
+        "run; nothing was read.\n"
         f"  Requested:  epsilon {requested:.4g}\n"
         f"  Remaining:  epsilon {affordable}\n",
         *remedy,

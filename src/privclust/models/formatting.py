@@ -62,11 +62,12 @@ def spoken(seconds: float) -> str:
 
     Examples
     --------
-    >>> spoken(0.2), spoken(80), spoken(600), spoken(1e5), spoken(1e12)
-    ('1 second', '80 seconds', '10 minutes', '28 hours', '32,000 years')
+    >>> spoken(0), spoken(0.2), spoken(80), spoken(600), spoken(1e5), spoken(1e12)
+    ('0 seconds', '1 second', '80 seconds', '10 minutes', '28 hours', '32,000 years')
     """
     if seconds <= 100:
-        return f"{math.ceil(seconds)} second{'s' if seconds > 1 else ''}"
+        whole = math.ceil(seconds)
+        return f"{whole} second{'' if whole == 1 else 's'}"
     for name, unit, most in (("minutes", 60, 99), ("hours", 3600, 99), ("days", 86_400, 365)):
         if seconds <= most * unit:
             return f"{two_digits(seconds / unit)} {name}"

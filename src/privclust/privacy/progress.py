@@ -45,7 +45,7 @@ class Wait:
     part : float
         Which part of its time has passed.
     seconds_left : float
-        How long it will still take.
+        How long it will still take; of one that is late, until it may be released next.
     """
 
     state: str

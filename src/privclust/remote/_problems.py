@@ -18,7 +18,7 @@ _CAUSES: dict[str, str] = {
         said_as("certificate", "--certificate"),
         ".",
     ),
-    "not-allowed": "the node does not allow this to you. Ask the owner of the table.",
+    "not-allowed": "the node does not allow this to you.",
     "not-found": Message(
         "the node has nothing of that name for you. Check the name of the table, and compare ids "
         "with ",
@@ -27,10 +27,10 @@ _CAUSES: dict[str, str] = {
         "access.",
     ),
     "invalid-request": "the node cannot use this request.",
-    "too-costly": "the node computes nothing as large as this. Ask for fewer clusters or columns.",
+    "too-costly": "the node does not compute as much as this for you.",
     "budget-exceeded": (
-        "your part of the budget does not cover this run; nothing was read. Ask for less, or talk "
-        "to the owner of the table."
+        "what is left of your part of the budget, or of the table's total, does not cover this "
+        "run; nothing was read. Ask for less, or talk to the owner of the table."
     ),
     "quota-exceeded": (
         "you have used up what the node computes for you now. Wait for fits that are queued, or "
@@ -43,7 +43,12 @@ _CAUSES: dict[str, str] = {
         "reserved is spent. Ask the owner of the node, who finds out on their own machine."
     ),
 }
-"""Of each kind of problem: what it means, and what to do."""
+"""Of each kind of problem: what it means, and what to do if that never differs."""
+_REMEDIES = {
+    "not-allowed": " Ask the owner of the table.",
+    "too-costly": " Ask for fewer clusters or columns.",
+}
+"""What to do if the node does not say it: its own advice may be another."""
 _STATUSES = {401: "not-identified", 403: "not-allowed", 404: "not-found", 429: "quota-exceeded"}
 """What a proxy may say before a node does."""
 _KIND = re.compile(r"[a-z-]{1,40}")
@@ -70,8 +75,9 @@ def problem_of(response: Response) -> RemoteError:
             f"the node failed with status {response.status}. Try again later, or tell its owner.",
         )
     detail = _detail(content)
-    if detail:
-        text = Message(*parts_of(text), f" The node says: {detail}")
+    advice = f" The node says: {detail}" if detail else _REMEDIES.get(kind, "")
+    if advice:
+        text = Message(*parts_of(text), advice)
     return RemoteError(text, kind, _numbers(content))
 
 

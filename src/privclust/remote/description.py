@@ -58,7 +58,8 @@ class TableDescription:
     periods : int
         How many periods share the budget.
     epsilon_left : float
-        The most that one more fit of yours may have.
+        The most that one more fit of yours may have: what your part or the table's total has left,
+        whichever is less.
     max_clusters : int
         The most clusters that you may ask for.
     estimators : tuple of str

@@ -20,7 +20,7 @@ from privclust.remote.error import DESCRIBE, FITS, RemoteError, parts_of
 
 Kind = Literal["fit", "profile"]
 Report = Callable[["RunStatus", float], None]
-"""Gets how a run stands, and how many seconds are left of its public time."""
+"""Gets how a run stands, and how many seconds are left until it may be released."""
 PAUSE_MIN, PAUSE, PAUSE_MAX = 0.2, 2.0, 10.0
 """Seconds between two looks at a run: shortly before its end, before that or when late, at most."""
 NEAR = 10.0
@@ -37,7 +37,8 @@ _ENDED: dict[str, str] = {
     ),
     "cancelled": "it was cancelled, and all that it reserved is spent. Fit again",
     "refused": Message(
-        "your part of the budget does not cover it. Nothing was read. ",
+        "what was left of your part of the budget, or of the table's total, did not cover it. "
+        "Nothing was read. ",
         DESCRIBE,
         " says what is left",
     ),
@@ -81,6 +82,23 @@ class RunStatus:
     def late(self) -> bool:
         """Whether it runs on past its time."""
         return self.state == "running" and self.progress >= 1
+
+    def seconds_left(self, now: float) -> float:
+        """Return how many seconds are left until it may be released.
+
+        A node releases what is late once, twice or more often its length after its time. Just
+        after its time, a result may be on its way: then it is 0.
+
+        Examples
+        --------
+        >>> run = RunStatus("0a", "fit", "credit", "running", 0.5, 90, 100, 700, 600.0)
+        >>> [run.seconds_left(now) for now in (400, 703, 760, 1360)]
+        [300.0, 0.0, 540.0, 540.0]
+        """
+        length, over = self.release_at - self.starts_at, float(now - self.release_at)
+        if over < NEAR or length <= 0:
+            return max(-over, 0.0)
+        return length - over % length
 
     @classmethod
     def of(cls, found: Fields) -> RunStatus:
@@ -155,7 +173,7 @@ def _result(connection: Connection, kind: Kind, name: str, report: Report) -> by
         status = RunStatus.of(Fields.of(response.body, "a status"))
         if status.id != name:
             raise RemoteError(f"the node sent the status of another {kind}. Tell its owner.")
-        left = max(status.release_at - _now(response), 0.0)
+        now = _now(response)
         if status.state in _ENDED:
             cause = parts_of(_ENDED[status.state])
             raise RemoteError(Message(f"of the {kind} {name}: ", *cause, "."), status.state)
@@ -166,8 +184,8 @@ def _result(connection: Connection, kind: Kind, name: str, report: Report) -> by
             problem = problem_of(found)
             if problem.kind != "not-ready":
                 raise problem
-        report(status, left)
-        sleep(pause(left))
+        report(status, status.seconds_left(now))
+        sleep(pause(max(status.release_at - now, 0.0)))
 
 
 def pause(left: float) -> float:
