@@ -16,7 +16,6 @@ from privclust.errors import (
     FailedClientError,
     FailedNodeError,
     Message,
-    NotRecomputableError,
     Parameter,
     ParameterError,
     SnapshotCause,
@@ -104,7 +103,6 @@ def test_error_without_a_parameter_has_none() -> None:
         TooFewClientsError(1, 3, 2),
         FailedClientError(),
         FailedNodeError("clinic"),
-        NotRecomputableError("it starts from another model"),
     ],
     ids=lambda error: str(error)[:30],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import math
 import sys
 import warnings
@@ -323,14 +324,8 @@ class EngineError(RuntimeError):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self.args, vars(self))
-
-
-def _restored(kind: type[EngineError], args: tuple[str, ...], state: dict[str, Any]) -> EngineError:
-    """Return an error that was pickled, with its text; some are made of other things than that."""
-    error = kind.__new__(kind, *args)
-    vars(error).update(state)
-    return error
+        # Some are made of other things than their text.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)
 
 
 SnapshotCause = Literal["cut", "lost", "changed", "gone"]
@@ -351,16 +346,7 @@ _SNAPSHOT = {
 
 
 class SnapshotError(EngineError):
-    """The state of a table that a fit reads cannot be read any more; says nothing about its rows.
-
-    Examples
-    --------
-    >>> try:
-    ...     raise SnapshotError("gone")
-    ... except EngineError as error:
-    ...     print(str(error)[:60])
-    files of the state of the table that the fit reads were remo
-    """
+    """The state of a table that a fit reads cannot be read any more; says nothing of its rows."""
 
     def __init__(self, cause: SnapshotCause) -> None:
         super().__init__(_SNAPSHOT[cause])
