@@ -50,6 +50,10 @@ def run_job(policy: Any, job: Job, wait: Callable[[], None]) -> str:
     match request["do"]:
         case "finish":
             wait()
+        case "wait and tell":
+            wait()
+            with open(request["began"], "a", encoding="utf-8") as file:
+                file.write(f"{os.getpid()} {time.time()}\n")
         case "raise":
             raise ArithmeticError(SECRET)
         case "lose the ledger":

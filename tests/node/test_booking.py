@@ -19,7 +19,7 @@ import pytest
 from helpers.node_policy import write_node
 
 from privclust import Ledger, load
-from privclust.errors import ParameterError
+from privclust.errors import ParameterError, PolicyError
 from privclust.node.booking import Booking
 from privclust.node.fit_request import FitRequest, ProfileRequest
 from privclust.node.job import Job, Kind, NewJob
@@ -129,6 +129,19 @@ def test_job_is_reserved_once_and_its_model_is_released_after_the_wait(booking: 
     assert "secret" not in text
 
 
+def test_run_of_a_job_that_was_cancelled_while_it_waited_stays_open(booking: Booking) -> None:
+    class CancelledError(Exception):
+        pass
+
+    def wait() -> None:
+        raise CancelledError
+
+    job = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
+    with pytest.raises(CancelledError):
+        booking.carry_out(job, wait)
+    assert ledger_of(booking).run(RUN).state == "open"
+
+
 def test_model_of_a_node_follows_from_its_ledger(booking: Booking, tmp_path: Path) -> None:
     from privclust.estimators._recompute import differences_from_results
 
@@ -150,6 +163,21 @@ def test_profile_follows_from_a_fit_of_the_same_node(booking: Booking) -> None:
     found = json.loads(booking.carry_out(profile, lambda: None))
     assert found["statement"]["run"]["name"] == "00000000000000b2"
     assert {run.name for run in ledger_of(booking).runs("credit")} == {RUN, "00000000000000b2"}
+
+
+@pytest.mark.attack
+def test_fit_of_a_table_that_was_withdrawn_is_not_carried_out(
+    booking: Booking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submitted(booking, fit_request(epsilon=1.0), RUN, "a1")
+    booking.reserve(job)
+    head = ledger_of(booking).head()
+    ada = replace(booking.policy.analysts["a1"], tables=())
+    withdrawn = replace(booking.policy, analysts={"a1": ada})
+    monkeypatch.setattr(Files, "__init__", None)
+    with pytest.raises(PolicyError, match="no longer"):
+        Booking(withdrawn, booking.jobs).carry_out(job, lambda: None)
+    assert ledger_of(booking).head() == head
 
 
 @pytest.mark.attack

@@ -182,6 +182,20 @@ def test_cancelled_job_is_killed_with_all_it_started(node: Node) -> None:
         assert node.job(run).state == "cancelled"
 
 
+def test_job_cancelled_while_it_waits_is_not_ended_in_the_ledger(
+    node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What `run_job` does after its wait is to end the run."""
+    caplog.set_level("INFO")
+    run = node.submit("wait and tell", seconds=8)
+    with node.working(replace(FAST, lease=60.0)):  # looked at by the worker when it is too late
+        until(node.began)
+        node.store.cancel(run, time.time())
+        until(lambda: caplog.messages)
+    assert caplog.messages == [f"run {run}: cancelled"]
+    assert len(node.began()) == 1
+
+
 def test_lease_is_renewed_as_long_as_the_process_works(node: Node) -> None:
     run = node.submit("hang")
     with node.working():

@@ -14,6 +14,7 @@ from typing import Any
 from privclust import estimators
 from privclust.algorithms._cost import seconds_of
 from privclust.engines.absent import AbsentTable
+from privclust.errors import PolicyError
 from privclust.estimators import _fit, _profile
 from privclust.estimators._recording import ANALYST
 from privclust.estimators.base import PrivateClusterer
@@ -85,8 +86,11 @@ class Booking:
     def carry_out(self, job: Job, wait: Callable[[], None]) -> str:
         """Measure what a job requests on the owner's rows, and return the file to release.
 
-        `wait` returns at the time at which the result is to be shown, before the run ends.
+        `wait` returns at the time at which the result is to be shown, before the run ends. A table
+        that the owner withdrew from the analyst since is refused, before anything is read.
         """
+        if self.policy.table_for(self.policy.analysts[job.analyst], job.table_name) is None:
+            raise PolicyError("the policy no longer gives this analyst the table of this job.")
         self.reserve(job)
         request = self.request(job)
         rows = Files(list(self.policy.tables[request.table].files))

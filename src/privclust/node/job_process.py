@@ -35,6 +35,11 @@ READY = b"ready\n"
 STARTING_SECONDS = 60
 _GIB = 2**30
 
+
+class _LeaseLostError(RuntimeError):
+    """A job was cancelled, or another worker has it: its run is not to be ended here."""
+
+
 RunJob = Callable[["Policy", Job, Callable[[], None]], str | None]
 
 
@@ -68,7 +73,8 @@ def main(arguments: Sequence[str], read_policy: Callable[[Path], Policy], run_jo
     """Run the job that `arguments` name and return an exit code.
 
     `read_policy` reads the policy file. `run_job` gets the policy, the job and a function that
-    waits for the release time, and returns the result; None if the job was ended meanwhile.
+    waits for the release time and raises if the job was cancelled meanwhile, before its run is
+    ended in the ledger. It returns the result; None if there is nothing to store.
     """
     reports = _silence()
     token = _read_line(0).decode()
@@ -84,10 +90,19 @@ def main(arguments: Sequence[str], read_policy: Callable[[Path], Policy], run_jo
         _limit(policy.node.max_memory_gib, job.seconds)
         release = Release(job, lambda: os.write(reports, READY))
         failed = FAILED
-        result = run_job(policy, job, release)
+
+        def wait() -> None:
+            release()
+            found = store.get(run)
+            if found is None or (found.state, found.lease) != ("queued", token):
+                raise _LeaseLostError
+
+        result = run_job(policy, job, wait)
         if result is None:
             return STORED
         return STORED if store.finish(run, token, result, time.time(), release.ready) else LOST
+    except _LeaseLostError:
+        return LOST
     except Exception as error:
         os.write(reports, f"{type(error).__name__}\n".encode())
         # A ledger that cannot be reached says nothing of the job, which can be resumed.

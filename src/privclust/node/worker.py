@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from privclust.node._child import Child
 from privclust.node._starter import Starter
-from privclust.node.job_process import FAILED, STORED
+from privclust.node.job_process import FAILED, LOST, STORED
 from privclust.node.jobs import MAX_ATTEMPTS, JobStore
 from privclust.node.schedule import TURNS_MAX
 from privclust.privacy.ledger.head_file import HeadFile
@@ -181,9 +181,9 @@ class _Worker:
                     child.out_of_time = True
                     child.kill()
                 elif not self._keeps_lease(child):
-                    job = self._store.get(child.job.run)
+                    outcome = self._without_lease(child)
                     child.kill()
-                    _report(child, _WITHOUT_LEASE.get(job.state if job else "", "lease lost"))
+                    _report(child, outcome)
                     return True
                 else:
                     return False
@@ -203,11 +203,18 @@ class _Worker:
             child.lease_until = now + self.pace.lease
         return True
 
+    def _without_lease(self, child: Child) -> str:
+        """Return what became of a job whose process has no lease any more."""
+        job = self._store.get(child.job.run)
+        return _WITHOUT_LEASE.get(job.state if job else "", "lease lost")
+
     def _has_settled(self, child: Child) -> bool:
         """Store what became of a process that has ended."""
         code, job = child.exit_code(), child.job
         if code == STORED:
             _report(child, "stored")
+        elif code == LOST:
+            _report(child, self._without_lease(child))
         elif child.out_of_time or code == FAILED or job.attempts >= MAX_ATTEMPTS:
             self._store.fail(job.run, job.lease, time.time())
             late = f"it took more than {TURNS_MAX} times its table's seconds"
