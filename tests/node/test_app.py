@@ -589,8 +589,45 @@ def test_audit_log_has_public_facts_alone(node: Running) -> None:
         "table": "credit",
         "outcome": "queued",
         "fit": run,
-        "price": 4.0,
+        "seconds": 4.0,
+        "epsilon": 1.0,
+        "delta": 1e-6,
     }
+
+
+@pytest.mark.attack
+def test_fit_that_cannot_be_logged_is_neither_stored_nor_reserved(node: Running) -> None:
+    (node.folder / "audit.jsonl").mkdir()
+    reply = node.submit()
+    assert (reply.status, reply.kind) == (500, "failed")
+    assert not node.of_ada()
+    assert not node.booking.reserved
+    (node.folder / "audit.jsonl").rmdir()
+    assert node.submit().status == 202
+
+
+def test_fit_that_the_ledger_refuses_is_logged_twice(node: Running) -> None:
+    node.booking.refuses = True
+    node.submit()
+    assert [line["outcome"] for line in node.logged()] == ["queued", "budget-exceeded"]
+
+
+@pytest.mark.attack
+def test_request_that_comes_twice_at_once_is_logged_once(
+    node: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2, timeout=20)
+    price = node.booking.price
+
+    def at_once(request: Any) -> Any:
+        both.wait()
+        return price(request)
+
+    monkeypatch.setattr(node.booking, "price", at_once)
+    with ThreadPoolExecutor(2) as pool:
+        replies = list(pool.map(lambda _: node.submit(), range(2)))
+    assert [reply.status for reply in replies] == [202, 202]
+    assert [line["outcome"] for line in node.logged()] == ["queued"]
 
 
 # Events -------------------------------------------------------------------------------------------

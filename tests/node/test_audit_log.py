@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from privclust.node.audit_log import AuditLog
+from privclust.privacy.accounting import Budget
 
 
 def test_lines_are_appended(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     log = AuditLog(file, "digest")
-    log.write(12.7, "a1", "credit", "queued", fit="f1", price=3.5)
+    log.write(12.7, "a1", "credit", "queued", fit="f1", seconds=3.5, budget=Budget(0.5, 1e-6))
     log.write(13.0, "a1", "credit", "cancelled", fit="f1")
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["outcome"] for line in lines] == ["queued", "cancelled"]
@@ -26,7 +27,9 @@ def test_lines_are_appended(tmp_path: Path) -> None:
         "table": "credit",
         "outcome": "queued",
         "fit": "f1",
-        "price": 3.5,
+        "seconds": 3.5,
+        "epsilon": 0.5,
+        "delta": 1e-6,
         "policy": "digest",
     }
 

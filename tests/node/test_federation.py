@@ -413,7 +413,7 @@ def test_budget_of_the_coordinator_binds(north: North) -> None:
         with pytest.raises(NodeRefusedError, match="too little left"):
             fit.remote.join(encode(fit.agreement))
     assert not north.ledger.runs("credit")
-    assert audit(north)[1:] == [("b2", "not-allowed")]
+    assert audit(north)[1:] == [("b2", "agreed"), ("b2", "not-allowed")]
 
 
 def test_facts_cannot_charge_another_analyst(north: North) -> None:
@@ -606,5 +606,5 @@ def test_log_has_no_message_and_no_reply(north: North) -> None:
         estimator().fit(north.federation())
     for line in (north.folder / "audit.jsonl").read_text().splitlines():
         assert set(json.loads(line)) == {
-            "time", "analyst", "table", "outcome", "fit", "price", "policy"
+            "time", "analyst", "table", "outcome", "fit", "seconds", "epsilon", "delta", "policy"
         }  # fmt: skip

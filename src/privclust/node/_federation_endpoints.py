@@ -26,6 +26,7 @@ from privclust.node.federations import SIZE_MAX, Joined, request_of
 from privclust.node.job import Job, NewJob
 from privclust.node.jobs import ConflictError, Quota, QuotaError
 from privclust.node.problems import FAILED, NOT_FOUND, RequestError, refused
+from privclust.privacy.accounting import Budget
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 
@@ -118,7 +119,15 @@ def join(call: Call) -> Response:
     agreement = _logged(call, found, None, lambda: membership.agreement(call.body))
     run, node = agreement.run, call.node
     is_new = node.jobs.get(run) is None
-    job = _queued(call, found, agreement)
+    terms, seconds = agreement.terms, found.hosted.policy.seconds
+    budget = Budget(terms.epsilon, terms.delta)
+
+    def log() -> None:
+        _note(call, found, "agreed", run, seconds, budget)
+        node.metrics.count_job("queued")
+
+    # Logged first: what cannot be is neither stored nor set aside.
+    job = _queued(call, found, agreement, log)
     try:
         if job.state == "refused":
             raise NodeRefusedError(
@@ -132,11 +141,8 @@ def join(call: Call) -> Response:
     except NodeRefusedError:
         node.jobs.refuse(run)
         if is_new:
-            _note(call, found, "not-allowed", run, job.price)
+            _note(call, found, "not-allowed", run, seconds, budget)
         raise
-    if is_new:
-        _note(call, found, "agreed", run, job.price)
-        node.metrics.count_job("queued")
     return Response(status_code=204)
 
 
@@ -199,7 +205,9 @@ def end(call: Call) -> Response:
     return Response(status_code=204)
 
 
-def _queued(call: Call, found: Joined, agreement: Agreement) -> Job:
+def _queued(
+    call: Call, found: Joined, agreement: Agreement, log: Callable[[], None] = lambda: None
+) -> Job:
     """Return the job of a fit; one whose time was over has another time, if quotas allow it."""
     policy, analyst, now = found.hosted.policy, call.analyst, call.node.clock()
     request = request_of(policy.name, agreement.digest)
@@ -213,7 +221,7 @@ def _queued(call: Call, found: Joined, agreement: Agreement) -> Job:
         seconds=policy.seconds,
     )
     quota = Quota(analyst.max_queued, analyst.work_per_day)
-    job = call.node.jobs.submit(new, quota, now)
+    job = call.node.jobs.submit(new, quota, now, log)
     if job.state == "finished":
         return call.node.jobs.submit_again(new, quota, now)
     if _has_failed(call, job):
@@ -258,10 +266,17 @@ def _logged(call: Call, found: Joined, outcome: str | None, work: Callable[[], R
 
 
 def _note(
-    call: Call, found: Joined, outcome: str, run: str | None = None, price: float | None = None
+    call: Call,
+    found: Joined,
+    outcome: str,
+    run: str | None = None,
+    seconds: float | None = None,
+    budget: Budget | None = None,
 ) -> None:
     now, table = call.node.clock(), found.hosted.policy.table
-    call.node.audit_log.write(now, call.analyst.id, table, outcome, fit=run, price=price)
+    call.node.audit_log.write(
+        now, call.analyst.id, table, outcome, fit=run, seconds=seconds, budget=budget
+    )
 
 
 def _json(content: object) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,25 +39,30 @@ def submit(
     url = policy.issuers[analyst.issuer].url
     run = run_name(node.name_key, url, analyst.subject, table.name, idempotency_key)
     is_new = node.jobs.get(run) is None
-    outcome, units = "failed", None
+    price: Price | None = None
+
+    def log(outcome: str) -> None:
+        units, budget = (price.units, price.budget) if price else (None, None)
+        node.audit_log.write(
+            now, analyst.id, table.name, outcome, fit=run, seconds=units, budget=budget
+        )
+        node.metrics.count_job(outcome)
+
     try:
         price = priced(node, request)
-        units, balance = price.units, Balance.of(node, analyst, request, price)
+        balance = Balance.of(node, analyst, request, price)
         if is_new:
             check_pace(price)
             _check_affordable(analyst, price, balance)
         text = request.canonical().decode()
-        new = NewJob(run, kind, analyst.id, table.name, text, units, table.seconds)
-        job = _stored(node, new, analyst, now)
+        new = NewJob(run, kind, analyst.id, table.name, text, price.units, table.seconds)
+        # Logged first: what cannot be is neither stored nor reserved, and so never runs.
+        job = _stored(node, new, analyst, now, lambda: log("queued"))
         _reserve(node, job, balance)
-        outcome = "queued"
-    except RequestError as error:
-        outcome = error.problem.kind
-        raise
-    finally:
+    except Exception as error:
         if is_new:
-            node.audit_log.write(now, analyst.id, table.name, outcome, fit=run, price=units)
-            node.metrics.count_job(outcome)
+            log(error.problem.kind if isinstance(error, RequestError) else "failed")
+        raise
     return job
 
 
@@ -145,9 +151,12 @@ def _check_affordable(analyst: AnalystPolicy, price: Price, balance: Balance) ->
         raise balance.refusal()
 
 
-def _stored(node: Node, new: NewJob, analyst: AnalystPolicy, now: float) -> Job:
+def _stored(
+    node: Node, new: NewJob, analyst: AnalystPolicy, now: float, log: Callable[[], None]
+) -> Job:
+    quota = Quota(analyst.max_queued, analyst.work_per_day)
     try:
-        return node.jobs.submit(new, Quota(analyst.max_queued, analyst.work_per_day), now)
+        return node.jobs.submit(new, quota, now, log)
     except ConflictError as error:
         raise refused("conflict", str(error)) from None
     except QuotaError as error:

@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from privclust.privacy.accounting import Budget
+
 
 class AuditLog:
     """Appends lines to a file that only its owner may read.
@@ -29,7 +31,7 @@ class AuditLog:
     ...     AuditLog(file, "ab12").write(1_800_000_000, "a1", "credit", "queued", fit="0" * 16)
     ...     print(file.read_text())
     {"time": 1800000000, "analyst": "a1", "table": "credit", "outcome": "queued",
-     "fit": "0000000000000000", "price": null, "policy": "ab12"}
+     "fit": "0000000000000000", "seconds": null, "epsilon": null, "delta": null, "policy": "ab12"}
     """
 
     def __init__(self, file: Path, digest: str) -> None:
@@ -44,16 +46,23 @@ class AuditLog:
         outcome: str,
         *,
         fit: str | None = None,
-        price: float | None = None,
+        seconds: float | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        """Append a line; `fit` and `price` are those of a run, where there is one."""
+        """Append a line.
+
+        `fit` is the name of a run, `seconds` is the work of a day that it takes, and `budget` its
+        own guarantee: a ledger that was lost is worked out from them.
+        """
         line = {
             "time": int(time),
             "analyst": analyst,
             "table": table,
             "outcome": outcome,
             "fit": fit,
-            "price": price,
+            "seconds": seconds,
+            "epsilon": None if budget is None else budget.epsilon,
+            "delta": None if budget is None else budget.delta,
             "policy": self._digest,
         }
         text = f"{json.dumps(line)}\n".encode()

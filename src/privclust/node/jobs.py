@@ -7,7 +7,7 @@ A worker with another secret, or one that is too late, stores nothing.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -91,8 +91,17 @@ class JobStore(Database):
         if not self.exists():
             self.make()
 
-    def submit(self, new: NewJob, limits: Quota, now: float) -> Job:
+    def submit(
+        self,
+        new: NewJob,
+        limits: Quota,
+        now: float,
+        before_insert: Callable[[], object] = lambda: None,
+    ) -> Job:
         """Store a `new` job and return it with its times, or the one that is stored already.
+
+        `before_insert` is called once for each job, in the transaction that stores it; if it
+        raises, nothing is stored.
 
         Raises `ConflictError` if its run's name stands for another request, `QuotaError` if
         `limits` do not allow one more job at the time `now`.
@@ -106,6 +115,7 @@ class JobStore(Database):
             _check(session, new, limits, now)
             times = asdict(self._times(session, new, now))
             job = Job(**asdict(new), submitted=int(now), **times)
+            before_insert()
             session.execute(sql.INSERT, asdict(job))
             return job
 
