@@ -248,7 +248,7 @@ def test_worker_outlives_a_ledger_that_cannot_be_reached(
 
 
 def test_worker_says_why_compiling_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger = Ledger.create(tmp_path / "ledger.db", "credit", epsilon=1.0, delta=1e-6)
+    ledger = Ledger.create(str(tmp_path / "ledger.db"), "credit", epsilon=1.0, delta=1e-6)
     HeadFile(tmp_path / "head").create(ledger)
     node = SimpleNamespace(ledger=str(tmp_path / "ledger.db"), head=tmp_path / "head", lanes=1)
     policy: Any = SimpleNamespace(node=node, digest="")

@@ -112,10 +112,10 @@ def test_forecast_spends_nothing(node: Node) -> None:
     ("status", "kind", "text"),
     [
         (401, "not-identified", "token may have expired"),
-        (403, "not-allowed", "Ask the owner"),
+        (403, "not-allowed", "does not allow this to you"),
         (404, "not-found", "look like those that do not exist"),
         (400, "invalid-request", "cannot use this request"),
-        (422, "too-costly", "fewer clusters or columns"),
+        (422, "too-costly", "does not compute as much"),
         (429, "quota-exceeded", "Nothing was spent"),
         (409, "conflict", "another request under the same key"),
         (500, "failed", "Why is withheld"),
