@@ -56,4 +56,4 @@ def _identify(policy: Policy, token: str) -> None:
         found = Identities(policy).identify(f"Bearer {token}", None, NOW)
     except IdentityError:
         return
-    assert found.subject == "ada"
+    assert found.analyst.subject == "ada"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import math
 import sys
 import warnings
@@ -325,7 +324,7 @@ class EngineError(RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Some are made of other things than their text.
-        return copyreg.__newobj__, (type(self), *self.args), vars(self)
+        return RuntimeError.__new__, (type(self), *self.args), vars(self)
 
 
 SnapshotCause = Literal["cut", "lost", "changed", "gone"]
