@@ -78,7 +78,7 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
         (("--seed", -1), 3, "from 0 up, got -1", ""),
         (("--bounds", "nowhere.toml"), 4, "'nowhere.toml' cannot be read", "Check its path"),
         (("--unit", "nobody"), 5, "'nobody' is not a column", "Name the column that says"),
-        (("--unit", "age"), 6, "neither integers nor text", "Convert it"),
+        (("--unit", "age"), 4, "which is the unit", "Take it out of the bounds"),
         (("nowhere.parquet",), 7, "no Parquet, CSV, Excel or Arrow files", "Give a file, a folder"),
         (("empty",), 7, "no Parquet, CSV, Excel or Arrow files", "Give a file, a folder"),
         (("visits.txt",), 7, "'visits.txt' has none of the endings", "Rename it"),

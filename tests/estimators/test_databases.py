@@ -147,7 +147,7 @@ def test_a_finished_fit_is_replayed_whatever_became_of_the_table(url: str, place
 
 def test_another_query_is_another_fit(url: str, place: str) -> None:
     run = interrupt(place, visits(url), 3)
-    with pytest.raises(LedgerError, match=r"source was PostgreSQL, database test.*, query"):
+    with pytest.raises(LedgerError, match=r'source was PostgreSQL, "database test.*, query'):
         fit(model_of(place), visits(url, "WHERE a > 0"), resume=run)
     with pytest.raises(LedgerError, match="source was PostgreSQL"):
         fit(model_of(place), two_groups(), resume=run)

@@ -22,12 +22,14 @@ LINES = [
 
 
 def every(kind: str) -> set[str]:
-    """Return the names of all classes that end so."""
+    """Return the names of all classes that end so and that users may meet."""
     return {
         node.name
         for file in (ROOT / "src").rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.ClassDef) and node.name.endswith(kind)
+        if isinstance(node, ast.ClassDef)
+        and node.name.endswith(kind)
+        and not node.name.startswith("_")
     }
 
 

@@ -103,7 +103,7 @@ def test_types_of_columns_are_those_that_spark_declares(frame: Any) -> None:
     schema = spark_schema(frame.selectExpr("x", "number", "name", "current_date() as day"))
     assert schema.kinds == ("number", "integer", "text", "other")
     with pytest.raises(ColumnTypeError):
-        PrivateKMeans(2, delta=1e-6, bounds={"x": (0, 1)}, unit="x").fit(frame)
+        PrivateKMeans(2, delta=1e-6, bounds={"number": (0, 1)}, unit="x").fit(frame)
     with pytest.raises(ColumnError):
         PrivateKMeans(2, delta=1e-6, bounds={"w": (0, 1)}).fit(frame)
 
