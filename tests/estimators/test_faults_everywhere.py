@@ -7,7 +7,7 @@ import struct
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,14 @@ def assert_no_file_has_cells(place: Path) -> None:
             assert trace not in content, file.name
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def ids_later(names: Iterable[str]) -> list[Any]:
+    """Return names, of which those of fits by ids wait for `.ci/long`: they take minutes."""
+    return [
+        pytest.param(name, marks=pytest.mark.long) if "by ids" in name else name for name in names
+    ]
+
+
+@pytest.mark.parametrize("command", ids_later(COMMANDS))
 def test_a_command_that_fails_anywhere_shows_no_cell(
     command: str, out: Path, caplog: pytest.LogCaptureFixture, recwarn: pytest.WarningsRecorder
 ) -> None:
@@ -139,7 +146,7 @@ def fits() -> dict[str, Fit]:
 
 
 @pytest.mark.parametrize("call", ["first", "last"])
-@pytest.mark.parametrize("fit", fits())
+@pytest.mark.parametrize("fit", ids_later(fits()))
 def test_a_fit_that_fails_anywhere_holds_no_cell_in_its_traceback(fit: str, call: str) -> None:
     """Frames of this library are looked into; the caller's own hold what the caller put there."""
     work = fits()[fit]
