@@ -54,7 +54,7 @@ class Origin:
 
     @property
     def _words(self) -> str:
-        # In quotes that it cannot end: whoever named the table could add a sentence otherwise.
+        # In quotes that it cannot end: who named the table could add a sentence otherwise.
         name = self.name.replace('"', "'")
         return f'{self.kind}, "{name}", {self.snapshot}'
 

@@ -110,7 +110,7 @@ class PrivateClusterer(
     center_names_ = Released(lambda model: _array(_coordinate_names(model)))
     labels_ = Absent(
         "labels are about single rows, and a model may be published. predict(rows) gives them to "
-        "whoever has the rows."
+        "those who have the rows."
     )
     inertia_ = Absent(
         "it would be exact. quality_ has the noisy mean squared distance with its error, k_path() "

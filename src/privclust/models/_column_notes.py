@@ -82,9 +82,9 @@ def unmatched(model: ClusterModel) -> str | None:
     if not found:
         return None
     return (
-        f"Few cells have a declared level, at most so many: {listed(found)}. All others count as "
-        "missing. Levels are compared letter by letter: look whether they are declared as the "
-        "table writes them."
+        f"Few cells have a declared level, by noisy figures at most: {listed(found)}. All others "
+        "count as missing. Levels are compared letter by letter: look whether they are declared "
+        "as the table writes them."
     )
 
 

@@ -18,7 +18,7 @@ Version: TypeAlias = tuple[int | str, ...]
 def version_of(path: Place) -> Version:
     """Return what tells a file from what it was before: of a local one, what its disk says.
 
-    Whoever writes to a file can put its time back, but not the time of that.
+    Somebody who writes to a file can put its time back, but not the time of that.
 
     Examples
     --------
