@@ -606,10 +606,12 @@ def test_fit_that_cannot_be_logged_is_neither_stored_nor_reserved(node: Running)
     assert node.submit().status == 202
 
 
-def test_fit_that_the_ledger_refuses_is_logged_twice(node: Running) -> None:
+def test_fit_that_the_ledger_refuses_is_logged_twice_and_counted_once(node: Running) -> None:
     node.booking.refuses = True
     node.submit()
     assert [line["outcome"] for line in node.logged()] == ["queued", "budget-exceeded"]
+    assert 'privclust_jobs_total{outcome="budget-exceeded"} 1.0' in node.metrics.text()
+    assert 'outcome="queued"' not in node.metrics.text()
 
 
 @pytest.mark.attack

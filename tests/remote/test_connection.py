@@ -97,6 +97,30 @@ def test_proxy_without_a_node_behind_it_is_tried_again(node: Node) -> None:
     assert len(sent) == 3
 
 
+def test_node_with_too_many_requests_at_a_time_is_asked_again(node: Node) -> None:
+    status, headers, body = problem(429, "quota-exceeded", detail="Send this one again.")
+    busy = status, {**headers, "Retry-After": "1"}, body
+    sent = []
+
+    def spoil(method: str, path: str, *response: Any) -> Any:
+        sent.append(path)
+        return busy if len(sent) < 3 else response
+
+    node.spoil = spoil
+    assert table(node).describe().name == "credit"
+    assert len(sent) == 3
+    node.spoil = lambda *_: busy
+    with pytest.raises(RemoteError, match=r"The node says: Send this one again\."):
+        table(node).describe()
+
+
+def test_quota_that_is_used_up_is_not_asked_for_again(node: Node) -> None:
+    node.spoil = lambda *_: problem(429, "quota-exceeded", detail="Wait for those in the queue.")
+    with pytest.raises(RemoteError, match="Wait for those in the queue"):
+        table(node).describe()
+    assert len(node.requests) == 1
+
+
 def test_response_that_never_ends_is_refused(node: Node) -> None:
     node.spoil = lambda *_: (200, {}, b" " * (_connection.SMALL + 1))
     with pytest.raises(RemoteError, match="more than 16,777,216 bytes"):

@@ -40,13 +40,14 @@ def submit(
     run = run_name(node.name_key, url, analyst.subject, table.name, idempotency_key)
     is_new = node.jobs.get(run) is None
     price: Price | None = None
+    outcomes: list[str] = []
 
     def log(outcome: str) -> None:
         units, budget = (price.units, price.budget) if price else (None, None)
         node.audit_log.write(
             now, analyst.id, table.name, outcome, fit=run, seconds=units, budget=budget
         )
-        node.metrics.count_job(outcome)
+        outcomes.append(outcome)
 
     try:
         price = priced(node, request)
@@ -63,6 +64,9 @@ def submit(
         if is_new:
             log(error.problem.kind if isinstance(error, RequestError) else "failed")
         raise
+    finally:
+        if outcomes:  # the ledger may refuse what was queued: it counts once, by what came of it
+            node.metrics.count_job(outcomes[-1])
     return job
 
 

@@ -87,7 +87,7 @@ class Connection:
             except (OSError, http.client.HTTPException) as error:
                 cause = printable(getattr(error, "strerror", None) or type(error).__name__)
             if response is not None:
-                if response.status not in _BROKEN:
+                if response.status not in _BROKEN and not (pause and _is_busy(response)):
                     return response
                 cause = f"status {response.status}"
             if pause is not None:
@@ -142,6 +142,11 @@ class Connection:
         return http.client.HTTPSConnection(
             address.host, address.port, timeout=TIMEOUT, context=self._context
         )
+
+
+def _is_busy(response: Response) -> bool:
+    """Whether a node works on as many of the analyst's requests as it does at a time."""
+    return response.status == 429 and "retry-after" in response.headers
 
 
 def _abort(connection: http.client.HTTPConnection) -> None:
