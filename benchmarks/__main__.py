@@ -1,4 +1,4 @@
-"""Run one measurement by name: ``python -m benchmarks NAME [--quick | --report]``.
+"""Run measurements by name: ``python -m benchmarks NAME... [--quick | --report]``.
 
 ``python -m benchmarks figures`` draws all figures of measurements again, from what is kept,
 and ``python -m benchmarks pages`` writes the tables of pages anew.
@@ -101,9 +101,11 @@ REPORTS = {
 
 
 def main() -> None:
-    """Run the measurement named on the command line."""
+    """Run the measurements named on the command line, one after the other."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=[*MEASUREMENTS, "figures", "pages"], metavar="NAME")
+    parser.add_argument(
+        "names", nargs="+", choices=[*MEASUREMENTS, "figures", "pages"], metavar="NAME"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="a few seconds, nothing is kept")
     how.add_argument("--report", action="store_true", help="print from the results that are kept")
@@ -116,27 +118,32 @@ def main() -> None:
         help="with robustness: fit PrivateKMeans to the held-out half",
     )
     given = parser.parse_args()
-    if given.name == "figures":
+    if given.held_out and (given.names != ["robustness"] or given.quick or given.report):
+        parser.error("--held-out goes with robustness, without --quick and --report")
+    if given.estimator is not None and (given.names != ["utility"] or given.report):
+        parser.error("--estimator goes with utility, without --report")
+    if given.report and not set(given.names) <= set(REPORTS):
+        parser.error(f"results are kept of {', '.join(REPORTS)}; run others without --report")
+    met = [_run(name, given) for name in given.names]
+    if not all(met):
+        raise SystemExit(1)
+
+
+def _run(name: str, given: argparse.Namespace) -> bool:
+    """Run one measurement; a report tells whether every target is met."""
+    if given.report:
+        return REPORTS[name]()
+    if name == "figures":
         redraw()
-        return
-    if given.name == "pages":
+    elif name == "pages":
         renew()
-        return
-    if given.held_out:
-        if given.name != "robustness" or given.quick or given.report:
-            parser.error("--held-out goes with robustness, without --quick and --report")
+    elif given.held_out:
         robustness.main(quick=False, held_out=True)
-        return
-    if given.estimator is not None:
-        if given.name != "utility" or given.report:
-            parser.error("--estimator goes with utility, without --report")
+    elif given.estimator is not None:
         utility.compare(given.estimator, given.quick)
-    elif not given.report:
-        MEASUREMENTS[given.name](given.quick)
-    elif given.name in REPORTS:
-        raise SystemExit(0 if REPORTS[given.name]() else 1)
     else:
-        parser.error(f"{given.name} keeps no results; run it without --report")
+        MEASUREMENTS[name](given.quick)
+    return True
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def epsilon_spent(measurements: list[Measurement], delta: float) -> float:
     return float(whole.get_epsilon_for_delta(delta))
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=70)
+@settings(deadline=None, derandomize=True, database=None, max_examples=30)
 @given(
     k=st.integers(1, 24),
     d=st.integers(1, 9),

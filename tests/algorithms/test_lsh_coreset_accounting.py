@@ -20,7 +20,7 @@ from privclust.privacy.curator import Curator
 from privclust.testing import SeededNoise, noise_from
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=60)
+@settings(deadline=None, derandomize=True, database=None, max_examples=30)
 @given(
     epsilon=st.floats(0.1, 3.0),
     log_delta=st.floats(-9.0, -3.0),

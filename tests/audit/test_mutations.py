@@ -38,6 +38,7 @@ def test_the_tests_meant_are_green_in_a_copy_without_a_bug(tmp_path: Path, kerne
     assert_green_in_a_copy(sorted({mutation.test for mutation in CATALOGUE}), tmp_path, kernels)
 
 
+@pytest.mark.long
 def test_one_test_of_each_file_is_green_in_a_copy_without_a_bug(tmp_path: Path) -> None:
     """All of them take minutes, and are green in this suite before they are in a copy."""
     one_of_each = {mutation.test.partition("::")[0]: mutation.test for mutation in CATALOGUE}

@@ -29,6 +29,7 @@ VECTORS = {
 """Rows and epsilon, at delta = rows^-1.1: noise on sums, and the parameter of that on counts."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_rows", "epsilon"), VECTORS)
 def test_the_published_noise(n_rows: int, epsilon: float) -> None:
     alpha, parameter = VECTORS[n_rows, epsilon]

@@ -99,7 +99,7 @@ def test_a_page_that_says_something_else_is_not_signed(options: tuple[Any, ...])
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("paper", ["A4", "letter"])
+@pytest.mark.parametrize("paper", ["A4", pytest.param("letter", marks=pytest.mark.long)])
 def test_a_pdf_of_another_page_is_not_signed(paper: Any) -> None:
     printed = ("--ledger", "budget.db", "--pdf", "approval.pdf", "--paper", paper)
     assert privclust("approve", "model.json", *PEOPLE, *printed).exit_code == 0

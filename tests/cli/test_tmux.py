@@ -62,6 +62,7 @@ def typed(tmp_path: Path) -> Iterator[Typed]:
     run("kill-server")
 
 
+@pytest.mark.long  # test_terminal.py has the same hour without a screen
 def test_first_hour_on_a_screen(typed: Typed) -> None:
     for words, expected, sentences in HOUR:
         code, screen = typed(words)

@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "predict": ("predict", "model.json", "visits.csv", "-o", "out/labels.parquet"),
     "bounds": ("bounds", "init", "visits.csv", "-o", "out/bounds.toml"),
 }
+WHOLE_FITS = {"fit", "fit by ids", "by ids"}
 
 
 @pytest.fixture(autouse=True)
@@ -83,14 +84,14 @@ def assert_no_file_has_cells(place: Path) -> None:
             assert trace not in content, file.name
 
 
-def ids_later(names: Iterable[str]) -> list[Any]:
-    """Return names, of which those of fits by ids wait for `.ci/long`: they take minutes."""
+def fits_later(names: Iterable[str]) -> list[Any]:
+    """Return names, of which those of whole fits wait for `.ci/long`: they take minutes."""
     return [
-        pytest.param(name, marks=pytest.mark.long) if "by ids" in name else name for name in names
+        pytest.param(name, marks=pytest.mark.long) if name in WHOLE_FITS else name for name in names
     ]
 
 
-@pytest.mark.parametrize("command", ids_later(COMMANDS))
+@pytest.mark.parametrize("command", fits_later(COMMANDS))
 def test_a_command_that_fails_anywhere_shows_no_cell(
     command: str, out: Path, caplog: pytest.LogCaptureFixture, recwarn: pytest.WarningsRecorder
 ) -> None:
@@ -145,8 +146,8 @@ def fits() -> dict[str, Fit]:
     }
 
 
-@pytest.mark.parametrize("call", ["first", "last"])
-@pytest.mark.parametrize("fit", ids_later(fits()))
+@pytest.mark.parametrize("call", ["first", pytest.param("last", marks=pytest.mark.long)])
+@pytest.mark.parametrize("fit", fits_later(fits()))
 def test_a_fit_that_fails_anywhere_holds_no_cell_in_its_traceback(fit: str, call: str) -> None:
     """Frames of this library are looked into; the caller's own hold what the caller put there."""
     work = fits()[fit]

@@ -19,12 +19,13 @@ from sklearn.exceptions import NotFittedError
 from privclust import PEMeans, PrivateClusterer, PrivateKMeans, load, save
 from privclust.algorithms import pe_means
 from privclust.engines.memory import NumpyEngine
-from privclust.errors import FitWarning, Message
+from privclust.errors import FitWarning, Message, TooManyClustersError
 from privclust.estimators._fit import ON_TAILS
 from privclust.estimators._fit_task import Algorithm
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import ADVICE_MAX, Clustering
 from privclust.models.quality import HIDDEN, Quality
+from privclust.privacy.noise import NoNoise
 from privclust.testing import SeededNoise, noise_from
 
 BOUNDS = {"age": (0, 120), "weight": (0, 300)}
@@ -70,6 +71,13 @@ def test_refit_gives_any_number_of_clusters_up_to_the_coreset(model: PrivateKMea
             assert np.isfinite(getattr(other, name)).all()
         assert (other.cluster_centers_ >= 0).all()
         assert (other.cluster_centers_ <= [120, 300]).all()
+
+
+def test_refit_of_a_fit_in_which_noise_hides_all_rows_says_so() -> None:
+    with noise_from(NoNoise()):
+        nobody = PrivateKMeans(2, delta=1e-6, bounds=BOUNDS).fit(six_groups()[:0])
+    with pytest.raises(TooManyClustersError, match="larger epsilon or more rows"):
+        nobody.refit(1)
 
 
 def test_refit_with_the_number_of_the_fit_has_the_released_clusters(model: PrivateKMeans) -> None:
@@ -197,7 +205,11 @@ class Errors:
             self.radii.append(model.cluster_radii_)
 
 
-@pytest.fixture(scope="module", params=[(4, 60), (16, 30)], ids=["d=4", "d=16"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((4, 60), marks=pytest.mark.long), (16, 30)],
+    ids=["d=4", "d=16"],
+)
 def errors(request: pytest.FixtureRequest) -> Errors:
     return Errors(*request.param)
 

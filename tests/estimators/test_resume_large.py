@@ -23,12 +23,17 @@ fit(model_of(place, unit or None), killed_in_pass(int(number)))
 @pytest.mark.parametrize(
     ("unit", "number", "charged"),
     [
-        ("", 1, "locate 1"),
-        ("", 2, "sums 3"),
         ("", 3, "sums 4"),
-        ("", 4, "sizes"),
-        ("", 5, "quality"),
-        ("who", 1, "locate 1"),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in [
+                ("", 1, "locate 1"),
+                ("", 2, "sums 3"),
+                ("", 4, "sizes"),
+                ("", 5, "quality"),
+                ("who", 1, "locate 1"),
+            ]
+        ),
     ],
 )
 def test_killed_in_mid_pass_and_resumed_it_is_charged_once(

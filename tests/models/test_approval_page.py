@@ -214,6 +214,7 @@ def test_hostile_names_are_escaped_and_cut(hostile: str) -> None:
 
 
 @pytest.mark.attack
+@pytest.mark.long
 def test_hostile_names_stay_on_paper(hostile: str, tmp_path: Path) -> None:
     file = tmp_path / "hostile.pdf"
     file.write_bytes(to_pdf(hostile))
@@ -242,8 +243,15 @@ def pdf_text(file: Path, *options: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("paper", ["A4", "letter"])
-@pytest.mark.parametrize("n_columns", [12, 110])
+@pytest.mark.parametrize(
+    ("n_columns", "paper"),
+    [
+        (12, "A4"),
+        (110, "letter"),
+        pytest.param(12, "letter", marks=pytest.mark.long),
+        pytest.param(110, "A4", marks=pytest.mark.long),
+    ],
+)
 def test_no_column_is_lost_and_no_heading_orphaned_on_paper(
     tmp_path: Path, paper: Any, n_columns: int
 ) -> None:

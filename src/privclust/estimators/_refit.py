@@ -34,6 +34,11 @@ def refit(model: ClusterModel, other: Parameters) -> ClusterModel:
         return replace(_fit_itself(model), parameters=parameters)
     cells = refit_cells(model)
     available = int(np.count_nonzero(cells.weights))
+    if available == 0:
+        raise TooManyClustersError(
+            "noise hides all rows of this fit, so that its coreset has no point to cluster. Fit "
+            "again with a larger epsilon or more rows, which spends budget again."
+        )
     if wanted > available:
         raise TooManyClustersError(
             Message(

@@ -52,6 +52,7 @@ SPECULATION = {
     "spark.speculation.minTaskRuntime": "200ms",
 }
 LAYOUTS = {"frame": spark_frame, "files": spark_files}
+pytestmark = pytest.mark.long  # two workers, a driver and a Connect server are started
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 
 
@@ -133,8 +134,6 @@ def test_a_worker_killed_in_mid_query_changes_nothing_and_is_charged_once(
     assert run.spent == found.charge
 
 
-# What takes minutes ------------------------------------------------------------------------------
-
 ALL_OF_IT = """
 import sys
 from pathlib import Path
@@ -158,7 +157,6 @@ print("same")
 """
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", ["classic", "connect"])
 @pytest.mark.parametrize("where", ["here", "cluster"])
 def test_every_query_unit_and_partitioning_everywhere(
@@ -194,7 +192,6 @@ fit(model_of(place, unit or None), frame.mapInArrow(deadly, frame.schema))
 """
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("unit", "number", "charged"), [("", 1, "locate 1"), ("", 3, "sums 3"), ("who", 1, "locate 1")]
 )
@@ -219,7 +216,6 @@ def test_a_driver_killed_and_resumed_is_charged_once(
     assert ledger.verify() == []
 
 
-@pytest.mark.long
 def test_no_record_that_spark_keeps_shows_a_cell_or_the_key(tmp_path: Path) -> None:
     """Event log, and the server's own log with all failures, of queries, samples and failures."""
     events, log, marks = (tmp_path / name for name in ("events", "server.log", "marks"))

@@ -56,7 +56,7 @@ def kept_frames() -> int:
 # Fits --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("unit", [None, pytest.param("who", marks=pytest.mark.long)])
 def test_a_fit_in_spark_is_the_one_in_memory(unit: str | None, tmp_path: Path) -> None:
     """Rows of one file have the addresses that they have in memory, so that bits are the same."""
     file = write_parquet(large_table(), tmp_path / "one.parquet", 10_000)

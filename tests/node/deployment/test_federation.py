@@ -160,6 +160,7 @@ def check_old_messages(three: Three, sent: Recording) -> None:
     assert secret == []
 
 
+@pytest.mark.long
 def test_fit_goes_on_without_a_node_that_is_gone(three: Three) -> None:
     """West replies once, then its machine is gone; the others are requested again, and charged."""
     west = three.nodes["west"]
