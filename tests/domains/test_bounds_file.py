@@ -51,7 +51,7 @@ def test_levels_may_be_a_tuple() -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ({}, "has type None. Declare one of 'number', 'category', 'date'"),
+        ({}, "has no 'type'. Declare one of 'number', 'category', 'date'"),
         ({"type": "colour"}, "has type 'colour'"),
         ({**NUMBER, "upper": 0}, "the lower below the upper"),
         ({**NUMBER, "upper": "120"}, "must be a number, got '120'"),

@@ -39,8 +39,28 @@ def test_columns_that_hold_no_numbers_are_refused_all_by_name() -> None:
     with pytest.raises(TypeError, match=r"do not hold numbers: ward\. "):
         VISITS.features("who", ["age", "ward"])
     unnamed = Schema(None, ("number", "text", "other"))
-    with pytest.raises(TypeError, match="do not hold numbers: number 1, number 2"):
+    with pytest.raises(TypeError, match=r"number 1, number 2\. Convert them, or leave"):
         unnamed.features(None)
+
+
+def test_refused_columns_are_shown_how_they_are_declared() -> None:
+    """Of a column of days the message showed how to declare a category called ward."""
+    table = Schema(
+        ("town", "ward", "day", "geo", "year"), ("text", "text", "date", "other", "integer")
+    )
+    town = "'town': {'type': 'category', 'levels': ['A', 'B']}"
+    day = "'day': {'type': 'date', 'lower': '2020-01-01', 'upper': '2029-12-31'}"
+    for only, shown in (
+        (["town", "ward"], town),
+        (["day", "geo"], day),
+        (["town", "ward", "day"], f"{town}, {day}"),
+    ):
+        with pytest.raises(TypeError, match=re.escape(f"in bounds, such as {{{shown}}}, or leave")):
+            table.features(None, only)
+    with pytest.raises(TypeError, match=r"dates: year\. .* such as \{'year': \(0, 120\)\}, or"):
+        table.features(None, ["year"], {"year": "date"})
+    with pytest.raises(TypeError, match=r"numbers: geo\. Convert them, or leave them out\."):
+        table.features(None, ["geo"])
 
 
 @pytest.mark.attack

@@ -106,8 +106,9 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
     kind = content.get("type")
     declare = _KINDS.get(kind) if isinstance(kind, str) else None
     if not isinstance(kind, str) or declare is None:
+        given = "no 'type'" if kind is None else f"type {safe_repr(kind)}"
         raise BoundsError(
-            f"column {name!r} of the bounds has type {safe_repr(kind)}. Declare one of "
+            f"column {name!r} of the bounds has {given}. Declare one of "
             f"{', '.join(map(repr, _KINDS))}, or leave the column out of the bounds."
             f"{did_you_mean([kind], _KINDS)}"
         )

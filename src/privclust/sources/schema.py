@@ -30,6 +30,15 @@ _CONTENT: dict[Use, str] = {
     "vector": "vectors of one length",
 }
 
+_PAIR = (0, 120)
+_DECLARATIONS: dict[Kind, object] = {
+    "integer": _PAIR,
+    "number": _PAIR,
+    "text": {"type": "category", "levels": ["A", "B"]},
+    "date": {"type": "date", "lower": "2020-01-01", "upper": "2029-12-31"},
+}
+"""How a column of each kind may be declared; of other kinds there is no way."""
+
 
 class Variant(NamedTuple):
     """A column as another file than the first declares it.
@@ -137,16 +146,16 @@ class Schema:
         ]
         declared = uses or {}
         for use, kinds in _KINDS.items():
-            refused = [
-                name
+            refused = {
+                name: kind
                 for name, kind in columns
                 if declared.get(name, "number") == use and kind not in kinds
-            ]
+            }
             if refused:
+                advice = "" if self.names is None else _declaring(refused)
                 raise ColumnTypeError(
                     f"columns that do not hold {_CONTENT[use]}: {', '.join(refused)}. Convert "
-                    "them, declare them as what they are in bounds, such as {'ward': {'type': "
-                    f"'category', 'levels': ['A', 'B']}}}}, or leave them out.{self.hint}"
+                    f"them,{advice} or leave them out.{self.hint}"
                 )
         if not columns:
             raise ColumnError(
@@ -232,6 +241,19 @@ class Schema:
             # Without a header, the first row would be taken for one.
             return "The file's first line must have the names of its columns."
         return f"It has {', '.join(map(repr, self.names))}.{did_you_mean(unknown, self.names)}"
+
+
+def _declaring(kinds: dict[str, Kind]) -> str:
+    """Return the advice to declare columns as what they are, with an example of each kind.
+
+    Examples
+    --------
+    >>> _declaring({"geo": "other", "year": "integer"})
+    " declare them as what they are in bounds, such as {'year': (0, 120)},"
+    """
+    first = {kind: name for name, kind in reversed(kinds.items()) if kind in _DECLARATIONS}
+    examples = {name: _DECLARATIONS[kind] for kind, name in reversed(first.items())}
+    return f" declare them as what they are in bounds, such as {examples}," if examples else ""
 
 
 _VALUE = re.compile(r"\d{4}-\d\d?-\d\d?.*|\d\d?[./]\d\d?[./]\d{2,4}|true|false", re.IGNORECASE)
