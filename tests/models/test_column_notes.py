@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from helpers.cluster_models import made_up_model
 
 from privclust import PrivateKMeans
+from privclust.domains.bounds_file import declared_column
+from privclust.domains.columns import NumberColumn
 from privclust.errors import ColumnWarning
 from privclust.models._column_notes import (
     alike,
@@ -107,7 +110,11 @@ def test_column_in_a_small_part_of_its_bounds_is_named(epsilon: float, seed: int
 def test_column_with_a_long_tail_is_named(epsilon: float, seed: int) -> None:
     model = fitted(epsilon, seed, cost=COST)
     assert column_warnings(model) == [long_tailed(model)]
-    assert "of the bounds of 'cost' and some far beyond" in str(long_tailed(model))
+    said = str(long_tailed(model))
+    assert "of the bounds of 'cost' and some far beyond" in said
+    declared = ast.literal_eval(said.partition("in Python ")[2].removesuffix("."))
+    column = declared_column("cost", declared["cost"])
+    assert column == NumberColumn("cost", 0.0, 1e5, transform="log1p")
 
 
 def test_columns_in_which_noise_explains_the_differences_are_named() -> None:

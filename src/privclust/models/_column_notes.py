@@ -127,13 +127,15 @@ def long_tailed(model: ClusterModel) -> str | None:
             bulk = places[order][np.searchsorted(np.cumsum(weights[order]), BULK)]
             tail = float(weights[places > BEYOND * bulk].sum())
             if bulk <= CROWDED * (column.upper - column.lower) and tail >= TAIL:
-                found.append(repr(column.name))
+                found.append(column)
     if not found:
         return None
+    first, names = found[0], [repr(column.name) for column in found]
     return (
-        f"Most rows lie in the lowest tenth of the bounds of {listed(found)} and some far beyond, "
-        "as amounts, counts and durations do. If it is one, declare its logarithm: transform = "
-        '"log1p" in its bounds.'
+        f"Most rows lie in the lowest tenth of the bounds of {listed(names)} and some far beyond, "
+        "as amounts, counts and durations do. If it is one, declare its logarithm: in a bounds "
+        f"file transform = \"log1p\", in Python {{{first.name!r}: {{'type': 'number', "
+        f"'lower': {first.lower}, 'upper': {first.upper}, 'transform': 'log1p'}}}}."
     )
 
 
