@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from privclust.domains.reader import Use
 from privclust.kernels.grid import FloatArray
+from privclust.models._column_notes import same_but_for_noise
 from privclust.models._coordinates import format_center
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
@@ -35,8 +36,8 @@ class ClusterTable:
     sizes, size_errors : array of shape (k,)
         Rows, or units.
     relative : array of shape (k, columns)
-        Centres between 0, the smallest of all centres in a column, and 1, the largest; shares as
-        they are, since those of a rare level differ by noise alone.
+        Centres between 0, the smallest of all centres in a column, and 1, the largest; 0 where
+        noise explains how they differ. Shares are as they are.
     least : array of shape (k,)
         Clusters that seem to have fewer rows are not reported.
     """
@@ -63,13 +64,15 @@ class ClusterTable:
         if size_errors is None:
             size_errors = np.full(len(centers), np.nan)
         domain, uses = model.domain, model.domain.coordinate_uses
-        seen = centers if hidden.all() else centers[~hidden]
+        kept = ~hidden | hidden.all()
+        seen = centers[kept]
         ranges = np.ptp(domain.to_ball(seen), axis=0) * domain.scales / domain.half_widths
         chosen = np.sort(np.argsort(-ranges, kind="stable")[:most])
         some = np.where(hidden[:, None], np.nan, centers[:, chosen])
         is_share = np.array([uses[place] == "category" for place in chosen])
         low = np.where(is_share, 0.0, seen[:, chosen].min(axis=0))
-        span = np.where(is_share, 1.0, np.ptp(seen[:, chosen], axis=0))
+        same = same_but_for_noise(seen[:, chosen], errors[kept][:, chosen])
+        span = np.where(is_share, 1.0, np.where(same, np.inf, np.ptp(seen[:, chosen], axis=0)))
         return cls(
             [names[place] for place in chosen],
             [uses[place] for place in chosen],

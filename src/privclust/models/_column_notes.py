@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privclust.domains.columns import CategoryColumn, NumberColumn
 from privclust.kernels.grid import FloatArray
@@ -145,9 +146,7 @@ def alike(model: ClusterModel) -> str | None:
     errors = model.center_stderr
     if columns is None or errors is None or len(errors) < 2 or not errors.all():
         return None
-    centers, unread = model.cluster_centers, at_the_middle(model)
-    apart = np.abs(centers[:, None] - centers) / np.sqrt(errors[:, None] ** 2 + errors**2)
-    same = np.asarray((apart < APART).all(axis=(0, 1)))
+    same, unread = same_but_for_noise(model.cluster_centers, errors), at_the_middle(model)
     found = [
         repr(column.name)
         for column, part in zip(columns, parts_of_columns(columns), strict=True)
@@ -159,6 +158,21 @@ def alike(model: ClusterModel) -> str | None:
         f"Noise may explain how centres differ in {listed(found)}: the differences are within "
         f"{APART:g} standard errors. Read nothing into them."
     )
+
+
+def same_but_for_noise(centers: FloatArray, errors: FloatArray) -> NDArray[np.bool_]:
+    """Return in which coordinates no two centres differ by more than noise explains.
+
+    Without an error (NaN or 0), whatever differs does.
+
+    Examples
+    --------
+    >>> same_but_for_noise(np.array([[10.0, 5.0], [20.0, 6.0]]), np.ones((2, 2))).tolist()
+    [False, True]
+    """
+    apart = np.abs(centers[:, None] - centers)
+    noise = np.sqrt(errors[:, None] ** 2 + errors**2)
+    return np.asarray((apart < APART * noise).all(axis=(0, 1)))
 
 
 def _weights(model: ClusterModel) -> FloatArray:

@@ -107,7 +107,10 @@ def _flat(
 
 
 def draw_heat_map(axes: Axes, table: ClusterTable) -> None:
-    """Draw centres with their values: columns from smallest to largest, shares from none to all."""
+    """Draw centres with their values: columns from smallest to largest, shares from none to all.
+
+    Where noise explains how the centres of a column differ, all are as light as the smallest.
+    """
     k, columns = table.centers.shape
     image = axes.imshow(table.relative.T, aspect="auto", cmap="Blues", vmin=-0.15, vmax=1.3)
     axes.grid(visible=False)
