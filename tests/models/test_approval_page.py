@@ -32,6 +32,11 @@ from privclust.privacy.accounting import Budget
 from privclust.testing import SeededNoise, noise_from
 
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
+LINES_OF_WORDS = """[...document.querySelectorAll(".lines th")]
+    .filter(cell => !cell.textContent.includes(" ")).map(cell => {
+        const text = document.createRange();
+        text.selectNodeContents(cell);
+        return text.getClientRects().length; })"""
 FINDINGS = """axe.run({resultTypes: ["violations"]}).then(found => found.violations
     .map(one => one.id + ": " + one.nodes.map(node => node.html).join(" ")))"""
 GIVEN: dict[str, Any] = {
@@ -355,6 +360,15 @@ def test_pages_have_no_findings_of_axe_and_no_width_beyond_the_window(
                 assert browser.evaluate("document.documentElement.scrollWidth") <= width
                 browser.evaluate(AXE)
                 assert browser.evaluate(FINDINGS) == []
+
+
+def test_no_word_is_broken_where_people_sign_on_a_telephone(page: str, tmp_path: Path) -> None:
+    (tmp_path / "approval.html").write_text(page)
+    program = needs("chromium")
+    with chromium.running(program) as browser, chromium.served(tmp_path) as address:
+        browser.open(f"{address}/approval.html", 390)
+        assert browser.evaluate(LINES_OF_WORDS) == [1] * 5  # role, name, signature and two roles
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_the_annex_is_open_on_what_a_browser_prints(model: Any, page: str, tmp_path: Path) -> None:

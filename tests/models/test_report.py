@@ -20,6 +20,7 @@ from privclust import FedDPKMeans, Ledger, PEMeans, PrivateKMeans, limits, load,
 from privclust.models import _statement_text
 from privclust.models._cluster_table import SHOWN_COLUMNS
 from privclust.models.report import to_html
+from privclust.models.verdict import verdict
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.testing import SeededNoise, noise_from
 
@@ -158,7 +159,7 @@ def test_page_says_how_far_rows_lie_from_their_centres() -> None:
     model = fitted()
     page = page_of(model)
     assert "How good the fit is" in page.headings
-    for sentence in model.model_.quality_sentences:
+    for sentence in (verdict(model.model_), *model.model_.quality_sentences):
         assert sentence in page.text
     assert "The fit gave a warning" not in page.text
     assert "How good the fit is" not in page_of(fitted(kind=PEMeans)).headings

@@ -16,6 +16,7 @@ from privclust.models.report._map import draw_map
 from privclust.models.report._profiles import shown_profiles
 from privclust.models.report._release_context import release_context
 from privclust.models.report._templates import PageHeading, Picture, render
+from privclust.models.verdict import verdict
 
 __all__ = ["PageHeading", "to_html"]
 
@@ -73,6 +74,7 @@ def to_html(
         profiles=shown_profiles(model, profiles, table.hidden),
         embedded=_embedded,
         estimator=model.estimator,
+        verdict=verdict(model),
         quality=model.quality_sentences,
         warning=model.fit_warning,
         path=path,
