@@ -35,9 +35,11 @@ class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
         one over the number of rows, such as 1e-6.
     bounds : mapping, pair of arrays, or path
         Lower and upper bound of each column: ``{"age": (0, 120)}``, ``([0], [120])``, or the path
-        of a bounds file. A mapping may say of a column what the file would, such as ``{"type":
-        "category", "levels": ["A", "B"]}`` (docs/bounds.md). From knowledge of the field, not from
-        the rows.
+        of a bounds file. A mapping may say of a column what the file would (docs/bounds.md):
+        ``{"type": "category", "levels": ["A", "B"]}``, ``{"type": "date", "lower": "2020-01-01",
+        "upper": "2029-12-31"}``, or of an amount with a long tail ``{"type": "number", "lower": 0,
+        "upper": 1e6, "transform": "log1p"}``. Each takes a ``"weight"``. From knowledge of the
+        field, not from the rows; only a file says so in the statement (``bounds_origin``).
     radius : float
         Instead of `bounds`: no row lies farther than this from the origin, in your own units.
     scale : {"bounds", "none"}, optional

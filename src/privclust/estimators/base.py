@@ -56,7 +56,8 @@ class PrivateClusterer(
     Attributes
     ----------
     model_ : ClusterModel
-        Everything that the fit released; the attributes below show its parts.
+        Everything that the fit released; the attributes below show its parts. Print it for a table
+        of the clusters, and how good they are in words.
     cluster_centers_ : array of shape (n_clusters, n_coordinates)
         Noisy centres in your own units, the largest cluster first.
     cluster_sizes_ : array of shape (n_clusters,)

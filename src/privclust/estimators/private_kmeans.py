@@ -84,6 +84,7 @@ class PrivateKMeans(PrivateClusterer):
     quality_ : Quality or None
         Mean squared distance of rows to their centre, capped and as it is, with standard errors.
         None if there are too few rows for it, so that noise hides it. Not there after `refit`.
+        ``print(model.model_)`` judges it.
 
     Examples
     --------

@@ -53,7 +53,8 @@ class Ledger:
     """Budgets of data sets, and all that was spent of them.
 
     Use `Ledger.create`, `Ledger.open` or `Ledger.in_memory`. Any number of processes may share one.
-    Estimators call `reserve`, `resume`, `claim` and `record` themselves.
+    Fits that name its place as their `ledger`, and the `dataset`, are paid from it: they call
+    `reserve`, `resume`, `claim` and `record` themselves. Print it for what data sets have left.
 
     Parameters
     ----------
@@ -62,13 +63,12 @@ class Ledger:
 
     Examples
     --------
-    >>> from privclust.privacy.accounting import gaussian_spend
     >>> ledger = Ledger.in_memory()
-    >>> ledger.add("patients", epsilon=1.0, delta=1e-6)
-    >>> half = gaussian_spend(ledger.remaining("patients").quanta // 2, l0=1)
-    >>> first = ledger.reserve("patients", half, {})
-    >>> round(ledger.remaining("patients").mu2 / half.mu2, 6)
-    1.0
+    >>> ledger.add("patients", epsilon=3.0, delta=1e-6)
+    >>> ledger
+    patients: epsilon 3 left for one more run, of 3 in all at delta 1e-06; runs: 0
+    >>> round(ledger.epsilon_left("patients"), 6)
+    3.0
     """
 
     def __init__(self, journal: Journal) -> None:
