@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.cluster_models import made_up_model
 from helpers.fitted_models import four_clusters
 
+from privclust import PrivateKMeans
 from privclust.models._fit_notes import explained_share
 from privclust.models.quality import Quality
 from privclust.models.verdict import FAIR, GOOD, verdict
+from privclust.testing import SeededNoise, noise_from
 
 CENTERS = np.array([[-0.3, 0.0], [0.3, 0.0]])
 """Their variance is .09 with sizes that are equal."""
@@ -43,6 +46,23 @@ def test_a_warning_is_poor_and_a_hidden_cluster_fair_whatever_is_explained() -> 
     sizes = model.cluster_sizes.copy()
     sizes[-1] = 1.0
     assert "as large as 1 of the clusters" in verdict(replace(model, cluster_sizes=sizes))
+
+
+@pytest.mark.parametrize(("spread", "word"), [(0.5, "good"), (11.0, "fair")])
+def test_a_column_spread_evenly_is_named_with_what_clusters_are_if_it_was_read(
+    spread: float, word: str
+) -> None:
+    """Days over the whole of their bounds made every fit fair, and nobody knew which column."""
+    rng = np.random.default_rng(0)
+    age = rng.normal(np.repeat([30.0, 50.0], 5000), spread)
+    table = pd.DataFrame({"age": age, "visits": np.tile([4.9, 5.1], 5000)})
+    bounds = {"age": (0, 120), "visits": (0, 10)}
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0).fit(table).model_
+    assert verdict(model) == (
+        "Quality: fair. Perhaps no cell of 'visits' was read, see below; if cells were, clusters "
+        f"are {word}."
+    )
 
 
 def test_what_was_not_measured_is_not_judged() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from privclust.models._column_notes import unmatched
-from privclust.models._fit_notes import explained_share, not_read
+from privclust.models._fit_notes import at_the_middle, explained_share, listed
 from privclust.models.suppression import reported
 
 if TYPE_CHECKING:
@@ -41,8 +41,14 @@ def verdict(model: ClusterModel) -> str:
     hidden = int((~reported(model)).sum())
     if hidden:
         return f"Quality: fair. Noise is as large as {hidden} of the clusters; do not use those."
-    if not_read(model) is not None or unmatched(model) is not None:
+    if unmatched(model) is not None:
         return "Quality: fair. A column may not have been read; see below."
+    unread = [repr(name) for name in at_the_middle(model)]
+    if unread:
+        return (
+            f"Quality: fair. Perhaps no cell of {listed(unread)} was read, see below; if cells "
+            f"were, clusters are {'good' if share >= GOOD else 'fair'}."
+        )
     if share < GOOD:
         return (
             f"Quality: fair. Clusters explain at least {FAIR} % of the variance of rows, and "
