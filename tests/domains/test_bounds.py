@@ -38,6 +38,17 @@ def test_mapping_declares_a_category_as_a_file_does() -> None:
     assert (found.domain, found.origin) == (Mixed(columns), UNSTATED)
 
 
+def test_mapping_says_where_bounds_come_from_as_a_file_does() -> None:
+    given: Any = {"age": (0, 120), "bounds_origin": "public data"}
+    assert bounded_columns(given) == {"age": "number"}
+    assert read_bounds(given, ["age"], 1).origin == "public data"
+    assert declared_columns(given, ["age"])[1] == "public data"
+    named_so: Any = {"bounds_origin": (0, 1)}  # a column may be called that
+    assert read_bounds(named_so, ["bounds_origin"], 1).origin == UNSTATED
+    with pytest.raises(BoundsError, match="one of 'domain knowledge', 'public data'"):
+        read_bounds({"age": (0, 120), "bounds_origin": "guess"}, ["age"], 1)
+
+
 def test_mapping_that_declares_numbers_alone_gives_a_box() -> None:
     given: Any = {
         "age": (0, 120),

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.base import Domain
 from privclust.domains.bounds_file import (
+    ORIGIN,
     ORIGINS,
     blanks_of,
     declared_column,
@@ -28,7 +29,7 @@ from privclust.domains.mixed import Mixed
 from privclust.errors import BoundsError, ColumnError, did_you_mean, safe_repr
 
 Declarations: TypeAlias = (
-    Mapping[str, tuple[float, float] | Mapping[str, Any]] | str | os.PathLike[str]
+    Mapping[str, tuple[float, float] | Mapping[str, Any] | str] | str | os.PathLike[str]
 )
 """Bounds by name, for columns of any kind: in a file, or as a mapping says what it would."""
 
@@ -76,7 +77,8 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     ----------
     bounds : mapping, pair of arrays, or path
         ``{"age": (0, 120)}``, ``([0], [120])``, or a TOML file (docs/bounds.md). A mapping may also
-        say of a column what the file would: ``{"type": "category", "levels": ["A", "B"]}``.
+        say of a column what the file would: ``{"type": "category", "levels": ["A", "B"]}``; and so
+        of where all of them come from, ``"bounds_origin": "domain knowledge"``.
     names : sequence of str or None
         The table's column names, where it has any.
     n_columns : int
@@ -87,12 +89,10 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     >>> read_bounds({"age": (0, 120)}, ["age"], 1).domain.center.tolist()
     [60.0]
     """
-    if isinstance(bounds, str | os.PathLike):
-        given, origin = read_file(Path(bounds))
+    given, origin = _by_name(bounds)
+    if given is not None:
         return GivenBounds(_declared_domain(given, names), origin)
-    if isinstance(bounds, Mapping):
-        return GivenBounds(_declared_domain(bounds, names), _origin_of(bounds))
-    if not isinstance(bounds, tuple) or len(bounds) != 2:  # type: ignore[redundant-expr]
+    if not isinstance(bounds, tuple) or len(bounds) != 2:
         raise TypeError(
             "bounds must be a mapping from column name to (lower, upper), a tuple of two arrays "
             "(all lower values, all upper values) and not one pair per column, or the path of a "
@@ -115,10 +115,8 @@ def bounded_columns(bounds: Bounds | None) -> dict[str, Any] | None:
     >>> bounded_columns({"age": (0, 120)})
     {'age': 'number'}
     """
-    given: object = bounds
-    if isinstance(given, str | os.PathLike):
-        given, _ = read_file(Path(given))
-    if not isinstance(given, Mapping):
+    given, _ = _by_name(bounds)
+    if given is None:
         return None
     return {
         name: column.get("type") if isinstance(column, Mapping) else "number"
@@ -144,10 +142,8 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
     >>> columns[0].feature_names
     ('ward=A', 'ward=B')
     """
-    given, origin = bounds, _origin_of(bounds)
-    if isinstance(given, str | os.PathLike):
-        given, origin = read_file(Path(given))
-    if not isinstance(given, Mapping):
+    given, origin = _by_name(bounds)
+    if given is None:
         raise TypeError(
             "bounds of columns to profile must be the path of a bounds file, or a mapping from a "
             "column's name to (lower, upper), or to what a bounds file says of it."
@@ -162,8 +158,23 @@ def declared_columns(bounds: Declarations, names: Sequence[str]) -> tuple[tuple[
     return tuple(_declared_each(given, names)), origin
 
 
-def _origin_of(bounds: object) -> str:
-    return bounds.origin if isinstance(bounds, BoundedColumns) else UNSTATED
+def _by_name(bounds: object) -> tuple[Mapping[str, Any] | None, str]:
+    """Return what bounds say of each column they name, if they do, and where they come from."""
+    if isinstance(bounds, str | os.PathLike):
+        return read_file(Path(bounds))
+    if isinstance(bounds, BoundedColumns):
+        return bounds, bounds.origin
+    if not isinstance(bounds, Mapping):
+        return None, UNSTATED
+    origin = bounds.get(ORIGIN)
+    if not isinstance(origin, str):  # no column is declared by a text
+        return bounds, UNSTATED
+    if origin not in ORIGINS:
+        raise BoundsError(
+            f"{ORIGIN!r} in bounds must be one of {', '.join(map(repr, ORIGINS))}; got "
+            f"{safe_repr(origin)}."
+        )
+    return {name: column for name, column in bounds.items() if name != ORIGIN}, origin
 
 
 def _quoted(names: Iterable[object]) -> str:

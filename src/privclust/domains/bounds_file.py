@@ -21,9 +21,10 @@ from privclust.domains._number_column import WEIGHT_MAX, WEIGHT_MIN, NumberColum
 from privclust.domains.columns import Column
 from privclust.errors import BoundsError, did_you_mean, safe_repr
 
+ORIGIN = "bounds_origin"
 PRIVATE_RELEASE = "private release"
 ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
-"""Where a file may say that its bounds come from."""
+"""Where bounds may say that they come from."""
 BYTES_MAX = 2**26
 """What a bounds file may have, which is enough for hundreds of thousands of columns."""
 _NEEDED = {
@@ -46,11 +47,11 @@ def read_file(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
             f"the bounds file {file.name!r} is not valid TOML: {_toml_fault(error)}. Days are "
             "written like 2025-12-31, numbers like 500000 or 0.5, and texts in quotes."
         ) from None
-    origin = content.get("bounds_origin")
+    origin = content.get(ORIGIN)
     if origin not in ORIGINS:
         raise BoundsError(
             f"the bounds file {file.name!r} must say where its bounds come from: "
-            f"bounds_origin = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
+            f"{ORIGIN} = one of {', '.join(map(repr, ORIGINS))}; got {origin!r}."
             f"{describe_blanks(content.get('columns'))}"
         )
     columns = content.get("columns", {})

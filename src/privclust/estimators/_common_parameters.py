@@ -39,7 +39,7 @@ class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
         ``{"type": "category", "levels": ["A", "B"]}``, ``{"type": "date", "lower": "2020-01-01",
         "upper": "2029-12-31"}``, or of an amount with a long tail ``{"type": "number", "lower": 0,
         "upper": 1e6, "transform": "log1p"}``. Each takes a ``"weight"``. From knowledge of the
-        field, not from the rows; only a file says so in the statement (``bounds_origin``).
+        field, not from the rows; ``"bounds_origin": "domain knowledge"`` says so in the statement.
     radius : float
         Instead of `bounds`: no row lies farther than this from the origin, in your own units.
     scale : {"bounds", "none"}, optional
