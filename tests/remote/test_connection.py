@@ -97,7 +97,7 @@ def test_proxy_without_a_node_behind_it_is_tried_again(node: Node) -> None:
     assert len(sent) == 3
 
 
-def test_node_with_too_many_requests_at_a_time_is_asked_again(node: Node) -> None:
+def test_node_with_too_many_requests_at_a_time_is_tried_again(node: Node) -> None:
     status, headers, body = problem(429, "quota-exceeded", detail="Send this one again.")
     busy = status, {**headers, "Retry-After": "1"}, body
     sent = []
@@ -114,7 +114,7 @@ def test_node_with_too_many_requests_at_a_time_is_asked_again(node: Node) -> Non
         table(node).describe()
 
 
-def test_quota_that_is_used_up_is_not_asked_for_again(node: Node) -> None:
+def test_quota_that_is_used_up_is_not_tried_again(node: Node) -> None:
     node.spoil = lambda *_: problem(429, "quota-exceeded", detail="Wait for those in the queue.")
     with pytest.raises(RemoteError, match="Wait for those in the queue"):
         table(node).describe()
