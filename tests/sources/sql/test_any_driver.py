@@ -218,3 +218,27 @@ def test_nothing_but_a_query_is_run(duck: Any, statement: str, tmp_path: Path) -
 def test_what_a_view_of_duckdb_hides_is_refused(duck: Any, view: str) -> None:
     with pytest.raises(ParameterError, match=r"push another out|other rows each time"):
         opened(sql(duck, f"SELECT * FROM {view}"))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x FROM '{folder}/a.csv'",
+        "SELECT x FROM read_csv('{folder}/a.csv')",
+        "SELECT x FROM guessed",
+        "SELECT a FROM t WHERE a = (SELECT max(x) FROM '{folder}/a.csv')",
+        "SELECT x FROM '{folder}/a.json'",
+        "SELECT x FROM read_ndjson('{folder}/a.json')",
+    ],
+)
+def test_types_that_duckdb_guesses_are_refused_whatever_the_values(
+    duck: Any, query: str, tmp_path: Path
+) -> None:
+    # With 'n/a' for 4, x would be a text, and a fit would be refused by one row.
+    (tmp_path / "a.csv").write_text("x,y\n3,1\n4,1\n", encoding="utf-8")
+    (tmp_path / "a.json").write_text('{"x": 3}\n{"x": 4}\n', encoding="utf-8")
+    with duck.cursor() as cursor:
+        cursor.execute(f"CREATE VIEW guessed AS SELECT x FROM '{tmp_path}/a.csv'")
+    with pytest.raises(ParameterError, match="guesses their types from values"):
+        opened(sql(duck, query.format(folder=tmp_path)))

@@ -24,6 +24,8 @@ _CHANGING_CALLS = {
     *("get_current_time", "current_date", "current_time", "current_timestamp", "sysdatetime"),
 }
 _PIVOTS = {"pivot", "pivot_wider"}
+_GUESSING = ("CSV", "JSON", "XLSX")
+"""Parts of what DuckDB calls its readers of files that declare no types."""
 
 
 class PlainSession(Session):
@@ -103,6 +105,16 @@ def _check_plan(connection: Any, statement: str) -> None:
     words = set(_words_of(found))
     refuse_cutting(["limit"] if any("LIMIT" in one or one == "TOP_N" for one in words) else [])
     refuse_changing(["sample"] if any("SAMPLE" in one for one in words) else [])
+    if any(kind in one for one in words for kind in _GUESSING):
+        raise ParameterError(
+            Message(
+                Parameter("query"),
+                " reads CSV, JSON or Excel files, or a view does that it reads. DuckDB guesses "
+                "their types from values, so that one row could change them for all. Give the "
+                "paths of CSV or Excel files instead, or write the rows to a table whose types you "
+                "declare.",
+            )
+        )
 
 
 @guarded  # what a plan says may hold cells
