@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from privclust import PrivateKMeans
 from privclust.errors import ParameterError, UnreadableFileError
 from privclust.sources.address import check_no_password, is_database, refuse_address
+from privclust.sources.files import open_files
 
 SECRET = "s3kr3t"
 
@@ -22,6 +25,8 @@ SECRET = "s3kr3t"
         f"postgresql://db.example/clinic?PASSWORD={SECRET}",
         f"postgresql://db.example/clinic?sslpassword={SECRET}",
         f"postgresql://ada:{SECRET}@[::bad/clinic",
+        f"postgresql://db.example/clinic?oauth_client_secret={SECRET}",
+        f"postgresql://db.example/clinic?scram_client_key={SECRET}",
     ],
 )
 def test_a_password_is_refused_and_not_repeated(address: str) -> None:
@@ -57,6 +62,34 @@ def test_a_fit_to_an_address_shows_no_password() -> None:
     with pytest.raises(UnreadableFileError, match=r"privclust\.sql") as refused:
         model.fit(f"postgresql://ada:{SECRET}@127.0.0.1:1/clinic")
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"host=db.example user=ada password={SECRET}",
+        f"jdbc:postgresql://db.example/clinic?user=ada&password={SECRET}",
+        f" postgresql://ada:{SECRET}@db.example/clinic",
+        f"postgresql:ada:{SECRET}@db.example/clinic",
+        Path(f"postgresql://ada:{SECRET}@db.example/clinic"),
+        f"s3:/AKIATEST:{SECRET}@clinic/visits",
+        f"ada:{SECRET}@db.example/clinic",
+    ],
+)
+def test_a_miswritten_address_shows_no_password(path: str | Path) -> None:
+    model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)})
+    with pytest.raises(UnreadableFileError, match="looks like an address") as refused:
+        model.fit(path)
+    assert SECRET not in str(refused.value)
+
+
+def test_a_path_that_only_looks_so_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "visits 10:30@clinic.csv"
+    file.write_text("age\n40\n", encoding="utf-8")
+    assert open_files(file)[0].names == ("age",)
+    with pytest.raises(FileNotFoundError, match=r"at 'ada@clinic\.csv'"):
+        open_files("ada@clinic.csv")
 
 
 def test_an_array_is_no_address() -> None:

@@ -9,7 +9,12 @@ from privclust.errors import ParameterError, UnreadableFileError
 
 SCHEMES = {"postgresql": "PostgreSQL", "postgres": "PostgreSQL", "sqlite": "SQLite"}
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PASSWORD = re.compile(r"://[^/@]*:[^@]*@|\b(ssl)?password\s*=|\bpasswd\s*=", re.IGNORECASE)
+_PASSWORD = re.compile(
+    r"://[^/@]*:[^@]*@|\b((ssl)?password|passwd|oauth_client_secret|scram_(client|server)_key)\s*=",
+    re.IGNORECASE,
+)
+_ACCOUNT = re.compile(":[^@]*@")
+"""What follows an account in an address, whatever else is wrong with how it is written."""
 
 
 def is_address(text: object) -> bool:
@@ -92,3 +97,19 @@ def refuse_address(path: object) -> None:
     else:
         remedy = "Copy the files to this machine, or give a pyarrow dataset."
     raise UnreadableFileError(f"an address that begins with {scheme}:// is no path. {remedy}")
+
+
+def refuse_miswritten_address(path: str) -> None:
+    """Refuse a path at which nothing is and that may hold a password, without repeating it.
+
+    Examples
+    --------
+    >>> refuse_miswritten_address("visits.parquet")
+    """
+    if _PASSWORD.search(unquote(path)) or _ACCOUNT.search(unquote(path)):
+        raise UnreadableFileError(
+            "nothing is at this path, which is not repeated here because it looks like an address "
+            "that holds a password. Addresses of databases are like postgresql://host/database, "
+            "for privclust.sql(address, query) in Python and before --query at a prompt; passwords "
+            "are looked for in the driver's own places. If one was typed at a prompt, change it."
+        )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from privclust.errors import UnreadableFileError
-from privclust.sources.address import refuse_address
+from privclust.sources.address import refuse_address, refuse_miswritten_address
 from privclust.sources.dialects import Files
 from privclust.sources.stores import contacting, is_store, stored_files
 from privclust.sources.versions import Pinned, Place, Version, version_of
@@ -80,6 +80,7 @@ def found_at(given: str) -> list[File]:
         if path.is_file() and (path == place or _is_data(path.relative_to(place).parts))
     )
     if not paths:
+        refuse_miswritten_address(given)
         raise FileNotFoundError(
             f"no Parquet, CSV, Excel or Arrow files at {given!r}. Give a file, a folder or a "
             "pattern such as 'visits/*.parquet'; in Python, a pyarrow dataset can be elsewhere."
