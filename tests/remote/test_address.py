@@ -44,6 +44,20 @@ def test_password_in_an_address_is_refused_and_not_repeated() -> None:
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:s3kr3t@host/clinic",
+        "host=db.example password=s3kr3t",
+        "https://host/tables/credit?token=s3kr3t",
+    ],
+)
+def test_what_is_no_address_of_a_table_is_not_repeated(url: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        Address.of(url)
+    assert "s3kr3t" not in str(refused.value)
+
+
 def test_clear_text_is_for_this_machine_alone() -> None:
     assert not Address.of("http://127.0.0.1:8000/tables/a").secure
     for host in ("host", "127.0.0.1.host", "localhost.host", "10.0.0.1"):

@@ -44,9 +44,9 @@ class Address:
         """Read an address as a user types it."""
         what, example = _WHAT[place]
         if not isinstance(url, str) or not is_address(url):
-            raise ParameterError(
-                f"a remote {what} needs an address such as {example}; got {safe_repr(url)}."
-            )
+            # A text is not repeated: it may be an address of something else, with a password.
+            got = "another text" if isinstance(url, str) else safe_repr(url)
+            raise ParameterError(f"a remote {what} needs an address such as {example}; got {got}.")
         parts = urlsplit(url)
         if parts.username is not None or parts.password is not None:
             # Nothing of it is repeated here: it may be a password.
@@ -58,7 +58,7 @@ class Address:
         name = unquote(found["name"]) if found else ""
         if found is None or parts.query or parts.fragment or not _is_name(name):
             raise ParameterError(
-                f"{safe_repr(url)} does not name a {what}. Type its address, such as {example}, "
+                f"the address does not name a {what}. Type its address, such as {example}, "
                 "without anything behind the name."
             )
         secure, host = parts.scheme == "https", parts.hostname or ""
