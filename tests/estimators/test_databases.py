@@ -97,6 +97,7 @@ def test_a_table_that_changes_in_mid_fit_does_not_change_the_fit(
 @pytest.fixture
 def exported(url: str) -> Any:
     with adbc_driver_postgresql.dbapi.connect(url) as keeper, keeper.cursor() as cursor:
+        cursor.execute("LOCK TABLE visits IN ACCESS SHARE MODE")
         cursor.execute("SELECT pg_export_snapshot()")
         ((found,),) = cursor.fetchall()
         yield found

@@ -269,6 +269,7 @@ def test_an_exported_snapshot_can_be_had_again(postgres: Server) -> None:
     url = postgres.new_database()
     execute(url, "CREATE TABLE t AS SELECT 1 AS i")
     with adbc_driver_postgresql.dbapi.connect(url) as keeper, keeper.cursor() as cursor:
+        cursor.execute("LOCK TABLE t IN ACCESS SHARE MODE")
         cursor.execute("SELECT pg_export_snapshot(), pg_export_snapshot()")
         ((exported, another),) = cursor.fetchall()
         execute(url, "INSERT INTO t VALUES (2)")
@@ -289,6 +290,46 @@ def test_an_exported_snapshot_can_be_had_again(postgres: Server) -> None:
         opened(sql(url, "SELECT i FROM t", snapshot="'; DROP TABLE t"))
     with pytest.raises(ParameterError, match="snapshot"):
         opened(sql(url, "SELECT i FROM t", snapshot="00000003-0000001B-1"))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("locked", "read"),
+    [(None, "t"), ("t", "t JOIN other USING (i)"), ("parts", "parts"), (None, "seen")],
+)
+def test_a_snapshot_whose_tables_somebody_may_empty_is_refused(
+    postgres: Server, locked: str | None, read: str
+) -> None:
+    url = postgres.new_database()
+    execute(
+        url,
+        "CREATE TABLE t AS SELECT 1 AS i",
+        "CREATE TABLE other AS SELECT 1 AS i",
+        "CREATE VIEW seen AS SELECT i FROM t",
+        "CREATE TABLE parts (i int) PARTITION BY RANGE (i)",
+        "CREATE TABLE first PARTITION OF parts FOR VALUES FROM (0) TO (5)",
+        "CREATE TABLE late AS SELECT 5 AS i",
+    )
+    with adbc_driver_postgresql.dbapi.connect(url) as keeper, keeper.cursor() as cursor:
+        if locked is not None:
+            cursor.execute(f"LOCK TABLE {locked} IN ACCESS SHARE MODE")
+        cursor.execute("SELECT pg_export_snapshot()")
+        ((exported,),) = cursor.fetchall()
+        if read == "parts":
+            assert cells(opened(sql(url, "SELECT i FROM parts", snapshot=exported)), "i") == []
+            execute(url, "ALTER TABLE parts ATTACH PARTITION late FOR VALUES FROM (5) TO (9)")
+        with pytest.raises(ParameterError, match="ACCESS SHARE MODE"):
+            opened(sql(url, f"SELECT i FROM {read}", snapshot=exported))
+
+
+def test_a_view_that_is_locked_holds_its_tables(postgres: Server) -> None:
+    url = postgres.new_database()
+    execute(url, "CREATE TABLE t AS SELECT 1 AS i", "CREATE VIEW seen AS SELECT i FROM t")
+    with adbc_driver_postgresql.dbapi.connect(url) as keeper, keeper.cursor() as cursor:
+        cursor.execute("LOCK TABLE seen IN ACCESS SHARE MODE")
+        cursor.execute("SELECT pg_export_snapshot()")
+        ((exported,),) = cursor.fetchall()
+        assert cells(opened(sql(url, "SELECT i FROM seen", snapshot=exported)), "i") == [1]
 
 
 def test_what_was_read_once_is_there_although_the_server_ends_the_session(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,6 +34,18 @@ _SERVER = (
     "WHERE d.datname = current_database()"
 )
 """The database, and what tells this start of its server from others."""
+_EXPORTED = re.compile(r"([0-9A-F]{8,})-([0-9A-F]{8,})-[0-9]+")
+"""What an exported snapshot is called: by the transaction that holds it, as pg_locks has it."""
+_NOT_HELD = """
+SELECT count(*) FROM pg_lock_status() o JOIN pg_class c ON c.oid = o.relation
+WHERE o.locktype = 'relation' AND o.pid = pg_backend_pid()
+AND c.relkind IN ('r', 'p', 'm') AND c.relnamespace <> 'pg_catalog'::regnamespace
+AND NOT EXISTS (
+    SELECT FROM pg_lock_status() h
+    WHERE h.locktype = 'relation' AND h.database = o.database AND h.relation = o.relation
+    AND h.virtualtransaction = '{}/{}'
+)"""
+"""How many tables that the query reads are not locked by that transaction."""
 _DAYS = ("0001-01-01", "9999-12-31")
 _CLIPPED = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMPTZ"}
 
@@ -62,6 +75,8 @@ class PostgresSession(Session):
             declared = self._declared_types()
             self._snapshot = self._state()
             check_plan(query, lambda statement: self._rows(statement, _PLAINLY))
+            if snapshot is not None:
+                self._check_held(snapshot)
         self._database = f"database {database}"
         self._pg_types = {one.name: _type_name(one) for one in declared}
         self.types = pa.schema([pa.field(one.name, _plain_type(one.type)) for one in declared])
@@ -79,7 +94,7 @@ class PostgresSession(Session):
     def _begin(self, snapshot: str | None) -> None:
         self._rows("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", _PLAINLY)
         if snapshot is not None:
-            if not snapshot.replace("-", "").isalnum():
+            if not _EXPORTED.fullmatch(snapshot):
                 raise ParameterError(
                     "snapshot must be what pg_export_snapshot() returned, such as "
                     "'00000003-0000001B-1'."
@@ -91,6 +106,18 @@ class PostgresSession(Session):
         self._rows("SET LOCAL client_encoding = 'UTF8'", _PLAINLY)
         # Otherwise the server would read other literals than we do.
         self._rows("SET LOCAL standard_conforming_strings = on", _PLAINLY)
+
+    def _check_held(self, snapshot: str) -> None:
+        """Refuse a snapshot without locks: TRUNCATE empties a table for older snapshots too."""
+        holder = (int(part, 16) for part in snapshot.split("-")[:2])
+        ((unlocked,),) = self._rows(_NOT_HELD.format(*holder), _PLAINLY)
+        if unlocked:
+            raise ParameterError(
+                "the session that exported the snapshot does not hold all tables that the query "
+                "reads: TRUNCATE, ALTER TABLE or a new partition could change what a resumed fit "
+                "finds there. Type LOCK TABLE visits IN ACCESS SHARE MODE in that session, with "
+                "the tables or views of the query, after BEGIN."
+            )
 
     def _declared_types(self) -> Any:
         cursor = self._connection.cursor()

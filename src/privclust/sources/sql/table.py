@@ -83,7 +83,8 @@ def sql(
     name : str, optional
         What ledgers and statements call the table, before a hash of the query.
     snapshot : str, optional
-        Of PostgreSQL: what ``pg_export_snapshot()`` returned in a transaction that is still open.
+        Of PostgreSQL: what ``pg_export_snapshot()`` returned in a transaction that is still open
+        and has locked the tables that the query reads (``LOCK TABLE … IN ACCESS SHARE MODE``).
 
     Returns
     -------
