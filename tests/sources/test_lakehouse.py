@@ -246,6 +246,14 @@ def test_a_delta_table_with_deletion_vectors_is_refused_with_the_remedy(tmp_path
         opened(DeltaTable(str(place)))
 
 
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_a_delta_table_whose_files_have_other_names_is_refused(tmp_path: Path, mode: str) -> None:
+    place = tmp_path / "mapped"
+    write_deltalake(str(place), FIRST, configuration={"delta.columnMapping.mode": mode})
+    with pytest.raises(UnreadableFileError, match="maps its columns to other names"):
+        opened(DeltaTable(str(place)))
+
+
 # What logs and files hold -------------------------------------------------------------------------
 
 
@@ -387,6 +395,22 @@ def test_a_data_file_that_is_written_anew_in_mid_fit_is_noticed(lake: Any, tmp_p
     rewritten(tmp_path, "a", lambda column: pa.array([1.0, 2.0, 4.0]))
     with pytest.raises(SnapshotError, match="written anew or removed in mid-fit"):
         guarded(lambda: cells(source, "a"))()
+
+
+@pytest.mark.attack
+def test_a_list_of_files_that_is_written_anew_in_mid_fit_is_noticed(tmp_path: Path) -> None:
+    lake = Iceberg(tmp_path)
+    lake.write(FIRST)
+    lake.write(MORE)
+    earlier, later = (
+        Path(one.manifest_list.removeprefix("file://")) for one in lake.loaded().snapshots()
+    )
+    source = opened(lake.table())
+    assert sorted(cells(source, "a")) == [1.0, 2.0, 3.0, 4.0]
+    shutil.copyfile(earlier, later)
+    with pytest.raises(SnapshotError, match="written anew or removed in mid-fit"):
+        guarded(lambda: cells(source, "a"))()
+    lake.end()
 
 
 def test_files_that_pyiceberg_reads_by_fsspec_are_read(tmp_path: Path) -> None:

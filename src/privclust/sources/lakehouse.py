@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -81,6 +81,7 @@ class DeltaSnapshot(LakeSnapshot):
         import pyarrow.dataset as ds
 
         read = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # Spark writes such times
+        _check_plain_names(table.metadata().configuration)
         cause = ""
         try:
             types = pa.schema(table.schema().to_arrow())
@@ -195,7 +196,8 @@ class IcebergSnapshot(LakeSnapshot):
             data = {task.file.file_path for task in scan.plan_files()}
             for file in map(self._table.io.new_input, data):
                 _check_types(_iceberg_pairs(file, schema, types))
-            places = [_place_of(self._table.io.new_input(path)) for path in _files_of(scan)]
+            read = _files_of(scan) | _lists_of(self._table, snapshot_id)
+            places = [_place_of(self._table.io.new_input(path)) for path in read]
             pinned = [Pinned(place, version_of(place)) for place in places if place is not None]
         except ColumnTypeError:
             raise
@@ -271,6 +273,21 @@ def _is_random(table_id: str) -> bool:
     return False
 
 
+def _check_plain_names(configuration: Mapping[str, str | None]) -> None:
+    """Refuse a Delta table whose columns are called otherwise in its files: all would be missing.
+
+    Examples
+    --------
+    >>> _check_plain_names({"delta.columnMapping.mode": "none"})
+    """
+    if (configuration.get("delta.columnMapping.mode") or "none").lower() != "none":
+        raise UnreadableFileError(
+            "this Delta table maps its columns to other names in its files "
+            "(delta.columnMapping.mode), which deltalake does not read as a dataset. Give a "
+            "DataFrame of Spark, or write the table anew without."
+        )
+
+
 def _pin_delta(dataset: Any, root: str) -> list[Pinned]:
     """Return the files of a Delta table as they are now; local ones by what the disk says."""
     is_local = "://" not in root or root.startswith("file://")
@@ -289,6 +306,13 @@ def _files_of(scan: Any) -> set[str]:
         for task in scan.plan_files()
         for file in (task.file, *(task.delete_files or ()))
     }
+
+
+def _lists_of(table: Any, snapshot_id: int) -> set[str]:
+    """Return the paths of what says which files a snapshot has: each pass reads it anew."""
+    snapshot = table.snapshot_by_id(snapshot_id)
+    manifests = snapshot.manifests(table.io)
+    return {snapshot.manifest_list, *(one.manifest_path for one in manifests)}
 
 
 def _place_of(file: Any) -> Place | None:
