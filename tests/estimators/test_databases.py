@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,14 @@ def interrupt(place: str, table: Any, at: int) -> str:
 
 
 def connections(url: str) -> int:
-    found = execute(
-        url, "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
-    )
+    """Return how many there are; a server needs a moment to end one that its client closed."""
+    for _ in range(100):
+        found = execute(
+            url, "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
+        )
+        if found == [(0,)]:
+            break
+        time.sleep(0.05)
     return int(found[0][0])
 
 
