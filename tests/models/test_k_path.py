@@ -16,7 +16,7 @@ from privclust.engines.memory import NumpyEngine
 from privclust.errors import FitWarning
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset, Precision
-from privclust.models.k_path import LEVEL_ERROR, ON_STABILITY, Choice, KPath, k_path_of
+from privclust.models.k_path import HOW_TO_READ, LEVEL_ERROR, ON_STABILITY, Choice, KPath, k_path_of
 from privclust.models.quality import Quality
 from privclust.testing import SeededNoise, noise_from
 
@@ -208,6 +208,7 @@ def test_a_path_is_printed_as_a_table_that_recommends_nothing() -> None:
         "  k         loss    ± stderr   stability  silhouette",
         "  1          0.5        0.01       1.000       0.000",
         " 12       0.1235       1e-09       0.900       0.750",
+        HOW_TO_READ,
         ON_STABILITY,
     ]
 

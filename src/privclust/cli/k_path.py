@@ -33,7 +33,7 @@ def k_path(model: Model, as_json: AsJson = False) -> None:
     right, only you can say: for what the clusters are used, and how many of them people can tell
     apart. 'privclust refit' makes the model.
     """
-    from privclust.models.k_path import ON_STABILITY
+    from privclust.models.k_path import HOW_TO_READ, ON_STABILITY
     from privclust.models.quality import NO_UNIT
 
     with reporting_errors():
@@ -62,8 +62,7 @@ def k_path(model: Model, as_json: AsJson = False) -> None:
         if path.shortened is not None:
             say(path.shortened)
         say(
-            "How to read it: a good k is one up to which the loss falls steeply and after which it "
-            "falls slowly, if its stability is near 1.\n"
+            f"{HOW_TO_READ}\n"
             f"Loss is the mean squared distance of rows to their centre. {NO_UNIT} "
             "Most of its standard error is the same for all k: how losses compare is known better. "
             f"{ON_STABILITY} Silhouette is near 1 where clusters lie apart."

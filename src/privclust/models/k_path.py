@@ -38,6 +38,10 @@ LEVEL_ERROR = 0.1
 """Standard error of a loss beside that from noise on cells, as a part of the loss: cells show only
 roughly how far rows lie from centres that were not fitted. Two standard errors held 97 % of the
 losses on the rows of the tuning settings of `python -m benchmarks stability`."""
+HOW_TO_READ = (
+    "A good k is one up to which the loss falls steeply and after which it falls slowly, if its "
+    "stability is near 1."
+)
 ON_STABILITY = (
     "Stability is what another fit would find again. A high one does not say that the fit is good."
 )
@@ -98,6 +102,7 @@ class KPath:
       1          0.5        0.01       1.000       0.000
       2          0.1        0.01       0.900       0.800
     The path ends at 2 and not at 32: the coreset has no more points with rows. More rows or ...
+    A good k is one up to which the loss falls steeply and after which it falls slowly, if ...
     Stability is what another fit would find again. A high one does not say that the fit is good.
     """
 
@@ -148,7 +153,7 @@ class KPath:
     @property
     def notes(self) -> list[str]:
         """What to know when reading it, in sentences."""
-        return [*([] if self.shortened is None else [self.shortened]), ON_STABILITY]
+        return [*filter(None, [self.shortened]), HOW_TO_READ, ON_STABILITY]
 
     @property
     def shortened(self) -> str | None:
