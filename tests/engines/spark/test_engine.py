@@ -31,6 +31,7 @@ from helpers.large_fit import fit, model_of
 from helpers.large_fit import table as large_table
 from helpers.spark_faults import Hindered, attempts
 from helpers.spark_sessions import local
+from pyspark.logger import PySparkLogger
 
 from privclust import PrivateKMeans, on_spark
 from privclust.engines.spark.engine import SparkEngine
@@ -134,6 +135,7 @@ def counted(frame: Any, marks: Path) -> Any:
     return frame.mapInArrow(count, frame.schema)
 
 
+@pytest.mark.long
 def test_rows_are_brought_together_once_and_let_go_in_the_end(frame: Any, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -165,6 +167,7 @@ def test_sample_is_drawn_once_and_each_reading_draws_other_bits(lay: Any, tmp_pa
     )
 
 
+@pytest.mark.long
 def test_repeated_attempt_draws_the_same_bits(frame: Any, tmp_path: Path) -> None:
     marks = str(tmp_path)
 
@@ -187,7 +190,7 @@ def test_repeated_attempt_draws_the_same_bits(frame: Any, tmp_path: Path) -> Non
 # Faults ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", ["row", "texts"])
+@pytest.mark.parametrize("unit", [pytest.param("row", marks=pytest.mark.long), "texts"])
 def test_tasks_that_fail_twice_count_their_rows_once(unit: str, frame: Any, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -210,6 +213,7 @@ def test_a_failing_task_says_nothing(
     fails_in_silence(lambda: engine.aggregate(query), caplog, capfd)
 
 
+@pytest.mark.long
 def test_message_of_a_failed_task_has_no_cell(frame: Any, tmp_path: Path) -> None:
     """Below the driver's guard: what Spark itself receives, and so may write into its logs."""
     from functools import partial
@@ -258,8 +262,13 @@ def test_the_users_own_queries_still_say_why_they_fail(
     frame: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     in_spark(frame).aggregate(Count())
-    with pytest.raises(Exception, match="cannot be cast"):
-        frame.selectExpr("cast(concat('a', name) as int) as w").collect()
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")  # hands nothing on to others
+    logger.addHandler(caplog.handler)
+    try:
+        with pytest.raises(Exception, match="cannot be cast"):
+            frame.selectExpr("cast(concat('a', name) as int) as w").collect()
+    finally:
+        logger.removeHandler(caplog.handler)
     assert "cannot be cast" in caplog.text
 
 

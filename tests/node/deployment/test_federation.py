@@ -74,6 +74,7 @@ class Recording(RemoteNode):
 # Fits ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long  # test_whatever_is_killed_is_charged_once fits in the same nodes
 def test_private_k_means_of_three_hospitals(three: Three) -> None:
     before = {name: len(runs(node)) for name, node in three.nodes.items()}
     model = PrivateKMeans(2, epsilon=1.0, delta=1e-6, bounds=BOUNDS, random_state=0)
