@@ -36,13 +36,18 @@ class Crashes:
         self.counts = {"web": 0, "worker": 0, "database": 0}
         self.at_work = 0
 
+    @property
+    def part(self) -> str:
+        """Whose turn it is."""
+        return min(self.counts, key=lambda name: self.counts[name])
+
     def next(self) -> None:
         """Wait for a moment, then end one part, in turns."""
-        part = min(self.counts, key=lambda name: self.counts[name])
+        part = self.part
         self.counts[part] += 1
         if part == "worker":
             until(self._works, self._node.describe)
-        time.sleep(self._rng.uniform(0.0, 6.0 if part == "worker" else 1.5))
+        time.sleep(self._rng.uniform(0.0, 3.0 if part == "worker" else 1.5))
         if part == "database":
             execute(self._database, CUT)
         elif part == "web":
@@ -90,13 +95,14 @@ def crashed(postgres: Any, folder: Path, n_crashes: int, seed: int) -> None:
     ) as node:
         node.start_web()
         node.start_worker(noise="repeatable")
-        crashes, runs = Crashes(node, database, seed), list[str]()
+        crashes, sent, runs = Crashes(node, database, seed), list[str](), list[str]()
         for number in range(n_crashes):
-            if number % 2 == 0:  # two crashes for each fit
-                runs.append(accepted(node, token, f"fit {number}").json["id"])
+            if crashes.part == "worker" or number % 6 == 0:  # two crashes for each fit
+                sent.append(f"fit {number}")
+                runs.append(accepted(node, token, sent[-1]).json["id"])
             crashes.next()
-        for number in range(0, n_crashes, 2):  # all keys again: nothing is new
-            assert accepted(node, token, f"fit {number}").json["id"] in runs
+        for key, run in zip(sent, runs, strict=True):  # all keys again: nothing is new
+            assert accepted(node, token, key).json["id"] == run
         until(
             crashes.nothing_queued,
             node.describe,
