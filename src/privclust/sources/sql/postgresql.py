@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -99,13 +100,22 @@ class PostgresSession(Session):
                     "snapshot must be what pg_export_snapshot() returned, such as "
                     "'00000003-0000001B-1'."
                 )
-            self._rows(f"SET TRANSACTION SNAPSHOT '{snapshot}'", _PLAINLY)
+            self._adopt(snapshot)
         # A query that turns times into days would otherwise follow the account's own zone.
         self._rows("SET LOCAL TIME ZONE 'UTC'", _PLAINLY)
         # In another encoding, one text that it lacks would end the fit.
         self._rows("SET LOCAL client_encoding = 'UTF8'", _PLAINLY)
         # Otherwise the server would read other literals than we do.
         self._rows("SET LOCAL standard_conforming_strings = on", _PLAINLY)
+
+    def _adopt(self, snapshot: str) -> None:
+        with suppress(Exception):
+            self._rows(f"SET TRANSACTION SNAPSHOT '{snapshot}'", _PLAINLY)
+            return
+        raise ParameterError(
+            "the server has no such snapshot of this database: the session that exported it has "
+            "ended, or is one of another database. Export one again for a new fit."
+        )
 
     def _check_held(self, snapshot: str) -> None:
         """Refuse a snapshot without locks: TRUNCATE empties a table for older snapshots too."""

@@ -85,8 +85,9 @@ def refuse_changing(names: Iterable[str]) -> None:
         raise ParameterError(
             Message(
                 Parameter("query"),
-                f" gives other rows each time it is run, because of {', '.join(found)}; a fit runs "
-                "it several times. Type a constant in its place or write the rows to a table "
-                "first; mark a function of your own as STABLE or IMMUTABLE if it is.",
+                f" gives other rows each time it is run, because of {', '.join(found)}; all "
+                "that a fit reads must be of the same rows. Type a constant in its place or write "
+                "the rows to a table first; mark a function of your own as STABLE or IMMUTABLE if "
+                "it is.",
             )
         )
