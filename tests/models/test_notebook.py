@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -122,6 +123,14 @@ def test_how_good_a_fit_is_stands_in_text_and_html() -> None:
     for shown in (str(model), model._repr_html_()):
         assert "Quality: good. That means" in shown
         assert all(note in shown for note in model.quality_sentences[:1])
+
+
+def test_as_how_many_rows_a_unit_counts_stands_in_text_and_html() -> None:
+    visits = pa.table({"age": [40.0] * 3000, "who": [number // 3 for number in range(3000)]})
+    model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}, unit="who").fit(visits).model_
+    said = "Each 'who' counts as 1 row at most."
+    assert said in str(model)
+    assert escape(said) in model._repr_html_()
 
 
 def test_tables_that_are_cut_say_so() -> None:

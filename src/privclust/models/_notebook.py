@@ -67,6 +67,7 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
 
     columns, warning = clusters.left_out, model.fit_warning
     return [
+        *filter(None, [model.privacy_statement.counted_as]),
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
         verdict(model),
