@@ -79,6 +79,13 @@ NODE = (
         "tests/node/test_identity.py::test_forged_token_identifies_nobody",
     ),
     Mutation(
+        "tokens of a withdrawn key accepted",
+        "node/identity.py",
+        "if known is None or known.key is not self._key(known.issuer, known.header):",
+        "if known is None:",
+        "tests/node/test_identity.py::test_replaced_keys_hold_at_once",
+    ),
+    Mutation(
         "columns that the owner does not list",
         "node/fit_request.py",
         "unknown = [name for name in texts if name not in known]",

@@ -30,7 +30,8 @@ from helpers.node_policy import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privclust.node.identity import Identities, IdentityError
+from privclust.node import identity
+from privclust.node.identity import LEEWAY, Identities, IdentityError
 from privclust.remote._token import TOKEN_MAX
 
 OTHER = Key("h1", rsa_key("other"), "RS256")
@@ -178,6 +179,31 @@ def test_refusal_never_says_why(identities: Identities) -> None:
 def test_clocks_may_differ_a_little(identities: Identities) -> None:
     assert whose(identities, ada(exp=int(NOW) - 29)) == "a1"
     assert whose(identities, ada(nbf=int(NOW) + 29, iat=int(NOW) + 29)) == "a1"
+
+
+def test_token_that_was_accepted_ends_at_its_time(identities: Identities) -> None:
+    token = ada()
+    assert whose(identities, token) == "a1"
+    with pytest.raises(IdentityError):
+        identities.identify(f"Bearer {token}", None, CLAIMS["exp"] + LEEWAY)
+
+
+def test_signature_is_checked_once(identities: Identities, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = ada()
+    assert whose(identities, token) == "a1"
+    monkeypatch.delattr(jwt, "decode")
+    assert whose(identities, token) == "a1"
+    assert whose(identities, ada(exp=int(NOW) + 301)) is None
+
+
+def test_tokens_that_are_kept_are_limited(
+    identities: Identities, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "SIGNED_MAX", 2)
+    tokens = [ada(exp=int(NOW) + 300 + number) for number in range(3)]
+    assert {whose(identities, token) for token in tokens} == {"a1"}
+    monkeypatch.delattr(jwt, "decode")
+    assert [whose(identities, token) for token in tokens] == [None, "a1", "a1"]
 
 
 # Keys that change ---------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ KEYS_MAX = 2**20
 LEEWAY = 30.0
 """Seconds by which clocks may differ."""
 RSA_BITS_MIN = 2048
+SIGNED_MAX = 1024
+"""Tokens whose signatures were checked and are not checked again."""
 _OPTIONS: Options = {
     "require": ["exp", "iss", "aud", "sub"],
     "verify_exp": False,
@@ -68,6 +70,7 @@ class Identities:
         self._policy = policy
         self._issuers = {one.url: one for one in policy.issuers.values()}
         self._keys = {one.name: _KeyFile(one.keys) for one in policy.issuers.values()}
+        self._signed: dict[bytes, _Signed] = {}
 
     def identify(
         self, authorization: str | None, certificate: bytes | None, now: float
@@ -97,21 +100,52 @@ class Identities:
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not token.isascii() or len(token) > TOKEN_MAX:
             return None
-        # Read before they are checked, to find the key; the check below covers all of them.
-        header = jwt.get_unverified_header(token)
-        unchecked = jwt.decode(token, options={"verify_signature": False})
-        issuer = self._issuers.get(unchecked["iss"])
-        algorithm = header["alg"]
-        if issuer is None or algorithm not in issuer.algorithms:
+        signed = self._checked(token)
+        if signed is None or not _is_current(signed.claims, now):
             return None
-        key = self._keys[issuer.name].find(header["kid"], algorithm)
-        claims = None if key is None else _verified(token, key, algorithm, issuer)
-        if claims is None or not _is_current(claims, now) or not _is_for_access(header, claims):
-            return None
-        analyst = self._policy.analyst(issuer.url, claims["sub"])
+        analyst = self._policy.analyst(signed.issuer.url, signed.claims["sub"])
         if analyst is None or not _has_certificate(analyst, certificate):
             return None
-        return Identity(analyst, _until(claims))
+        return Identity(analyst, _until(signed.claims))
+
+    def _checked(self, token: str) -> _Signed | None:
+        """Return a token that its issuer signed; one signature is checked once for each key."""
+        digest = sha256(token.encode()).digest()
+        known = self._signed.pop(digest, None)
+        if known is None or known.key is not self._key(known.issuer, known.header):
+            known = self._check(token)
+        if known is not None:
+            if len(self._signed) >= SIGNED_MAX:
+                del self._signed[next(iter(self._signed))]
+            self._signed[digest] = known
+        return known
+
+    def _check(self, token: str) -> _Signed | None:
+        # Read before it is checked, to find the key; the check below covers all of it.
+        unchecked = jwt.decode_complete(token, options={"verify_signature": False})
+        header = unchecked["header"]
+        issuer = self._issuers.get(unchecked["payload"]["iss"])
+        key = None if issuer is None else self._key(issuer, header)
+        if issuer is None or key is None:
+            return None
+        claims = _verified(token, key, header["alg"], issuer)
+        return _Signed(issuer, header, claims, key) if _is_for_access(header, claims) else None
+
+    def _key(self, issuer: Issuer, header: Mapping[str, Any]) -> Any | None:
+        """Return the key that a token names, as the issuer's file has it now."""
+        if header["alg"] not in issuer.algorithms:
+            return None
+        return self._keys[issuer.name].find(header["kid"], header["alg"])
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """A token whose signature holds by a key; its times and its analyst are not checked yet."""
+
+    issuer: Issuer
+    header: Mapping[str, Any]
+    claims: Mapping[str, Any]
+    key: Any
 
 
 @dataclass(frozen=True)
