@@ -11,6 +11,7 @@ from typing import Any
 import openpyxl
 import pytest
 from helpers.command_line import lay_out, privclust, visits
+from helpers.databases import in_sqlite
 from helpers.remote_stand_in import TOKEN, running
 from typer.main import get_command
 
@@ -75,6 +76,7 @@ def test_examples_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.Mo
     for row in visits().to_pylist():
         sheet.append([*row.values()])
     book.save("visits.xlsx")
+    in_sqlite(visits(), Path("clinic.db"), "visits")
     monkeypatch.setenv("PRIVCLUST_TOKEN", TOKEN)
     with running() as node:
         for command, examples in EXAMPLES.items():

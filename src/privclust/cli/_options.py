@@ -12,6 +12,11 @@ import typer
 
 from privclust.sources.dialects import Files
 
+_FILES = (
+    "Parquet, CSV, Excel or Arrow files, folders (also of a Delta table), patterns, Iceberg's "
+    ".metadata.json or s3://bucket/path"
+)
+
 
 def whole(text: str) -> int:
     """Read an integer, also one such as 1e10."""
@@ -62,21 +67,16 @@ Force = Annotated[bool, typer.Option("--force", help="Write over a file that is 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Tables = Annotated[
     list[str],
-    typer.Argument(
-        help="Parquet, CSV, Excel or Arrow files, folders, patterns or s3://bucket/path."
-    ),
+    typer.Argument(help=f"{_FILES}."),
 ]
 LabelledTables = Annotated[
     list[str],
-    typer.Argument(
-        help="Parquet, CSV, Excel or Arrow files, folders, patterns or s3://bucket/path; "
-        "postgresql://host/database or sqlite:///path with --query."
-    ),
+    typer.Argument(help=f"{_FILES}; postgresql://host/database or sqlite:///path with --query."),
 ]
 FittedTables = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet, CSV, Excel or Arrow files, folders, patterns or s3://bucket/path; "
+        help=f"{_FILES}; "
         "postgresql://host/database or sqlite:///path with --query; or https://host/tables/NAME."
     ),
 ]

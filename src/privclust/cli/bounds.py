@@ -27,6 +27,10 @@ from privclust.sources.sql.table import SqlTable
 from privclust.sources.streams import source_of
 
 ADDED = "Add -k for another number of clusters than 8, and --ledger and --dataset if a ledger pays."
+WITHOUT_UNIT = (
+    "If one person can have several rows, add --unit with the column of their ids; else the "
+    "guarantee is for one row."
+)
 """What the suggested fit leaves out, since this command was not told."""
 bounds_app = typer.Typer(cls=Group, help="Bounds files: what you declare about values.")
 
@@ -74,7 +78,7 @@ def init(
         say(
             f"wrote {out.name}. Fill in the blanks from knowledge of the field and delete columns "
             f"that should not be clustered. Then check it, and fit:\n{INDENT}{checked}\n"
-            f"{INDENT}{_fit_command([table], typed, out)}\n{ADDED}"
+            f"{INDENT}{_fit_command([table], typed, out)}\n{_added(unit)}"
         )
 
 
@@ -122,7 +126,7 @@ def check(
             f"{bounds.name} is complete and names columns of the table. No cell was read: whatever "
             "is not written as declared will count as missing. Next:\n"
             f"{INDENT}{_fit_command(table, typed, bounds)}\n"
-            f"{ADDED}"
+            f"{_added(unit)}"
         )
 
 
@@ -130,6 +134,10 @@ def _fit_command(table: list[str], typed: list[str], bounds: Path) -> str:
     """Return the command that fits a table, read as the user typed."""
     words = ["privclust", "fit", *table, *typed, "--bounds", str(bounds)]
     return f"{shlex.join(words)} --delta 1e-6 --out model.json"
+
+
+def _added(unit: str | None) -> str:
+    return ADDED if unit else f"{ADDED} {WITHOUT_UNIT}"
 
 
 def _table(

@@ -32,6 +32,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "privclust fit visits.csv --bounds visits.toml -k 3 --delta 1e-6 --ledger budget.db "
         "--dataset visits -o recorded.json",
         "privclust fit german.csv --decimal , --bounds visits.toml --delta 1e-6 -o german.json",
+        "privclust fit sqlite:///clinic.db --query 'SELECT age, weight FROM visits' "
+        "--bounds visits.toml --delta 1e-6 -o clinic.json",
         "privclust fit https://node.example/tables/credit -k 2 --epsilon 1 -o credit.json",
     ),
     "show": ("privclust show model.json", "privclust show model.json --json"),

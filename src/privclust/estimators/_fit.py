@@ -37,7 +37,7 @@ from privclust.privacy.curator import Curator
 
 ON_TAILS = (
     "If a column has a long tail, as amounts, counts and durations have, declare its logarithm: "
-    'transform = "log1p" in its bounds.'
+    'transform = "log1p" in a bounds file, "transform": "log1p" in a mapping.'
 )
 _PLAIN = (str, bool, int, float, np.generic, type(None))
 
