@@ -28,7 +28,7 @@ from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import NearestVotes
 from privclust.testing import noise_from
 
-BLUE, RED, INK, PALE = "#0072b2", "#d55e00", "#1f2328", "#d0d3d8"
+BLUE, RED, INK, GREY = "#0072b2", "#d55e00", "#1f2328", "#a8aeb7"
 
 CLUSTERS, CHILDREN, ROUNDS = 3, 15, 5
 rng = np.random.default_rng(2)
@@ -69,8 +69,8 @@ figure, grid = plt.subplots(2, 2, layout="constrained", figsize=(6.4, 7.1))
 for axes in grid.flat:
     axes.set(aspect="equal", xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), xticks=(), yticks=())
 nearest = candidates[((rows[:, None] - candidates) ** 2).sum(axis=2).argmin(axis=1)]
-voting.plot(*np.stack([rows, nearest], axis=1).T, color=PALE, linewidth=0.3)
-voting.scatter(*rows.T, s=2, color=PALE)
+voting.plot(*np.stack([rows, nearest], axis=1).T, color=GREY, linewidth=0.3, rasterized=True)
+voting.scatter(*rows.T, s=2, color=GREY, rasterized=True)
 voting.scatter(*candidates.T, 6 + exact, color=BLUE)
 voting.set_title("1. rows vote for the nearest")
 noised.scatter(*candidates.T, 6 + noisy.clip(0), color=BLUE)

@@ -34,7 +34,7 @@ from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import NearestVotes
 from privclust.testing import noise_from
 
-BLUE, RED, PALE = "#0072b2", "#d55e00", "#d0d3d8"
+BLUE, RED, GREY = "#0072b2", "#d55e00", "#a8aeb7"
 
 CLUSTERS, ROUNDS, CHILDREN = 4, 4, 25
 Rule = Callable[[FloatArray, FloatArray, np.random.Generator], FloatArray]
@@ -99,7 +99,7 @@ figure, grid = plt.subplots(
 for line, (name, rounds) in zip(grid, history.items(), strict=True):
     for axes, number in zip(line, (1, ROUNDS), strict=True):
         candidates, survivors = rounds[number - 1]
-        axes.scatter(*rows.T, s=5, color=PALE, label="rows")
+        axes.scatter(*rows.T, s=5, color=GREY, label="rows", rasterized=True)
         axes.scatter(*candidates.T, s=9, color=BLUE, label="candidates")
         axes.scatter(*survivors.T, s=130, facecolor="none", edgecolor=RED, lw=2, label="survivors")
         axes.set_title(f"round {number}: {name}")

@@ -10,7 +10,7 @@ import pytest
 from helpers.colour_vision import VISION, contrast, difference
 from PIL import Image
 
-from benchmarks.figures import style
+from benchmarks.figures import gallery, style
 from benchmarks.figures.card import CARD
 from benchmarks.figures.redraw import redraw
 from benchmarks.figures.style import DARK, DARK_GROUND, GROUND, METHODS, PLACE, for_dark_pages
@@ -70,3 +70,13 @@ def test_figures_show_the_results_that_are_kept(tmp_path: Path) -> None:
         assert DESCRIPTION.findall(kept) == found
     with Image.open(tmp_path / "card.png") as drawn_now, Image.open(CARD) as card:
         assert drawn_now.info["Description"] == card.info["Description"]
+
+
+def test_figures_of_the_gallery_are_those_of_its_scripts(tmp_path: Path) -> None:
+    """``python -m benchmarks.figures.gallery`` draws them again."""
+    gallery.draw(tmp_path)
+    for name in gallery.SHOWN:
+        for file in (f"{name}.svg", f"{name}-dark.svg"):
+            kept, drawn = ((place / file).read_text() for place in (PLACE, tmp_path))
+            assert len(DESCRIPTION.findall(drawn)) == 1
+            assert DESCRIPTION.findall(kept) == DESCRIPTION.findall(drawn)
