@@ -8,10 +8,10 @@ from pathlib import Path
 
 from helpers.node_policy import NOW, ada, policy_in
 
-from privclust.node.fit_request import read_fit_request
 from privclust.node.identity import Identities, IdentityError
-from privclust.node.policy import Policy
-from privclust.node.problems import RequestError
+from privclust.node.policy.policy import Policy
+from privclust.node.requests.fit_request import read_fit_request
+from privclust.node.requests.problems import RequestError
 
 TOKEN = b"\xff"
 """What an input begins with that is a token; all others are bodies."""

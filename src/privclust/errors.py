@@ -263,7 +263,7 @@ class PolicyError(ValueError):
 
     Examples
     --------
-    >>> from privclust.node.policy_file import read_policy
+    >>> from privclust.node.policy.policy_file import read_policy
     >>> try:
     ...     read_policy("missing.toml")
     ... except PolicyError:

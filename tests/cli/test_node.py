@@ -17,10 +17,10 @@ from helpers.command_line import error_message, lay_out, privclust
 from helpers.node_policy import HOSPITAL, write_keys
 
 from privclust import Ledger
-from privclust.node.job import NewJob
-from privclust.node.jobs import JobStore, Quota
-from privclust.node.policy import Policy
-from privclust.node.policy_file import read_policy
+from privclust.node.jobs.job import NewJob
+from privclust.node.jobs.store import JobStore, Quota
+from privclust.node.policy.policy import Policy
+from privclust.node.policy.policy_file import read_policy
 from privclust.privacy.ledger.head_file import HeadFile
 
 POLICY = """\
@@ -125,8 +125,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         called["worker"] = arguments
 
     contents: dict[str, dict[str, Any]] = {
-        "serve": {"serve": serve},
-        "worker": {
+        "web.serve": {"serve": serve},
+        "workers.worker": {
             "run_worker": run_worker,
             "start_up": lambda policy: None,
             "stop_on_signal": lambda: "stop",
@@ -185,5 +185,5 @@ def test_status_says_that_no_worker_runs(policy: Policy) -> None:
 
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "privclust.node.policy_file", None)
+    monkeypatch.setitem(sys.modules, "privclust.node.policy.policy_file", None)
     error_message(privclust("node", "check", "policy.toml"), 13, '".[node]"')

@@ -21,12 +21,12 @@ from privclust.cohorts.identity import Identity
 from privclust.cohorts.member import LocalMember
 from privclust.cohorts.membership import MemberPolicy, Membership
 from privclust.domains.bounds import read_bounds
-from privclust.node.app import make_app
-from privclust.node.parts import Node
-from privclust.node.policy_file import read_policy
-from privclust.node.responding import reply_to_requests
-from privclust.node.serve import checked_node
+from privclust.node.federations.responding import reply_to_requests
+from privclust.node.policy.policy_file import read_policy
 from privclust.node.set_up import set_up
+from privclust.node.web.app import make_app
+from privclust.node.web.parts import Node
+from privclust.node.web.serve import checked_node
 from privclust.queries.unit import Unit
 from privclust.remote.node import RemoteNode
 

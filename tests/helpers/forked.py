@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from privclust.node._starter import Started, Starter
+from privclust.node.workers._starter import Started, Starter
 
 PATIENCE = 60.0
 SERVER = """
 import json, os, sys, threading
-from privclust.node.fork_server import serve
+from privclust.node.workers.fork_server import serve
 
 def run(arguments):
     os.write(1, json.dumps(report(*arguments)).encode())

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from privclust.node.fork_server import serve
-from privclust.node.job import Job
-from privclust.node.job_process import main
+from privclust.node.jobs.job import Job
+from privclust.node.workers.fork_server import serve
+from privclust.node.workers.job_process import main
 from privclust.privacy.ledger.journal import LedgerError
 
 COMMAND = (sys.executable, __file__)

@@ -27,9 +27,9 @@ from cryptography.x509.oid import NameOID
 from helpers.node_policy import HOSPITAL, NUMBERS, PROFILED, write_keys
 
 from privclust import Ledger
-from privclust.node.jobs import JobStore
-from privclust.node.policy import Policy
-from privclust.node.policy_file import read_policy
+from privclust.node.jobs.store import JobStore
+from privclust.node.policy.policy import Policy
+from privclust.node.policy.policy_file import read_policy
 from privclust.privacy.ledger.head_file import HeadFile
 
 ROOT = Path(__file__).parents[2]

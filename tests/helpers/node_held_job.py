@@ -13,12 +13,12 @@ import time
 from pathlib import Path
 
 from privclust.kernels.grid import IntArray
-from privclust.node._preloaded import import_all
 from privclust.node.booking import carry_out
-from privclust.node.fork_server import serve
-from privclust.node.job_process import main
-from privclust.node.policy_file import read_policy
-from privclust.node.sum_requests import SumRequestStore, SumState
+from privclust.node.federations.sum_requests import SumRequestStore, SumState
+from privclust.node.policy.policy_file import read_policy
+from privclust.node.workers._preloaded import import_all
+from privclust.node.workers.fork_server import serve
+from privclust.node.workers.job_process import main
 from privclust.privacy.noise import OpenDPNoise
 from privclust.testing import noise_from
 

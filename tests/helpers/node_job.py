@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from privclust.node._preloaded import import_all
 from privclust.node.booking import carry_out
-from privclust.node.fork_server import serve
-from privclust.node.job_process import main
-from privclust.node.policy_file import read_policy
+from privclust.node.policy.policy_file import read_policy
+from privclust.node.workers._preloaded import import_all
+from privclust.node.workers.fork_server import serve
+from privclust.node.workers.job_process import main
 from privclust.testing import RepeatableNoise, noise_from
 
 SEED = 5

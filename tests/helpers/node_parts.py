@@ -7,14 +7,14 @@ from typing import Any
 
 from privclust.node.audit_log import AuditLog
 from privclust.node.booking import Price, Request
-from privclust.node.fit_request import FitRequest
+from privclust.node.federations.sum_requests import SumRequestStore
 from privclust.node.identity import Identities
-from privclust.node.job import Job
-from privclust.node.jobs import JobStore
-from privclust.node.metrics import Metrics
-from privclust.node.parts import Node
-from privclust.node.policy import AnalystPolicy, Policy, TablePolicy
-from privclust.node.sum_requests import SumRequestStore
+from privclust.node.jobs.job import Job
+from privclust.node.jobs.store import JobStore
+from privclust.node.policy.policy import AnalystPolicy, Policy, TablePolicy
+from privclust.node.requests.fit_request import FitRequest
+from privclust.node.web.metrics import Metrics
+from privclust.node.web.parts import Node
 from privclust.privacy.accounting import Budget
 from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.privacy.ledger.records import Dataset

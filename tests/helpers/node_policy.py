@@ -13,8 +13,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from privclust.node.policy import Policy
-from privclust.node.policy_file import read_policy
+from privclust.node.policy.policy import Policy
+from privclust.node.policy.policy_file import read_policy
 
 NOW = 1_800_000_000.0
 """Long before any clock of a test's own."""

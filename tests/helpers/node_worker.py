@@ -10,8 +10,8 @@ import logging
 import sys
 from pathlib import Path
 
-from privclust.node.policy_file import read_policy
-from privclust.node.worker import COMMAND, Pace, run_worker, stop_on_signal
+from privclust.node.policy.policy_file import read_policy
+from privclust.node.workers.worker import COMMAND, Pace, run_worker, stop_on_signal
 
 JOBS = {
     "repeatable": "node_job.py",

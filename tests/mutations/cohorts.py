@@ -215,10 +215,10 @@ COHORTS = (
     ),
     Mutation(
         "replies that fill a ledger",
-        "node/sum_requests.py",
+        "node/federations/sum_requests.py",
         "if written + more > most:",
         "if more > most:",
-        "tests/node/test_federation.py::test_fit_writes_no_more_into_a_ledger_than_its_owner_allows",
+        "tests/node/web/test_federation_endpoints.py::test_fit_writes_no_more_into_a_ledger_than_its_owner_allows",
     ),
     Mutation(
         "a secret kept after its fit",

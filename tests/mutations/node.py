@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutations.base import Mutation
 
 _NAMED_RUNS = "tests/privacy/ledger/test_named_runs.py"
-_APP = "tests/node/test_app.py"
+_APP = "tests/node/web/test_app.py"
 
 NODE = (
     Mutation(
@@ -38,35 +38,35 @@ NODE = (
     ),
     Mutation(
         "results of any worker stored",
-        "node/_jobs_schema.py",
+        "node/jobs/_schema.py",
         "AND state = 'queued' AND lease = :token AND lease_until > :now",
         "AND state = 'queued' AND lease_until > :now",
-        "tests/node/test_jobs.py::test_only_the_holder_of_a_lease_stores_anything[sqlite]",
+        "tests/node/jobs/test_store.py::test_only_the_holder_of_a_lease_stores_anything[sqlite]",
     ),
     Mutation(
         "a noise source loaded before jobs are forked",
-        "node/_preloaded.py",
+        "node/workers/_preloaded.py",
         '    "psycopg",\n',
         '    "psycopg",\n    "opendp.prelude",\n',
-        "tests/node/test_fork_server.py::test_two_jobs_draw_different_noise",
+        "tests/node/workers/test_fork_server.py::test_two_jobs_draw_different_noise",
     ),
     Mutation(
         "a job forked beside threads",
-        "node/fork_server.py",
+        "node/workers/fork_server.py",
         "run if alone else _run_anew",
         "run",
-        "tests/node/test_fork_server.py::test_server_with_a_thread_starts_each_job_anew",
+        "tests/node/workers/test_fork_server.py::test_server_with_a_thread_starts_each_job_anew",
     ),
     Mutation(
         "a result shown when it is ready",
-        "node/job.py",
+        "node/jobs/job.py",
         "if job.visible_at is None or now < job.visible_at:",
         "if job.visible_at is None:",
         f"{_APP}::test_model_is_released_at_its_time_and_not_before",
     ),
     Mutation(
         "fits of other analysts shown",
-        "node/_endpoints.py",
+        "node/web/_endpoints.py",
         "if found is None or (found.analyst, found.kind) != (call.analyst.id, kind):",
         "if found is None or found.kind != kind:",
         f"{_APP}::test_unknown_and_foreign_fits_are_alike",
@@ -87,9 +87,9 @@ NODE = (
     ),
     Mutation(
         "columns that the owner does not list",
-        "node/fit_request.py",
+        "node/requests/fit_request.py",
         "unknown = [name for name in texts if name not in known]",
         "unknown = [name for name in texts if name is None]",
-        "tests/node/test_fit_request.py::test_mistake_is_refused_in_words",
+        "tests/node/requests/test_fit_request.py::test_mistake_is_refused_in_words",
     ),
 )

@@ -21,10 +21,10 @@ from helpers.node_policy import write_node
 from privclust import Ledger, load
 from privclust.errors import ParameterError, PolicyError
 from privclust.node.booking import Booking
-from privclust.node.fit_request import FitRequest, ProfileRequest
-from privclust.node.job import Job, Kind, NewJob
-from privclust.node.jobs import JobStore, Quota
-from privclust.node.policy_file import read_policy
+from privclust.node.jobs.job import Job, Kind, NewJob
+from privclust.node.jobs.store import JobStore, Quota
+from privclust.node.policy.policy_file import read_policy
+from privclust.node.requests.fit_request import FitRequest, ProfileRequest
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError

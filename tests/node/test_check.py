@@ -13,8 +13,8 @@ from node.test_booking import write_table
 
 from privclust import Ledger
 from privclust.node.check import faults_of
-from privclust.node.policy import Policy
-from privclust.node.policy_file import read_policy
+from privclust.node.policy.policy import Policy
+from privclust.node.policy.policy_file import read_policy
 from privclust.node.set_up import set_up
 from privclust.privacy.accounting import gaussian_spend
 from privclust.privacy.ledger.journal import LedgerError

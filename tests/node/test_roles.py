@@ -14,8 +14,8 @@ from node.test_booking import fit_request, submitted, write_table
 
 from privclust import Ledger
 from privclust.node.booking import Booking
-from privclust.node.jobs import JobStore
-from privclust.node.policy_file import read_policy
+from privclust.node.jobs.store import JobStore
+from privclust.node.policy.policy_file import read_policy
 
 RUN = "00000000000000a1"
 

@@ -46,8 +46,8 @@ def init(
     """Make what a new node needs: its keys, its tables of jobs, the file with the ledger's head."""
     with reporting_errors():
         with _needing_node():
-            from privclust.node._federation_check import public_keys
-            from privclust.node.policy_file import read_policy
+            from privclust.node.federations._check import public_keys
+            from privclust.node.policy.policy_file import read_policy
             from privclust.node.set_up import set_up
         found = read_policy(policy)
         if ledger is not None:
@@ -74,7 +74,7 @@ def grant_role(
     """Print the SQL that lets a role run a node, and nothing else; a ledger's owner runs it."""
     with reporting_errors():
         with needing("node"):
-            from privclust.node._jobs_schema import grant
+            from privclust.node.jobs._schema import grant
         typer.echo(grant(role))
 
 
@@ -83,9 +83,9 @@ def check(policy: PolicyFile) -> None:
     """Compare a policy with tables, ledger and files; run it as the worker's user."""
     with reporting_errors():
         with _needing_node():
-            from privclust.node._federation_check import epsilon_of_all_fits
             from privclust.node.check import faults_of
-            from privclust.node.policy_file import read_policy
+            from privclust.node.federations._check import epsilon_of_all_fits
+            from privclust.node.policy.policy_file import read_policy
         found = read_policy(policy)
         faults = faults_of(found)
         for fault in faults:
@@ -121,7 +121,7 @@ def serve(
     """Take requests of analysts; it reads no row."""
     with reporting_errors():
         with _needing_node():
-            from privclust.node.serve import serve as serve_node
+            from privclust.node.web.serve import serve as serve_node
         _log_to_stderr()
         serve_node(policy, unix_socket=socket, port=port, metrics_port=metrics_port)
 
@@ -131,8 +131,8 @@ def worker(policy: PolicyFile) -> None:
     """Fit what analysts requested, one process each; needs the rows and no network."""
     with reporting_errors():
         with _needing_node():
-            from privclust.node.policy_file import read_policy
-            from privclust.node.worker import run_worker, start_up, stop_on_signal
+            from privclust.node.policy.policy_file import read_policy
+            from privclust.node.workers.worker import run_worker, start_up, stop_on_signal
         found, stop = read_policy(policy), stop_on_signal()
         _log_to_stderr()
         start_up(found)
@@ -144,9 +144,9 @@ def status(policy: PolicyFile) -> None:
     """Say how many fits wait, run and ended, what workers have, and what budgets have left."""
     with reporting_errors():
         with _needing_node():
-            from privclust.node.job import STATES
-            from privclust.node.jobs import JobStore
-            from privclust.node.policy_file import read_policy
+            from privclust.node.jobs.job import STATES
+            from privclust.node.jobs.store import JobStore
+            from privclust.node.policy.policy_file import read_policy
         found = read_policy(policy)
         jobs = JobStore(found.node.ledger, found.node.lanes, found.node.tick)
         counts = jobs.counts(time.time())

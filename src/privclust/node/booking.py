@@ -20,11 +20,11 @@ from privclust.estimators._recording import ANALYST
 from privclust.estimators.base import PrivateClusterer
 from privclust.models.model_file import model_from_bytes, to_json
 from privclust.models.profile_file import profile_to_json
-from privclust.node.fit_request import FitRequest, ProfileRequest, estimator_of
-from privclust.node.job import Job
-from privclust.node.jobs import JobStore
-from privclust.node.policy import AnalystPolicy, Policy, TablePolicy
-from privclust.node.responding import reply_to_requests
+from privclust.node.federations.responding import reply_to_requests
+from privclust.node.jobs.job import Job
+from privclust.node.jobs.store import JobStore
+from privclust.node.policy.policy import AnalystPolicy, Policy, TablePolicy
+from privclust.node.requests.fit_request import FitRequest, ProfileRequest, estimator_of
 from privclust.planning.forecast import forecast
 from privclust.privacy.accounting import Budget
 from privclust.privacy.ledger._admission import Cap

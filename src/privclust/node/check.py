@@ -11,10 +11,10 @@ from typing import Any
 from privclust.domains.bounds import read_bounds
 from privclust.domains.bounds_file import declared_column
 from privclust.errors import PolicyError, did_you_mean, safe_repr
-from privclust.node._federation_check import faults_of_federations
+from privclust.node.federations._check import faults_of_federations
 from privclust.node.identity import algorithms_of_keys
 from privclust.node.names import read_name_key
-from privclust.node.policy import NO_TEXTS, Issuer, NodeSettings, Policy, TablePolicy
+from privclust.node.policy.policy import NO_TEXTS, Issuer, NodeSettings, Policy, TablePolicy
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger

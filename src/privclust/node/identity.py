@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.types import Options
 
 from privclust._files import read_regular
-from privclust.node._policy_schema import ALGORITHMS
-from privclust.node.policy import AnalystPolicy, Issuer, Policy
+from privclust.node.policy._schema import ALGORITHMS
+from privclust.node.policy.policy import AnalystPolicy, Issuer, Policy
 from privclust.remote._token import TOKEN_MAX
 
 KEYS_MAX = 2**20

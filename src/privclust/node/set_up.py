@@ -8,10 +8,10 @@ from pathlib import Path
 
 from privclust.cohorts.fit_store import FitStore
 from privclust.errors import PolicyError
-from privclust.node.jobs import JobStore
+from privclust.node.federations.sum_requests import SumRequestStore
+from privclust.node.jobs.store import JobStore
 from privclust.node.names import KEY_BYTES_MIN
-from privclust.node.policy import Policy
-from privclust.node.sum_requests import SumRequestStore
+from privclust.node.policy.policy import Policy
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import Ledger

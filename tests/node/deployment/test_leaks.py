@@ -21,7 +21,7 @@ import pytest
 from helpers.node_deployment import HOST, ISSUER, Deployment, deployed, token_of, until
 from helpers.node_policy import HOSPITAL, Key, rsa_key
 
-from privclust.node.schedule import Times, progress
+from privclust.node.jobs.schedule import Times, progress
 
 NAMES = ("small", "large", "poisoned")
 SECONDS = 30
@@ -176,7 +176,7 @@ def test_a_million_clusters_are_refused_at_once(node: Deployment) -> None:
     assert min(took) < 0.1
 
 
-@pytest.mark.long  # tests/node/test_serve.py looks at the same limit
+@pytest.mark.long  # tests/node/web/test_serve.py looks at the same limit
 def test_abort_leaves_no_core_file_and_the_node_starts_again(node: Deployment) -> None:
     web = node.processes["web"]
     limits = Path(f"/proc/{web.pid}/limits").read_text(encoding="utf-8")
@@ -188,7 +188,7 @@ def test_abort_leaves_no_core_file_and_the_node_starts_again(node: Deployment) -
     assert node.send("GET", "/v1/tables", token_of("ada")).status == 200
 
 
-@pytest.mark.long  # tests/node/test_serve.py has the same without nginx and PostgreSQL
+@pytest.mark.long  # tests/node/web/test_serve.py has the same without nginx and PostgreSQL
 def test_node_refuses_an_older_ledger(node: Deployment) -> None:
     """The last test of this module: what the head file names is not in the ledger."""
     head = node.folder / "head"

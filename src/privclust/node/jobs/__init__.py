@@ -1,0 +1,1 @@
+"""Fits and profiles that wait, run or have ended, and their public times."""

@@ -1,0 +1,1 @@
+"""What a node's owner allows: tables, analysts, issuers and federations."""

@@ -1,0 +1,1 @@
+"""What analysts may send: a whitelist of parameters, and refusals of fixed texts."""

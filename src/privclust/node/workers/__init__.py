@@ -1,0 +1,1 @@
+"""Processes that carry jobs out: the only ones that read rows."""
