@@ -28,6 +28,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "dark_figures",
+    "light_pages",
     "outside_links",
     "page_descriptions",
     "typed_commands",
@@ -91,6 +92,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}  # else the theme complains in the console
 html_sidebars: dict[str, list[str]] = {"index": []}
 
 

@@ -209,6 +209,7 @@ def test_tokens_that_are_kept_are_limited(
 # Keys that change ---------------------------------------------------------------------------------
 
 
+@pytest.mark.attack
 def test_replaced_keys_hold_at_once(tmp_path: Path) -> None:
     identities = Identities(policy_in(tmp_path))
     assert whose(identities, ada()) == "a1"
