@@ -116,7 +116,7 @@ def code_of(method: str) -> str:
 def report() -> bool:
     """Print what is kept, draw it, and return whether all of it is there."""
     cells = refutations()
-    _print_cells(cells)
+    print_table(cells)
     whole = audit_histories.refutations()
     audit_histories.print_table(whole)
     audit_mutations.print_table()
@@ -174,7 +174,8 @@ def _cells(method: str, epsilon: float, absent: Sightings, present: Sightings) -
     ]
 
 
-def _print_cells(cells: list[Cell]) -> None:
+def print_table(cells: list[Cell]) -> None:
+    """Print what was refuted of each algorithm, by each attacker."""
     print(
         "| algorithm | attacker sees | fits |", *(f" {epsilon:g} |" for epsilon in EPSILONS), sep=""
     )

@@ -14,7 +14,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks import federated, rivals, scale, series, speed, thesis, utility
+from benchmarks import (
+    audit,
+    audit_histories,
+    federated,
+    rivals,
+    scale,
+    series,
+    speed,
+    thesis,
+    utility,
+)
 from benchmarks.auc import losses_of, mean_loss
 from benchmarks.figures import epsilon
 from benchmarks.figures.headline import error
@@ -71,6 +81,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "scale": lambda: _printed(scale.print_table),
     "speed": lambda: _printed(speed.print_table, load("speed", speed.Timing)),
     "speed means": lambda: _printed(_speed_means),
+    "attacks": lambda: _printed(audit.print_table, audit.refutations(stale=True)),
+    "attacks on calls": lambda: _printed(
+        audit_histories.print_table, audit_histories.refutations(stale=True)
+    ),
 }
 
 
