@@ -11,6 +11,7 @@ import pytest
 from helpers.pages import DOCS, agrees, blocks_of, pictures_of, run
 
 from privclust.domains.bounds import declared_columns
+from privclust.privacy.accounting import mu_of
 
 FOLDERS = ("start", "tutorials", "explanations", "how-to")
 ALONE = (
@@ -72,6 +73,20 @@ def test_the_file_of_the_page_on_profiles_declares_what_its_mapping_does() -> No
     columns, origin = declared_columns(Path("profile.toml"), ["income", "ward"])
     assert columns == tuple(one.column for one in profile.columns)
     assert origin == "domain knowledge"
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "total", "each", "fits"),
+    [
+        ("nightly-job.md", "Epsilon 4 pays for about 45 nights of 0.5", 4.0, 0.5, 45),
+        ("every-month.md", "Epsilon 3 pays for twelve months of 0.75", 3.0, 0.75, 12),
+    ],
+)
+def test_a_budget_pays_for_as_many_fits_as_its_page_says(
+    page: str, words: str, total: float, each: float, fits: int
+) -> None:
+    assert words in (DOCS / "how-to" / page).read_text(encoding="utf-8")
+    assert int((mu_of(total, 1e-6) / mu_of(each, 1e-6)) ** 2) == fits
 
 
 def test_the_page_on_installing_names_what_each_extra_pulls() -> None:
