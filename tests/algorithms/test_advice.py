@@ -7,33 +7,33 @@ import pytest
 
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._advice import FAR_SHARE, SEEN, advise
+from privclust.algorithms._far_rows import FarRows
 from privclust.algorithms.private_kmeans import PrivateKMeansPlan
 from privclust.errors import FitWarning, Message
-from privclust.models.quality import Quality
 from privclust.privacy.accounting import Budget
 
 SIGMA = 30.0
-GOOD = Quality(0.1, 0.002, 0.0001, 0.003, 0.001)
+GOOD = FarRows()
 
 
 def plan(k: int, n_rows: int | None = None) -> PrivateKMeansPlan:
     return private_kmeans.plan(k, 4, Budget(1.0, 1e-6), n_rows)
 
 
-def said(unseen: int, k: int = 20, quality: Quality | None = GOOD) -> Message | None:
+def said(unseen: int, k: int = 20, rows: FarRows = GOOD) -> Message | None:
     """Return what is said of a fit with so many clusters that noise may explain."""
     sizes = np.full(k, 1000.0)
     sizes[:unseen] = SEEN * SIGMA - 1.0
-    return advise(sizes, SIGMA, quality, plan(k))
+    return advise(sizes, SIGMA, rows, plan(k))
 
 
-def far(share: float) -> Quality:
-    return Quality(0.1, 0.002, 0.0001, 0.003, 0.001, share, 0.01)
+def far(share: float, endless: bool = False) -> FarRows:
+    return FarRows(share, 0.01, endless)
 
 
-@pytest.mark.parametrize("quality", [None, GOOD, far(FAR_SHARE - 0.01)])
-def test_of_good_fits_nothing_is_said(quality: Quality | None) -> None:
-    assert said(0, quality=quality) is None
+@pytest.mark.parametrize("rows", [GOOD, far(FAR_SHARE - 0.01)])
+def test_of_good_fits_nothing_is_said(rows: FarRows) -> None:
+    assert said(0, rows=rows) is None
 
 
 def test_clusters_that_noise_may_explain_are_counted() -> None:
@@ -56,9 +56,17 @@ def test_without_noise_nothing_is_said() -> None:
 
 
 def test_a_large_share_of_the_loss_from_far_rows_is_named() -> None:
-    assert said(0, quality=far(0.812)) == (
+    assert said(0, rows=far(0.812)) == (
         "about 81.2 ± 1.0 % of the loss comes from rows far from every centre. They may be "
         "outliers, or clusters that were not found. A larger n_clusters or epsilon may find them."
+    )
+
+
+@pytest.mark.parametrize("rows", [FarRows(endless=True), far(0.3, endless=True)])
+def test_a_tail_without_a_visible_end_is_named(rows: FarRows) -> None:
+    assert said(0, rows=rows) == (
+        "the farther rows lie from every centre the fewer they are, but so slowly that most of the "
+        "loss may come from a few that noise hides. A larger epsilon shows more of them."
     )
 
 
@@ -66,7 +74,7 @@ def test_only_the_first_reason_is_given() -> None:
     few = advise(np.full(20, 10.0), SIGMA, far(0.9), plan(20))
     assert few is not None
     assert "can hardly be found" in few
-    both = said(10, quality=far(0.9))
+    both = said(10, rows=far(0.9))
     assert both is not None
     assert both.startswith("10 of 20")
 

@@ -38,6 +38,22 @@ def test_there_is_no_background_where_far_bins_hold_only_noise() -> None:
     assert weights.size == 0
 
 
+@pytest.mark.parametrize(("wide", "reach"), [(4.0, 0.3), (8.0, 0.6)])
+def test_the_box_is_as_wide_as_votes_say(wide: float, reach: float) -> None:
+    """Rows spread evenly far beyond all cells are looked for there, and others are not."""
+    cells, rng = CELLS / 4, np.random.default_rng(2)
+    spread = rng.uniform(-1.0, 1.0, (100_000, 2)) * [0.075 * wide, 0.05 * wide]
+    spread /= np.maximum(np.linalg.norm(spread, axis=1, keepdims=True), 1.0)
+    away = np.linalg.norm(spread[:, None] - cells, axis=2).min(axis=1)
+    bins, there = np.unique(np.searchsorted(EDGES, away[away > 0.1]), return_counts=True)
+    votes = dict(
+        zip((EDGES[bins] / np.sqrt(2)).tolist(), (200 * there / there.sum()).tolist(), strict=False)
+    )
+    points, weights = background_of(votes, sigma=5.0, cells=cells)
+    assert weights.sum() > 100
+    assert 0.5 * reach < np.abs(points).max() < 1.4 * reach
+
+
 def test_near_rows_make_no_background() -> None:
     assert background_of({0.005: 500.0, 0.03: 500.0, 0.06: 300.0}, sigma=0.0)[1].size == 0
 

@@ -17,7 +17,6 @@ from privclust.algorithms._cells import (
     as_coreset,
     cells_cost,
     measure_cells,
-    unclipped,
     unmeasured,
 )
 from privclust.domains.ball import Ball
@@ -179,28 +178,6 @@ def test_some_of_the_cells_are_those_with_all_they_had() -> None:
 
 
 # Clipped squares ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_columns", [1, 4, 48])
-@pytest.mark.parametrize("square", [0.01, 0.3, 1.0, 1.2])
-def test_the_mean_square_of_a_gaussian_follows_from_the_clipped_one(
-    n_columns: int, square: float
-) -> None:
-    rng = np.random.default_rng(0)
-    rows = rng.normal(0.0, np.sqrt(square / n_columns), (40_000, n_columns))
-    squares = (rows**2).sum(axis=1)
-    assert unclipped(np.minimum(squares, 1.0).mean(), n_columns) == pytest.approx(
-        squares.mean(), rel=0.03
-    )
-
-
-@repeatable
-@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.integers(1, 64))
-def test_more_seen_within_a_clip_never_means_a_narrower_cell(
-    one: float, other: float, n_columns: int
-) -> None:
-    low, high = unclipped(np.array(sorted([one, other])), n_columns)
-    assert 0 < low <= high < np.inf
 
 
 def test_cost_counts_as_many_shells_as_there_can_be_in_the_largest_result() -> None:

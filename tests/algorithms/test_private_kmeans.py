@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from privclust.algorithms import private_kmeans
-from privclust.algorithms._refine import STEPS_MAX, steps_for
+from privclust.algorithms._lift import STEPS_MAX, steps_for
 from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.ball import Ball
 from privclust.domains.base import Domain

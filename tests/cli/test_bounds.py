@@ -130,7 +130,7 @@ def test_a_filled_file_works_whatever_columns_are_called(name: str, tmp_path: Pa
     assert done.output == ""
     model = load(tmp_path / "m.json")
     assert model.feature_names_in_.tolist() == [name]
-    assert model.cluster_centers_[0, 0] == pytest.approx(20.0, abs=1.0)
+    assert model.cluster_centers_[0, 0] == pytest.approx(20.0, abs=3.0)
     assert model.privacy_statement_.bounds_origin == "public data"
 
 

@@ -24,7 +24,7 @@ from privclust.estimators._fit import ON_TAILS
 from privclust.estimators._fit_task import Algorithm
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import ADVICE_MAX, Clustering
-from privclust.models.quality import HIDDEN, Quality
+from privclust.models.quality import HIDDEN
 from privclust.privacy.noise import NoNoise
 from privclust.testing import SeededNoise, noise_from
 
@@ -328,14 +328,12 @@ def test_warning_says_as_how_many_rows_a_unit_counts(rows: int, counted: str) ->
 def test_warning_of_far_rows_names_the_logarithm_where_it_can_be_declared(
     given: dict[str, Any], named: bool
 ) -> None:
-    quality = Quality(0.1, 0.002, 0.0001, 0.003, 0.001, 0.9, 0.01)
-
     class Far(PrivateClusterer):
         algorithm: ClassVar[Algorithm] = pe_means
 
         def run(self, curator: Any, plan: Any, rng: Any) -> Clustering:
             found = pe_means.run(curator, plan, rng)
-            return replace(found, quality=quality, advice=Message("rows are far."))
+            return replace(found, advice=Message("rows are far."), most_is_far=True)
 
     with pytest.warns(FitWarning, match=r"^rows are far\.") as warned:
         Far(2, delta=1e-6, **given).fit(np.zeros((100, 2)))

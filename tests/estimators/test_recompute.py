@@ -30,7 +30,6 @@ from privclust.estimators._recompute import (
     differences_from_results,
 )
 from privclust.models.clustering import Clustering
-from privclust.models.quality import Quality
 
 EVERY = (PrivateKMeans, PEMeans, HDPEMeans, DPLloyd, FastLloyd, LSHCoreset, BalcanKMeans)
 BOUNDS: dict[str, Any] = {
@@ -86,10 +85,9 @@ def test_warning_of_a_fit_follows_from_its_results(
 ) -> None:
     """Of tables with categories, the advice on logarithms was missing when worked out anew."""
     run = PrivateKMeans.run
-    quality = Quality(0.1, 0.002, 0.0001, 0.003, 0.001, 0.9, 0.01)
 
     def far(self: PrivateKMeans, *given: Any) -> Clustering:
-        return replace(run(self, *given), quality=quality, warned=Message("Rows are far."))
+        return replace(run(self, *given), warned=Message("Rows are far."), most_is_far=True)
 
     monkeypatch.setattr(PrivateKMeans, "run", far)
     model = kept(fitted(place), place)

@@ -54,8 +54,8 @@ def test_a_column_spread_evenly_is_named_with_what_clusters_are_if_it_was_read(
 ) -> None:
     """Days over the whole of their bounds made every fit fair, and nobody knew which column."""
     rng = np.random.default_rng(0)
-    age = rng.normal(np.repeat([30.0, 50.0], 5000), spread)
-    table = pd.DataFrame({"age": age, "visits": np.tile([4.9, 5.1], 5000)})
+    age = rng.normal(np.repeat([30.0, 50.0], 1000), spread)
+    table = pd.DataFrame({"age": age, "visits": np.tile([4.9, 5.1], 1000)})
     bounds = {"age": (0, 120), "visits": (0, 10)}
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0).fit(table).model_

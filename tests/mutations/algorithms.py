@@ -29,16 +29,16 @@ ALGORITHMS = (
     ),
     Mutation(
         "errors that take the noisy number of rows for exact",
-        "algorithms/_quality.py",
-        "np.linalg.norm(above - ratio * below)",
+        "algorithms/_far_rows.py",
+        "np.linalg.norm(above - found * below)",
         "np.linalg.norm(above)",
         "tests/algorithms/test_quality.py::test_two_standard_errors_hold_the_truth_in_95_of_100_cases",
     ),
     Mutation(
         "the best of several chances taken for one",
-        "algorithms/_quality.py",
-        "ndtri(FALSE_ALARMS / len(beyond))",
-        "ndtri(FALSE_ALARMS * len(beyond))",
+        "algorithms/_far_rows.py",
+        "ndtri(false_alarms / len(beyond))",
+        "ndtri(false_alarms * len(beyond))",
         "tests/algorithms/test_quality.py::test_without_far_rows_at_most_one_fit_in_a_hundred_sees_some",
     ),
     Mutation(

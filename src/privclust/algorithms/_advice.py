@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from privclust.algorithms._enough_rows import advice_on_sizes, is_noisy, was_warned
+from privclust.algorithms._far_rows import FarRows
 from privclust.errors import Message, Parameter
 from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import with_error
-from privclust.models.quality import Quality
 
 if TYPE_CHECKING:
     from privclust.algorithms.private_kmeans import PrivateKMeansPlan
@@ -26,7 +26,7 @@ FAR_SHARE = 0.7
 
 
 def advise(
-    sizes: FloatArray, sigma: float, quality: Quality | None, plan: PrivateKMeansPlan
+    sizes: FloatArray, sigma: float, far: FarRows, plan: PrivateKMeansPlan
 ) -> Message | None:
     """Return what to say of a fit, by the first reason that holds; None if there is none.
 
@@ -36,14 +36,14 @@ def advise(
         As they were released: noise may have made them negative.
     sigma : float
         Standard error of each.
-    quality : Quality, optional
-        How far rows lie from their centres.
+    far : FarRows
+        What is known of rows far from every centre.
     plan : PrivateKMeansPlan
         What the fit followed. If its number of rows was warned of, nothing is said again.
     """
     if was_warned(plan) or not is_noisy(plan):
         return None
-    return advice_on_sizes(sizes, sigma, plan) or _on_unseen(sizes, sigma) or _on_far(quality)
+    return advice_on_sizes(sizes, sigma, plan) or _on_unseen(sizes, sigma) or _on_far(far)
 
 
 def _on_unseen(sizes: FloatArray, sigma: float) -> Message | None:
@@ -62,12 +62,22 @@ def _on_unseen(sizes: FloatArray, sigma: float) -> Message | None:
     )
 
 
-def _on_far(quality: Quality | None) -> Message | None:
-    if quality is None or quality.far_share is None or quality.far_share_stderr is None:
+def most_is_far(far: FarRows) -> bool:
+    """Tell whether rows far from every centre make most of the loss, or may well do so."""
+    return far.endless or (far.share or 0.0) >= FAR_SHARE
+
+
+def _on_far(far: FarRows) -> Message | None:
+    if not most_is_far(far):
         return None
-    if quality.far_share < FAR_SHARE:
-        return None
-    share = with_error(100 * quality.far_share, 100 * quality.far_share_stderr)
+    if far.share is None or far.stderr is None or far.share < FAR_SHARE:
+        return Message(
+            "the farther rows lie from every centre the fewer they are, but so slowly that most of "
+            "the loss may come from a few that noise hides. A larger ",
+            Parameter("epsilon"),
+            " shows more of them.",
+        )
+    share = with_error(100 * far.share, 100 * far.stderr)
     return Message(
         f"about {share} % of the loss comes from rows far from every centre. They may be "
         "outliers, or clusters that were not found. A larger ",

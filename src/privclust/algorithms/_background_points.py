@@ -6,14 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privclust.algorithms._distances import EDGES, Distances
-from privclust.kernels.grid import GRID, FloatArray, to_grid
+from privclust.kernels.grid import GRID, FloatArray, IntArray, to_grid
 from privclust.kernels.nearest import nearest
 
 POINTS = 1000
 FAR = 4.0
 """Rows this many median distances from the nearest cell belong to none."""
-HALF_WIDTHS = 2.0
-"""They are looked for in a box this many times as wide as that of all cells, within the ball."""
+HALF_WIDTHS = (2.0, 4.0, 8.0, 16.0)
+"""They are looked for in boxes this many times as wide as that of all cells, within the ball."""
+BETTER = 4.0
+"""A wider box has to come so much closer to the votes, in squared standard deviations."""
 
 
 def background(
@@ -47,17 +49,14 @@ def background(
     """
     known = cells[certain] if certain.any() else cells
     lowest, highest = known.min(axis=0), known.max(axis=0)
-    aside = (
-        rng.uniform(-HALF_WIDTHS, HALF_WIDTHS, (POINTS, cells.shape[1])) * (highest - lowest) / 2
-    )
-    grid_points = to_grid((lowest + highest) / 2 + aside)
-    points = grid_points / GRID
-    away = np.linalg.norm(points - cells[nearest(grid_points, to_grid(cells))], axis=1)
-    bins = np.searchsorted(EDGES, away / width, side="right")
-    there = np.bincount(bins, minlength=len(distances.votes))
     # Where most rows are alike, their median distance says nothing of the others' cells.
     typical = max(distances.quantile(0.5), 1.0)
     nearby = int(np.searchsorted(EDGES, FAR * typical))
+    middle = (lowest + highest) / 2
+    aside = rng.uniform(-1.0, 1.0, (POINTS, cells.shape[1])) * (highest - lowest) / 2
+    boxes = [_spread(middle + half * aside, cells, width) for half in HALF_WIDTHS]
+    points, bins = _best(boxes, distances, nearby)
+    there = np.bincount(bins, minlength=len(distances.votes))
     far = np.flatnonzero(there[nearby + 1 :]) + nearby + 1
     votes = np.maximum(distances.votes[far], 0.0)
     if not far.size:
@@ -73,3 +72,26 @@ def background(
     per_point[far] = mass * votes / votes.sum() / there[far]
     weights = per_point[bins]
     return points[weights > 0], weights[weights > 0]
+
+
+def _spread(points: FloatArray, cells: FloatArray, width: float) -> tuple[FloatArray, IntArray]:
+    """Return points within the ball, and the bin of each one's distance to the nearest cell."""
+    grid_points = to_grid(points)
+    inside = grid_points / GRID
+    away = np.linalg.norm(inside - cells[nearest(grid_points, to_grid(cells))], axis=1)
+    return inside, np.asarray(np.searchsorted(EDGES, away / width, side="right"))
+
+
+def _best(
+    boxes: list[tuple[FloatArray, IntArray]], distances: Distances, nearby: int
+) -> tuple[FloatArray, IntArray]:
+    """Return the narrowest of some boxes whose even spread no wider one's explains better."""
+    far = distances.votes[nearby + 1 :]
+    best, least = boxes[0], np.inf
+    for box in boxes:
+        there = np.bincount(box[1], minlength=len(distances.votes))[nearby + 1 :]
+        mass = max(float(there @ far), 0.0) / max(float(there @ there), 1.0)
+        off = float(((far - mass * there) ** 2).sum())
+        if there.any() and off < least - BETTER * distances.sigma**2:
+            best, least = box, off
+    return best

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.special import gammainc, ndtri
+from scipy.special import ndtri
 
+from privclust.algorithms._clipping import unclipped
 from privclust.algorithms._cost import Measured
 from privclust.algorithms._shrinkage import sampling_variance, weigh_means
 from privclust.kernels.grid import BoolArray, FloatArray
@@ -202,22 +203,6 @@ def _with_tails(
     squares = inertia + np.where(tails.certain, tails.inertia, 0.0).sum(axis=1)
     around = squares / whole - (means**2).sum(axis=1)
     return means, np.sqrt(np.maximum(around, inertia / whole))
-
-
-def unclipped(parts: FloatArray, n_columns: int) -> FloatArray:
-    """Return the mean square of a Gaussian cluster by its mean square clipped at 1.
-
-    Examples
-    --------
-    >>> squares = (np.random.default_rng(0).normal(0.0, 0.5, (100_000, 4)) ** 2).sum(axis=1)
-    >>> float(squares.mean().round(2)), float(unclipped(np.minimum(squares, 1).mean(), 4).round(2))
-    (1.0, 1.0)
-    """
-    squares = np.exp2(np.linspace(-20.0, 6.0, 521))
-    inside = n_columns / squares / 2
-    clipped = squares * gammainc(n_columns / 2 + 1, inside) + 1 - gammainc(n_columns / 2, inside)
-    found: FloatArray = np.exp2(np.interp(parts, clipped, np.log2(squares)))
-    return found
 
 
 def _tails(centers: FloatArray, query: ShellMoments, found: ShellValues, sigma: float) -> Tails:

@@ -46,7 +46,7 @@ def locate(curator: Curator, seen: Cells, n_rows: int) -> Centers:
         for slot in (Slot(distances, share / 2), Slot(mean, share, wide))
     ]
     curator.refine([*slots, Slot("rest", curator.left - 1.5 * share * len(steps), wide)])
-    centers = Centers(seen.centers, seen.variance, seen.radii)
+    centers = Centers(seen.centers, seen.variance, seen.radii, seen.radii)
     radius, before = float(seen.radii[0]), np.inf
     for distances, mean in steps:
         scale = max(radius / RANGE, SMALLEST)

@@ -7,18 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from privclust.algorithms._cells import SMALLEST, into_ball
+from privclust.algorithms._clipping import clipped, unclipped
 from privclust.algorithms._distances import EDGES, Distances
-from privclust.algorithms._shrinkage import Step, rows_held, sampling_variance, weigh, weigh_means
-from privclust.kernels.grid import GRID, FloatArray, to_grid
+from privclust.algorithms._shrinkage import rows_held, sampling_variance, weigh_means
+from privclust.kernels.grid import FloatArray
 from privclust.kernels.projection import Projection
 from privclust.privacy.curator import Curator
-from privclust.queries.clusters import ClusterMoments, ClusterSums, DistanceHistogram
+from privclust.queries.clusters import ClusterMoments, DistanceHistogram
 
 WEIGHT = 0.35
 SQUARE_WEIGHT = 0.15
-STEPS_MAX = 6
 CAUTION = 6.0
 """How much a cluster's radius leans towards what it was, in standard deviations of its squares."""
+BEYOND_NOISE = 2.0
+"""Standard deviations by which squares must differ from those of a known width to change it."""
+SATURATED = 0.9
+"""Where clipped squares are more of the clip's, they hardly tell how far beyond it rows lie."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,75 +36,16 @@ class Centers:
     variance : array of shape (k,)
         Variance of the noise on each of a centre's coordinates.
     radii : array of shape (k,)
-        Root mean square distances of the clusters' rows, clipped and noisy.
+        The scale that residuals are clipped on. Clips narrow from step to step, since noise does,
+        too, so these become less than the widths.
+    widths : array of shape (k,)
+        Root mean square distances of the clusters' rows, noisy.
     """
 
     points: FloatArray
     variance: FloatArray
     radii: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class ProjectedCenters:
-    """Where clusters were found: centres in a projection of the rows, and how well they are known.
-
-    Attributes
-    ----------
-    centers : array of shape (k, p)
-        Projected.
-    variance : array of shape (k,)
-        Of the noise on each of a centre's p coordinates.
-    projection : Projection
-        From d dimensions to p.
-    """
-
-    centers: FloatArray
-    variance: FloatArray
-    projection: Projection
-
-    def preimages(self, around: FloatArray) -> FloatArray:
-        """Return the points nearest to `around` that are projected to the centres.
-
-        Noise is left out as far as its length tells (positive-part James-Stein).
-        """
-        offsets = self.centers - self.projection(to_grid(around[None])) / GRID
-        matrix = self.projection.directions / GRID * self.projection.gain
-        moves = weigh(offsets, self.variance).moves @ np.linalg.pinv(matrix).T
-        return into_ball(around + moves)
-
-
-def steps_for(n_columns: int, rows_per_cluster: float, mu2: float, width: float) -> int:
-    """Return how many steps bring centres closest that start a ball's radius away.
-
-    Of L steps each has noise of variance L/mu², and clips at a radius that follows from what the
-    step before it left to be gained.
-
-    Parameters
-    ----------
-    n_columns : int
-        d.
-    rows_per_cluster : float
-        Noisy number of rows over k.
-    mu2 : float
-        What all steps may spend.
-    width : float
-        Root mean square distance within clusters, over the radius of all rows.
-
-    Examples
-    --------
-    >>> steps_for(64, 20.0, 0.05, 0.2), steps_for(64, 500.0, 0.05, 0.2)
-    (2, 6)
-    """
-    best, steps = np.inf, 2
-    for number in range(2, STEPS_MAX + 1):
-        noise = n_columns * (1 + WEIGHT**2) * number / (mu2 * rows_per_cluster**2)
-        left = 0.5
-        for _ in range(number):
-            measured = noise * (left + width**2)
-            left = left * measured / (left + measured)
-        if left < 0.97 * best:
-            best, steps = left, number
-    return steps
+    widths: FloatArray
 
 
 def distances_to(
@@ -113,37 +58,6 @@ def distances_to(
     """Measure how far rows are from the nearest of `points`, in the radius of that point."""
     release = curator.measure(slot, DistanceHistogram(points, EDGES, radii, projection))
     return Distances(release.values, release.sigma)
-
-
-def lift(
-    curator: Curator,
-    slots: tuple[str, str],
-    whole: Centers,
-    projected: ProjectedCenters,
-    n_rows: int,
-) -> Centers:
-    """Take the full means of clusters found in a projection, as residuals of their preimages.
-
-    Clips are those for residuals of the mean of all rows, which are a little longer.
-    """
-    distances, sums = slots
-    n_clusters = len(projected.centers)
-    histogram = distances_to(curator, distances, whole.points, whole.radii)
-    rows_each = np.array([n_rows / n_clusters])
-    clip = float(_clips(histogram, curator, sums, whole.radii, rows_each, whole.points.shape[1])[0])
-    origins = projected.preimages(whole.points[0])
-    step = projected_means(curator, sums, origins, clip, projected)
-    return Centers(into_ball(origins + step.moves), step.variance, np.full(n_clusters, clip))
-
-
-def projected_means(
-    curator: Curator, slot: str, origins: FloatArray, clip: float, projected: ProjectedCenters
-) -> Step:
-    """Measure residuals from `origins` of rows whose cluster is found in a projection."""
-    query = ClusterSums(projected.centers, origins, clip, WEIGHT, projected.projection)
-    release = curator.measure(slot, query)
-    sums, counts = query.split(release.values)
-    return weigh_means(sums, counts, release.sigma, clip, WEIGHT)
 
 
 def refine(
@@ -166,24 +80,72 @@ def refine(
     """
     points, known = centers.points, centers.radii
     n_columns = points.shape[1]
-    clips = _clips(distances, curator, slot, known, sizes, n_columns)
+    clips = best_clips(distances, curator, slot, known, sizes, n_columns)
     query = ClusterMoments(points, clips, WEIGHT, SQUARE_WEIGHT)
     release = curator.measure(slot, query)
     residuals, counts, squares = query.split(release.values)
     step = weigh_means(residuals, counts, release.sigma, clips, WEIGHT, centers.variance)
-    held, squares = np.maximum(counts, 0.0), np.maximum(squares, 0.0)
+    error = release.sigma / SQUARE_WEIGHT
+    held = np.maximum(counts, 0.0)
+    widths = _widths(centers.widths, squares / clips**2, held, error, clips, n_columns)
+    squares = np.maximum(squares, 0.0)
     # Radii are taken to have changed as much as all have, unless a cluster's rows say otherwise.
     change = max(float(squares.sum()), SMALLEST**2) / max(float(held @ known**2), SMALLEST**2)
     doubt = CAUTION * release.sigma / SQUARE_WEIGHT
     radii = np.sqrt((squares + doubt * change * known**2) / (held + doubt))
     radii = np.clip(radii, SMALLEST, 1.0)
     variance = step.variance + sampling_variance(
-        radii, counts, n_columns, curator.sampling_exponent, curator.rows_per_unit
+        widths, counts, n_columns, curator.sampling_exponent, curator.rows_per_unit
     )
-    return Centers(into_ball(points + step.moves), variance, radii)
+    return Centers(into_ball(points + step.moves), variance, radii, widths)
 
 
-def _clips(
+def _widths(
+    known: FloatArray,
+    squares: FloatArray,
+    counts: FloatArray,
+    error: float,
+    clips: FloatArray,
+    n_columns: int,
+) -> FloatArray:
+    """Return how wide clusters are, by `squares` of their rows, measured and clipped in `clips`.
+
+    They change as most clusters do, as far as that shows, and a single one otherwise only where
+    noise, of standard deviation `error`, does not explain it.
+    """
+    doubt = CAUTION * error
+    expected = clipped((known / clips) ** 2, n_columns)
+    # Squares of clusters much wider than their clip are those of the clip.
+    tells = expected < SATURATED
+    held = np.maximum(counts * expected, 1e-12)
+    change = _middle(squares / held, tells * held / (held + doubt))
+    expected = np.where(tells, np.minimum(expected * change, SATURATED), expected)
+    known = np.where(tells, clips * np.sqrt(unclipped(expected, n_columns)), known)
+    parts = (np.maximum(squares, 0.0) + doubt * expected) / (counts + doubt)
+    noise = error / (counts + doubt)
+    hidden = (parts + noise > SATURATED) & (known > clips)
+    kept = hidden | (np.abs(parts - expected) < BEYOND_NOISE * noise)
+    widths = clips * np.sqrt(unclipped(np.minimum(parts, SATURATED), n_columns))
+    return np.clip(np.where(kept, known, widths), SMALLEST, 1.0)
+
+
+def _middle(ratios: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted median of ratios, at least 0, and of a 1 that weighs as one of them.
+
+    A mean would be that of the clusters that hold most rows.
+
+    Examples
+    --------
+    >>> _middle(np.array([0.1, 0.4, 0.5]), np.ones(3)), _middle(np.array([0.1, 0.4]), np.zeros(2))
+    (0.4, 1.0)
+    """
+    ratios, weights = np.append(ratios, 1.0), np.append(weights, 1.0)
+    order = np.argsort(ratios)
+    below = np.cumsum(weights[order])
+    return max(float(ratios[order][np.searchsorted(below, below[-1] / 2)]), 0.0)
+
+
+def best_clips(
     histogram: Distances,
     curator: Curator,
     slot: str,

@@ -212,9 +212,7 @@ def _trusted(cells: Cells, n_clusters: int) -> BoolArray:
     certain = cells.counts > PROOF * cells.count_sigma
     if not certain.any():
         return np.ones(len(certain), dtype=np.bool_)
-    alone = np.empty(len(certain))
-    for part in in_chunks(len(certain)):
-        alone[part] = squared_gaps(cells.centers[part], cells.centers[certain]).min(axis=1)
+    alone = squared_gaps_to(cells, certain)
     alone[certain] = 0.0
     proven = np.zeros(len(certain), dtype=np.bool_)
     for part in in_chunks(len(certain)):
@@ -222,8 +220,22 @@ def _trusted(cells: Cells, n_clusters: int) -> BoolArray:
         together = (gaps <= NEARBY * alone[part, None]).astype(np.float64)
         noise = np.sqrt(together @ cells.count_sigma**2)
         proven[part] = together @ cells.counts > PROOF * noise
-    loss_per_cluster = float(cells.counts[certain] @ cells.radii[certain] ** 2) / n_clusters
-    harmless = cells.count_sigma * alone < PULL * loss_per_cluster
-    trusted = certain | proven | harmless
+    trusted = certain | proven | ~looks_like_a_cluster(cells, certain, alone, n_clusters)
     trusted[np.argsort(-cells.counts, kind="stable")[: n_clusters + 1]] = True
     return np.asarray(trusted)
+
+
+def squared_gaps_to(cells: Cells, others: BoolArray) -> FloatArray:
+    """Return each cell's squared distance to the nearest of some of them."""
+    gaps = np.empty(len(others))
+    for part in in_chunks(len(others)):
+        gaps[part] = squared_gaps(cells.centers[part], cells.centers[others]).min(axis=1)
+    return gaps
+
+
+def looks_like_a_cluster(
+    cells: Cells, certain: BoolArray, gaps: FloatArray, n_clusters: int
+) -> BoolArray:
+    """Tell where noise on a cell's count, so far from certain ones, is worth a centre."""
+    loss_per_cluster = float(cells.counts[certain] @ cells.radii[certain] ** 2) / n_clusters
+    return np.asarray(cells.count_sigma * gaps >= PULL * loss_per_cluster)

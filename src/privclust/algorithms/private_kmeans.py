@@ -5,11 +5,13 @@
 2. *Split* (`_split`): three times as many cells as clusters, in a projection if d > 32. Each cell
    is measured with the shells around it (`_cells`), so that a few far rows are neither lost nor
    set its width.
-3. *Merge* (`_merge`): weighted k-means on the cells, with a background for outliers; at no cost.
-4. *Refine* (`_refine`): centres move to their means, rows clipped on the scale of each cluster; in
+3. *Confirm* (`_lone_cells`): cells alone far out stay if enough rows lie as far out as they do.
+4. *Merge* (`_merge`): weighted k-means on the cells, with a background for outliers; at no cost.
+5. *Refine* (`_refine`): centres move to their means, rows clipped on the scale of each cluster; in
    high dimension the first step lifts them from the projection. The last two steps measure all
    rows.
-5. *Sizes* and *quality*: rows vote for the final centres, and for how far they lie from them.
+6. *Sizes* and *quality*: rows vote for the final centres, and for how far they lie from them. What
+   refining clear clusters does not need is spent here.
 
 How the constants were found, and what else was tried: docs/design/flagship.md.
 """
@@ -21,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privclust.algorithms._advice import advise
+from privclust.algorithms._advice import advise, most_is_far
 from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cells import (
     CHUNK,
@@ -29,11 +31,18 @@ from privclust.algorithms._cells import (
     Cells,
     as_coreset,
     cells_cost,
-    into_ball,
     unmeasured,
 )
 from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._enough_rows import warn_of_typed_rows
+from privclust.algorithms._lift import (
+    MARGIN,
+    STEPS_MAX,
+    ProjectedCenters,
+    lift,
+    lifted_cells,
+    steps_for,
+)
 from privclust.algorithms._locate import (
     FIRST_RADIUS,
     FIRST_SLOT,
@@ -42,21 +51,12 @@ from privclust.algorithms._locate import (
     locate,
     locate_roughly,
 )
+from privclust.algorithms._lone_cells import FAR_SHARE, FAR_SLOT, confirmed, doubtful_cells
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
-from privclust.algorithms._refine import (
-    STEPS_MAX,
-    Centers,
-    ProjectedCenters,
-    distances_to,
-    lift,
-    projected_means,
-    refine,
-    steps_for,
-)
+from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.algorithms._split import find_cells, schedule, settled, shares
-from privclust.kernels.grid import GRID, FloatArray, to_grid
-from privclust.kernels.nearest import nearest
+from privclust.kernels.grid import GRID, to_grid
 from privclust.kernels.projection import Projection, gaussian_projection
 from privclust.models._weighted_kmeans import kmeans_seconds
 from privclust.models.clustering import Clustering, Coreset, Precision
@@ -72,8 +72,6 @@ COMPONENTS, MOST_COMPONENTS, COLUMNS_PER_COMPONENT = 16, 48, 3
 ROOMY = 60.0
 """With at least so many rows per cluster, times mu, the projection of a wide table has more
 dimensions, so that clusters that hardly differ from each other stay apart."""
-MARGIN = 0.25
-"""Projections shrink rows by this much, so that few reach the rim of the ball and are clipped."""
 
 SAMPLE_ROWS = 2**16
 SAMPLE_SIGNAL = 300.0
@@ -88,6 +86,10 @@ SIZE_SHARE = 0.02
 CORESET_SHARE = 0.02
 FAINT, CLEAR = 30.0, 60.0
 """Rows per cluster, times mu: below, each split is measured once; above, refining takes longer."""
+HARMLESS, LEAST_MOVES = 0.001, 0.1
+"""Refining may raise the loss by this part of it, by noise on means of clusters of average size, if
+it has so much of the budget at least."""
+QUALITY_SHARE_MAX = 0.15
 START_RADII = {False: 3.0, True: 1.3}
 """Splitting starts with this many times the radius of all rows, for those far out. If clusters are
 not clear, noise would be as much wider, too."""
@@ -153,6 +155,14 @@ class PrivateKMeansPlan:
     def signal(self, n_rows: int) -> float:
         """Return rows per cluster in standard deviations of a count with all of the budget."""
         return n_rows * self.mu / self.n_clusters
+
+    def moves_needed(self, n_rows: int) -> float:
+        """Return which part of the budget refining needs, so that it does no harm by its noise.
+
+        The variance of a mean is that of d coordinates, and clips are about as wide as clusters.
+        Clusters much smaller than the average need more.
+        """
+        return max(self.n_columns / (HARMLESS * max(self.signal(n_rows), 1.0) ** 2), LEAST_MOVES)
 
     def components(self, n_rows: int) -> int:
         """Return in how many dimensions clusters are found."""
@@ -236,29 +246,34 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     projection = _projection(plan, n_rows, rng) if plan.projects else None
     start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
     cells = _split(sample, plan, n_rows, start, rng, projection)
+    if projection is None:
+        cells = _confirm(sample, plan, n_rows, cells)
     width = float(np.median(cells.radii))
     widths = np.full(len(cells.radii), width)
     around_cells = distances_to(sample, "width", cells.centers, widths, projection)
     coreset = as_coreset(sample, cells)
     filled = with_background(coreset, width, around_cells, rng)
     merged = merge(filled, plan.n_clusters, rng)
+    known = merged.precision
     if projection is None:
-        steps = _plan_refinement(curator, plan, 4 if plan.signal(n_rows) > CLEAR else 2)
-        known = merged.precision
+        n_steps = 4 if plan.signal(n_rows) > CLEAR else 2
+        steps = _plan_refinement(curator, plan, n_steps, n_rows)
         radii = np.clip(known.radii, SMALLEST, 1.0)
-        centers = Centers(merged.centers, known.center_stderr**2, radii)
+        centers = Centers(merged.centers, known.center_stderr**2, radii, radii)
     else:
-        variance = merged.precision.center_stderr**2
-        projected = ProjectedCenters(merged.centers, variance, projection)
+        projected = ProjectedCenters(merged.centers, known.center_stderr**2, projection)
         within = width * around_cells.quantile(0.6) / (MARGIN * float(whole.radii[0]))
-        steps = _plan_refinement(curator, plan, _lift_steps(curator, plan, n_rows, within))
+        n_steps = _lift_steps(curator, plan, n_rows, within)
+        steps = _plan_refinement(curator, plan, n_steps, n_rows)
         centers = lift(sample, steps.pop(0), whole, projected, n_rows)
     for number, slots in enumerate(steps, 1):
         source = sample if number <= len(steps) - FULL_STEPS else curator
         distances = distances_to(sample, slots[0], centers.points, centers.radii)
         centers = refine(source, slots[1], centers, distances, merged.sizes)
     if projection is not None:
-        coreset = _lifted_cells(sample, cells, merged.centers, centers, projection)
+        # In many columns nearly all rows lie as far out as their clip, which tells no width.
+        centers = replace(centers, widths=centers.radii)
+        coreset = lifted_cells(sample, cells, merged.centers, centers, projection)
     return finish(curator, plan, centers, coreset)
 
 
@@ -274,10 +289,11 @@ def finish(
         centers.points,
         np.maximum(sizes.values, 0.0),
         n_rows,
-        Precision(np.sqrt(centers.variance), size_stderr, centers.radii),
+        Precision(np.sqrt(centers.variance), size_stderr, centers.widths),
         coreset,
-        quality,
-        advise(sizes.values, sizes.sigma, quality, plan),
+        quality.reported,
+        advise(sizes.values, sizes.sigma, quality.far, plan),
+        most_is_far=most_is_far(quality.far),
     )
 
 
@@ -312,6 +328,20 @@ def _split(
     return settled(cells, plan.n_clusters)
 
 
+def _confirm(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, cells: Cells) -> Cells:
+    """Leave out cells alone far out that noise may have made, if refining can spare the budget."""
+    doubtful = doubtful_cells(cells, plan.n_clusters)
+    left, width = curator.left, curator.plan.slot("width")
+    kept = plan.moves_needed(n_rows) + DISTANCE_SHARE[False] + SIZE_SHARE + QUALITY_SLOT.share
+    if not doubtful.any() or left - kept < FAR_SHARE:
+        return cells
+    rest = left - FAR_SHARE - width.share
+    curator.refine(
+        [Slot(FAR_SLOT, FAR_SHARE), width, Slot("rest", rest, numbers_changed(plan.n_columns))]
+    )
+    return confirmed(curator, cells, doubtful, plan.n_clusters)
+
+
 def cells_wanted(plan: PrivateKMeansPlan, n_rows: float) -> int:
     """Return how many cells so many rows are split into."""
     signal = n_rows * plan.mu
@@ -321,15 +351,19 @@ def cells_wanted(plan: PrivateKMeansPlan, n_rows: float) -> int:
 
 
 def _plan_refinement(
-    curator: Curator, plan: PrivateKMeansPlan, n_steps: int
+    curator: Curator, plan: PrivateKMeansPlan, n_steps: int, n_rows: int
 ) -> list[tuple[str, str]]:
     """Share out what is left after the cells were merged; return the slots of each step."""
     left = curator.left
     wide = numbers_changed(plan.n_columns)
+    histograms = DISTANCE_SHARE[plan.projects] / 2
     last = [Slot("sizes", SIZE_SHARE), QUALITY_SLOT]
     if plan.projects:
         last.insert(0, Slot("cells", CORESET_SHARE, wide))
-    histograms = DISTANCE_SHARE[plan.projects] / 2
+    else:
+        spare = left - histograms - SIZE_SHARE - plan.moves_needed(n_rows)
+        share = min(max(spare, QUALITY_SLOT.share), QUALITY_SHARE_MAX)
+        last[-1] = replace(QUALITY_SLOT, share=share)
     moves = left - histograms - sum(slot.share for slot in last)
     names = list(zip(numbered("distances", n_steps), numbered("sums", n_steps), strict=True))
     slots = [
@@ -344,24 +378,6 @@ def _plan_refinement(
 def _lift_steps(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, within: float) -> int:
     mu2 = curator.left * plan.spending.reserve.mu2 / (plan.rows_per_unit * plan.noise_ratio) ** 2
     return steps_for(plan.n_columns, n_rows / plan.n_clusters, mu2, within)
-
-
-def _lifted_cells(
-    curator: Curator,
-    cells: Cells,
-    merged: FloatArray,
-    centers: Centers,
-    projection: Projection,
-) -> Coreset:
-    """Take the cells' full means, as residuals of the final centres."""
-    origins = centers.points[nearest(to_grid(cells.centers), to_grid(merged))]
-    clip = float(np.clip(np.median(centers.radii), SMALLEST, 1.0))
-    step = projected_means(
-        curator, "cells", origins, clip, ProjectedCenters(cells.centers, cells.variance, projection)
-    )
-    points = into_ball(origins + step.moves)
-    lifted = replace(cells, centers=points, variance=step.variance, radii=cells.radii / MARGIN)
-    return as_coreset(curator, lifted)
 
 
 def _projection(plan: PrivateKMeansPlan, n_rows: int, rng: np.random.Generator) -> Projection:

@@ -268,8 +268,8 @@ def _first_centers(
         cluster = nearest(to_grid(coreset.points), to_grid(points))
         sizes = np.bincount(cluster, coreset.weights, n_clusters).astype(np.float64)
         radii = np.clip(start.radii, SMALLEST, 1.0)
-        return Centers(points, moved**2 / points.shape[1], radii), sizes
+        return Centers(points, moved**2 / points.shape[1], radii, radii), sizes
     merged = merge(coreset, n_clusters, rng)
     found = merged.precision
     radii = np.clip(found.radii, SMALLEST, 1.0)
-    return Centers(merged.centers, found.center_stderr**2, radii), merged.sizes
+    return Centers(merged.centers, found.center_stderr**2, radii, radii), merged.sizes

@@ -9,7 +9,6 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from privclust.algorithms._advice import FAR_SHARE
 from privclust.algorithms._cost import AlgorithmPlan, cost_of
 from privclust.algorithms._scale import variances
 from privclust.domains.base import Domain
@@ -149,8 +148,8 @@ def _advice(found: Clustering, statement: Statement, has_bounded_numbers: bool) 
     advice = found.advice or found.warned
     if advice is None:
         return None
-    parts, far_share = [*advice.parts], found.quality and found.quality.far_share
-    if has_bounded_numbers and (far_share or 0.0) >= FAR_SHARE:
+    parts = [*advice.parts]
+    if has_bounded_numbers and found.most_is_far:
         parts.append(f" {ON_TAILS}")
     if statement.counted_as is not None:
         parts.append(f" {statement.counted_as}")

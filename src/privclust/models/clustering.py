@@ -23,7 +23,8 @@ class Precision:
     size_stderr : array of shape (k,)
         Standard error of a size.
     radii : array of shape (k,)
-        Root mean square distances of rows to their centre, clipped and noisy.
+        Root mean square distances of rows to their centre, noisy; clipped, where clusters were
+        found in a projection.
     """
 
     center_stderr: FloatArray
@@ -80,6 +81,8 @@ class Clustering:
         What is wrong with it and what would help, from Releases and public numbers: `fit` warns.
     warned : Message, optional
         The same, if it was clear from typed numbers and a warning said so before the fit.
+    most_is_far : bool, default=False
+        Whether rows far from every centre make most of the loss, or may well do so.
     """
 
     centers: FloatArray
@@ -90,6 +93,7 @@ class Clustering:
     quality: Quality | None = None
     advice: Message | None = None
     warned: Message | None = None
+    most_is_far: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.warned, Message | None):

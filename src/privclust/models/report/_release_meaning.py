@@ -8,6 +8,7 @@ _MEANINGS = {
     "cells": "how many rows lie in each small region, and their mean there",
     "count": "how many rows there are",
     "distances": "how many rows of each cluster lie how far from its centre",
+    "far": "how many rows lie how far from every region that holds many",
     "final": "which of several sets of centres fits the rows best",
     "leaves": "how many rows lie in each small region, and their mean there",
     "level": "how many rows lie in each region, regions being halved again and again",
