@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from privclust.algorithms import private_kmeans
-from privclust.algorithms._advice import FAR_SHARE, SEEN, advise
-from privclust.algorithms._far_rows import FarRows
+from privclust.algorithms._advice import FAR_SHARE, SEEN, TAIL_ROWS, advise
+from privclust.algorithms._far_rows import FarRows, Tail
 from privclust.algorithms.private_kmeans import PrivateKMeansPlan
 from privclust.errors import FitWarning, Message
 from privclust.privacy.accounting import Budget
 
 SIGMA = 30.0
 GOOD = FarRows()
+NONE, HIDDEN = Tail(), Tail(0.8, 30.0)
 
 
 def plan(k: int, n_rows: int | None = None) -> PrivateKMeansPlan:
@@ -27,11 +28,19 @@ def said(unseen: int, k: int = 20, rows: FarRows = GOOD) -> Message | None:
     return advise(sizes, SIGMA, rows, plan(k))
 
 
-def far(share: float, endless: bool = False) -> FarRows:
-    return FarRows(share, 0.01, endless)
+def far(share: float, tail: Tail = NONE) -> FarRows:
+    return FarRows(share, 0.01, tail)
 
 
-@pytest.mark.parametrize("rows", [GOOD, far(FAR_SHARE - 0.01)])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        GOOD,
+        far(FAR_SHARE - 0.01),
+        FarRows(tail=Tail(FAR_SHARE - 0.01, 5.0)),
+        FarRows(tail=Tail(0.99, 20 * TAIL_ROWS + 1)),
+    ],
+)
 def test_of_good_fits_nothing_is_said(rows: FarRows) -> None:
     assert said(0, rows=rows) is None
 
@@ -62,8 +71,8 @@ def test_a_large_share_of_the_loss_from_far_rows_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize("rows", [FarRows(endless=True), far(0.3, endless=True)])
-def test_a_tail_without_a_visible_end_is_named(rows: FarRows) -> None:
+@pytest.mark.parametrize("rows", [FarRows(tail=HIDDEN), far(0.3, HIDDEN)])
+def test_a_tail_that_noise_may_hide_is_named(rows: FarRows) -> None:
     assert said(0, rows=rows) == (
         "the farther rows lie from every centre the fewer they are, but so slowly that most of the "
         "loss may come from a few that noise hides. A larger epsilon shows more of them."

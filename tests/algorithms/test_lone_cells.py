@@ -9,14 +9,14 @@ import pytest
 
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cells import Cells
-from privclust.algorithms._lone_cells import FAR_SHARE, FAR_SLOT, confirmed, doubtful_cells
+from privclust.algorithms._lone_cells import FAR_SLOT, confirmed, doubtful_cells
 from privclust.domains.ball import Ball
 from privclust.engines.memory import NumpyEngine
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.privacy.plan import Slot, make_plan
+from privclust.privacy.plan import make_plan
 from privclust.testing import SeededNoise, noise_from
 
 BLOBS = np.array([[0.1, 0.0], [0.0, 0.1], [-0.1, 0.0], [0.0, -0.1]])
@@ -41,7 +41,7 @@ def kept(rows: FloatArray, count: float, seed: int = 0) -> int:
     found = cells(count)
     curator = Curator.open(
         NumpyEngine(rows, Ball(np.zeros(2), 1.0)),
-        make_plan(Budget(1.0, 1e-6), [Slot(FAR_SLOT, FAR_SHARE)]),
+        make_plan(Budget(1.0, 1e-6), [FAR_SLOT]),
     )
     with noise_from(SeededNoise(seed)):
         left = confirmed(curator, found, doubtful_cells(found, 4), n_clusters=3)
@@ -71,7 +71,7 @@ def test_no_cell_goes_if_too_few_would_be_left() -> None:
     found = cells(2.5 * SIGMA)
     curator = Curator.open(
         NumpyEngine(blobs(), Ball(np.zeros(2), 1.0)),
-        make_plan(Budget(1.0, 1e-6), [Slot(FAR_SLOT, FAR_SHARE)]),
+        make_plan(Budget(1.0, 1e-6), [FAR_SLOT]),
     )
     with noise_from(SeededNoise(0)):
         assert confirmed(curator, found, doubtful_cells(found, 4), n_clusters=4) is found
@@ -95,4 +95,4 @@ def test_no_blob_is_lost_to_noise_in_bounds_that_are_too_wide() -> None:
     fits = [fit(seed) for seed in range(20)]
     lost = [seed for seed, (found, _) in enumerate(fits) if found.sizes.min() < 1000]
     assert not lost
-    assert any(FAR_SLOT in slots for _, slots in fits)
+    assert any(FAR_SLOT.name in slots for _, slots in fits)

@@ -21,8 +21,11 @@ SEEN = 2.0
 """A cluster shows above the noise if its size has so many standard errors."""
 UNSEEN_SHARE = 0.15
 """From this part of all clusters on, those that do not show are worth a word."""
-FAR_SHARE = 0.7
+FAR_SHARE = 0.65
 """From this part of the loss on, rows far from every centre are."""
+TAIL_ROWS = 15.0
+"""Far rows that noise hides matter if there are no more for each cluster: to a few of them k-means
+would give centres of their own, and to many it cannot."""
 
 
 def advise(
@@ -43,7 +46,9 @@ def advise(
     """
     if was_warned(plan) or not is_noisy(plan):
         return None
-    return advice_on_sizes(sizes, sigma, plan) or _on_unseen(sizes, sigma) or _on_far(far)
+    return (
+        advice_on_sizes(sizes, sigma, plan) or _on_unseen(sizes, sigma) or _on_far(far, len(sizes))
+    )
 
 
 def _on_unseen(sizes: FloatArray, sigma: float) -> Message | None:
@@ -62,27 +67,31 @@ def _on_unseen(sizes: FloatArray, sigma: float) -> Message | None:
     )
 
 
-def most_is_far(far: FarRows) -> bool:
-    """Tell whether rows far from every centre make most of the loss, or may well do so."""
-    return far.endless or (far.share or 0.0) >= FAR_SHARE
+def most_is_far(far: FarRows, n_clusters: int) -> bool:
+    """Tell whether rows far from every centre make most of the loss, or a few may well do so."""
+    return (far.share or 0.0) >= FAR_SHARE or _is_hidden(far, n_clusters)
 
 
-def _on_far(far: FarRows) -> Message | None:
-    if not most_is_far(far):
-        return None
-    if far.share is None or far.stderr is None or far.share < FAR_SHARE:
+def _is_hidden(far: FarRows, n_clusters: int) -> bool:
+    return far.tail.share >= FAR_SHARE and far.tail.rows <= TAIL_ROWS * n_clusters
+
+
+def _on_far(far: FarRows, n_clusters: int) -> Message | None:
+    if far.share is not None and far.stderr is not None and far.share >= FAR_SHARE:
+        share = with_error(100 * far.share, 100 * far.stderr)
         return Message(
-            "the farther rows lie from every centre the fewer they are, but so slowly that most of "
-            "the loss may come from a few that noise hides. A larger ",
+            f"about {share} % of the loss comes from rows far from every centre. They may be "
+            "outliers, or clusters that were not found. A larger ",
+            Parameter("n_clusters"),
+            " or ",
             Parameter("epsilon"),
-            " shows more of them.",
+            " may find them.",
         )
-    share = with_error(100 * far.share, 100 * far.stderr)
+    if not _is_hidden(far, n_clusters):
+        return None
     return Message(
-        f"about {share} % of the loss comes from rows far from every centre. They may be "
-        "outliers, or clusters that were not found. A larger ",
-        Parameter("n_clusters"),
-        " or ",
+        "the farther rows lie from every centre the fewer they are, but so slowly that most of the "
+        "loss may come from a few that noise hides. A larger ",
         Parameter("epsilon"),
-        " may find them.",
+        " shows more of them.",
     )

@@ -9,12 +9,27 @@ from scipy.special import ndtri
 
 from privclust.kernels.grid import FloatArray
 
-CLEAR = 3.0
-"""A node has rows beyond doubt that has so many standard errors of votes."""
-GROWING = 0.7
-"""A tail has no visible end if its loss falls by no more than this factor from node to node."""
-MATTERS = 0.2
-"""And if its last visible node has more than this part of the visible loss."""
+VISIBLE = 2.0
+"""The two nodes beyond the cap have so many standard errors of votes, if a tail is seen at all."""
+_FALLS: FloatArray = np.linspace(0.02, 0.9, 45)
+"""By which factor the number of rows may fall while squared distances grow by 4."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Rows beyond the cap of a loss, if their number falls geometrically as far as nodes reach.
+
+    Attributes
+    ----------
+    share : float
+        The part of the loss that is theirs then, as expected by the votes for all nodes: 0 if too
+        few are seen.
+    rows : float
+        As how many rows at one distance they make that part.
+    """
+
+    share: float = 0.0
+    rows: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -26,42 +41,33 @@ class FarRows:
     share, stderr : float or None
         About this part of the loss is theirs, with its standard error; None if noise may explain
         it.
-    endless : bool
-        Whether their loss falls so slowly with the distance that noise may hide most of it.
+    tail : Tail
+        How many there may be where noise hides them.
     """
 
     share: float | None = None
     stderr: float | None = None
-    endless: bool = False
+    tail: Tail = Tail()
 
 
-def far_rows(nodes: FloatArray, votes: FloatArray, sigma: float, false_alarms: float) -> FarRows:
-    """Return what noisy votes say of rows beyond the second node.
-
-    Of fits to rows none of which is far, at most a part `false_alarms` gets a share.
-
-    Examples
-    --------
-    >>> nodes = np.array([0.0, 0.01, 0.04, 0.16, 0.64, 2.0])
-    >>> ends = far_rows(nodes, np.array([9000.0, 900.0, 90.0, 3.0, -4.0, 5.0]), 5.0, 0.01)
-    >>> round(ends.share, 3), ends.endless
-    (0.221, False)
-    >>> far_rows(nodes, np.array([9000.0, 900.0, 300.0, 90.0, 12.0, 0.0]), 5.0, 0.01).endless
-    True
-    """
-    seen = _share(nodes, votes, sigma, false_alarms) if nodes.size > 2 else None
-    share, stderr = seen or (None, None)
-    return FarRows(share, stderr, _is_endless(nodes, votes, sigma))
-
-
-def _share(
+def far_share(
     nodes: FloatArray, votes: FloatArray, sigma: float, false_alarms: float
 ) -> tuple[float, float] | None:
     """Return the share of the loss beyond the cap and its error, as seen from the best distance.
 
-    Whatever distance rows are capped at beyond the cap, the share that is left is too small, since
-    as much is missing of the far part as of the whole. What noise does grows with the distance.
+    Of fits to rows none of which is far, at most a part `false_alarms` gets a share. Whatever
+    distance rows are capped at beyond the cap, the share that is left is too small, since as much
+    is missing of the far part as of the whole. What noise does grows with the distance.
+
+    Examples
+    --------
+    >>> nodes = np.array([0.0, 0.01, 0.04, 0.16, 0.64, 2.0])
+    >>> share, _ = far_share(nodes, np.array([9000.0, 900.0, 90.0, 3.0, -4.0, 5.0]), 5.0, 0.01)
+    >>> round(share, 3)
+    0.221
     """
+    if nodes.size < 3:
+        return None
     whole = np.minimum(nodes, nodes[2:, None])
     beyond = whole - np.minimum(nodes, nodes[1])
     clear = -float(ndtri(false_alarms / len(beyond)))
@@ -73,21 +79,35 @@ def _share(
     return (share if 0 < share < 1 else 1.0), error  # noise may leave less than nothing near
 
 
-def _is_endless(nodes: FloatArray, votes: FloatArray, sigma: float) -> bool:
-    """Tell whether the loss of visible nodes falls too slowly for the rest of it to be little."""
-    visible = np.flatnonzero(votes[2:] > CLEAR * sigma) + 2
-    if not visible.size:
-        return False
-    last = int(visible[-1])
-    losses = np.maximum(votes * nodes, 0.0)
-    after, unseen = 0.0, 0.0
+def expected_tail(nodes: FloatArray, votes: FloatArray, sigma: float) -> Tail:
+    """Return what rows beyond the second node are expected to be, those that noise hides included.
+
+    Every factor by which their number may fall is weighed by how well the votes agree with it.
+
+    Examples
+    --------
+    >>> nodes = np.array([0.0, *(0.01 * 4.0 ** np.arange(6))])
+    >>> slow = expected_tail(nodes, 8000 * np.array([1, 1, 0.3, 0.1, 0.03, 0.01, 0]), 5.0)
+    >>> fast = expected_tail(nodes, 8000 * np.array([1, 1, 0.1, 0.01, 0.001, 0, 0]), 5.0)
+    >>> slow.share > 0.65 > 0.4 > fast.share
+    True
+    """
+    if nodes.size < 4 or np.maximum(votes[2:4], 0.0).sum() < VISIBLE * sigma:
+        return Tail()
     # The last node is the end of what rows can reach, and its votes those of all rows near it.
-    if last + 1 < nodes.size - 1:
-        after, unseen = losses[last + 1], sigma * nodes[last + 1]
-    falls = after + losses[last] <= GROWING * (losses[last] + losses[last - 1])
-    ends = after + unseen <= GROWING * losses[last]
-    matters = losses[last] > MATTERS * losses[1 : last + 1].sum()
-    return bool(matters and not falls and not ends)
+    seen = votes[2:-1] if nodes.size > 4 else votes[2:]
+    shapes = _FALLS[:, None] ** np.arange(nodes.size - 2)
+    fitted = shapes[:, : seen.size]
+    first = np.maximum(fitted @ seen / (fitted**2).sum(axis=1), 0.0)
+    misfit = ((seen - first[:, None] * fitted) ** 2).sum(axis=1) / (2 * sigma**2)
+    likelihood = np.exp(misfit.min() - misfit)
+    likelihood /= likelihood.sum()
+    rows, beyond = first[:, None] * shapes, nodes[2:]
+    near, far = max(float(votes[1]), 0.0) * nodes[1], rows @ beyond
+    share = float(likelihood @ (far / np.maximum(near + far, 1e-300)))
+    expected = likelihood @ rows
+    equal = (expected @ beyond) ** 2 / max(float(expected @ beyond**2), 1e-300)
+    return Tail(share, float(equal))
 
 
 def ratio(

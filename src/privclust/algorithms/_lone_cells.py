@@ -15,8 +15,9 @@ from privclust.algorithms._refine import distances_to
 from privclust.algorithms._split import looks_like_a_cluster, squared_gaps_to
 from privclust.kernels.grid import BoolArray, FloatArray
 from privclust.privacy.curator import Curator
+from privclust.privacy.plan import Slot
 
-FAR_SLOT, FAR_SHARE = "far", 0.05
+FAR_SLOT = Slot("far", 0.05)
 SURE = 5.0
 """A cell holds rows beyond doubt with so many standard deviations of them."""
 ALONE = 4.0
@@ -43,7 +44,7 @@ def confirmed(curator: Curator, cells: Cells, doubtful: BoolArray, n_clusters: i
     sure = _sure(cells)
     width = _width(cells, sure)
     distances = distances_to(
-        curator, FAR_SLOT, cells.centers[sure], np.full(int(sure.sum()), width)
+        curator, FAR_SLOT.name, cells.centers[sure], np.full(int(sure.sum()), width)
     )
     away = np.sqrt(squared_gaps_to(cells, sure)[doubtful]) / width
     own = cells.counts[doubtful] / cells.count_sigma[doubtful]

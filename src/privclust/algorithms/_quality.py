@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from privclust.algorithms._cells import SMALLEST
-from privclust.algorithms._far_rows import FarRows, far_rows, ratio
+from privclust.algorithms._far_rows import FarRows, expected_tail, far_share, ratio
 from privclust.algorithms._refine import Centers
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import MEASURED_AS, Quality
@@ -55,7 +55,9 @@ def measure_quality(
     reported = quality_of(nodes, votes, sigma)
     if reported is None:
         return MeasuredQuality(None, FarRows())
-    return MeasuredQuality(reported, far_rows(nodes, votes, sigma, FALSE_WARNINGS))
+    share, stderr = far_share(nodes, votes, sigma, FALSE_WARNINGS) or (None, None)
+    tail = expected_tail(nodes, votes, sigma)
+    return MeasuredQuality(reported, FarRows(share, stderr, tail))
 
 
 def quality_of(nodes: FloatArray, votes: FloatArray, sigma: float) -> Quality | None:
@@ -74,8 +76,8 @@ def quality_of(nodes: FloatArray, votes: FloatArray, sigma: float) -> Quality | 
         return None
     capped = ratio(votes, np.minimum(nodes, nodes[1]), np.ones(nodes.size), sigma)
     loss = ratio(votes, nodes, np.ones(nodes.size), sigma)
-    far = far_rows(nodes, votes, sigma, FALSE_ALARMS)
-    return Quality(float(np.sqrt(nodes[1])), *capped, *loss, far.share, far.stderr)
+    far = far_share(nodes, votes, sigma, FALSE_ALARMS) or (None, None)
+    return Quality(float(np.sqrt(nodes[1])), *capped, *loss, *far)
 
 
 def _nodes(cap: float, centers: FloatArray) -> FloatArray:

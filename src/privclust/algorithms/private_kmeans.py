@@ -51,7 +51,7 @@ from privclust.algorithms._locate import (
     locate,
     locate_roughly,
 )
-from privclust.algorithms._lone_cells import FAR_SHARE, FAR_SLOT, confirmed, doubtful_cells
+from privclust.algorithms._lone_cells import FAR_SLOT, confirmed, doubtful_cells
 from privclust.algorithms._merge import STARTS, merge, with_background
 from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
 from privclust.algorithms._refine import Centers, distances_to, refine
@@ -293,7 +293,7 @@ def finish(
         coreset,
         quality.reported,
         advise(sizes.values, sizes.sigma, quality.far, plan),
-        most_is_far=most_is_far(quality.far),
+        most_is_far=most_is_far(quality.far, plan.n_clusters),
     )
 
 
@@ -333,12 +333,10 @@ def _confirm(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, cells: Cell
     doubtful = doubtful_cells(cells, plan.n_clusters)
     left, width = curator.left, curator.plan.slot("width")
     kept = plan.moves_needed(n_rows) + DISTANCE_SHARE[False] + SIZE_SHARE + QUALITY_SLOT.share
-    if not doubtful.any() or left - kept < FAR_SHARE:
+    if not doubtful.any() or left - kept < FAR_SLOT.share:
         return cells
-    rest = left - FAR_SHARE - width.share
-    curator.refine(
-        [Slot(FAR_SLOT, FAR_SHARE), width, Slot("rest", rest, numbers_changed(plan.n_columns))]
-    )
+    rest = Slot("rest", left - FAR_SLOT.share - width.share, numbers_changed(plan.n_columns))
+    curator.refine([FAR_SLOT, width, rest])
     return confirmed(curator, cells, doubtful, plan.n_clusters)
 
 
