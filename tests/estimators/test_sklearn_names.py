@@ -15,7 +15,12 @@ from privclust.testing import SeededNoise, noise_from
 
 @pytest.mark.parametrize(
     ("name", "instead"),
-    [("labels_", "predict"), ("inertia_", "quality_"), ("n_iter_", "releases_")],
+    [
+        ("labels_", "predict"),
+        ("inertia_", "quality_"),
+        ("n_iter_", "releases_"),
+        ("save", "privclust.save"),
+    ],
 )
 def test_attributes_that_are_not_here_name_what_is(name: str, instead: str) -> None:
     with noise_from(SeededNoise(0)):

@@ -13,7 +13,7 @@ from helpers.cluster_models import made_up_model
 
 from privclust import PrivateKMeans
 from privclust.domains.bounds_file import declared_column
-from privclust.domains.columns import NumberColumn
+from privclust.domains.columns import Column, NumberColumn
 from privclust.errors import ColumnWarning
 from privclust.models._column_notes import (
     alike,
@@ -98,11 +98,24 @@ def test_share_of_matching_cells_is_never_understated() -> None:
     assert unmatched(replace(model, quality=None)) is None
 
 
+def logarithm_in(name: str, said: str) -> Column:
+    """Return the column that a warning shows to copy."""
+    declared = ast.literal_eval(said.partition("in Python ")[2].removesuffix("."))
+    return declared_column(name, declared[name])
+
+
+def test_column_that_cannot_be_an_amount_is_offered_no_logarithm() -> None:
+    model = fitted(4.0, 0, pressure=(PRESSURE, (-5_000, 5_000)))
+    assert str(overshadowed(model)).endswith("declare narrower bounds from knowledge of the field.")
+
+
 @pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 1), (4.0, 0)])
 def test_column_in_a_small_part_of_its_bounds_is_named(epsilon: float, seed: int) -> None:
     model = fitted(epsilon, seed, pressure=(PRESSURE + 1000, (0, 10_000)))
     assert column_warnings(model) == [overshadowed(model)]
-    assert str(overshadowed(model)).startswith("Rows fill a small part of the bounds of 'pressure'")
+    said = str(overshadowed(model))
+    assert said.startswith("Rows fill a small part of the bounds of 'pressure'")
+    assert logarithm_in("pressure", said) == NumberColumn("pressure", 0.0, 1e4, transform="log1p")
     assert overshadowed(replace(model, coreset=None)) is None
 
 
@@ -112,9 +125,7 @@ def test_column_with_a_long_tail_is_named(epsilon: float, seed: int) -> None:
     assert column_warnings(model) == [long_tailed(model)]
     said = str(long_tailed(model))
     assert "of the bounds of 'cost' and some far beyond" in said
-    declared = ast.literal_eval(said.partition("in Python ")[2].removesuffix("."))
-    column = declared_column("cost", declared["cost"])
-    assert column == NumberColumn("cost", 0.0, 1e5, transform="log1p")
+    assert logarithm_in("cost", said) == NumberColumn("cost", 0.0, 1e5, transform="log1p")
 
 
 def test_columns_in_which_noise_explains_the_differences_are_named() -> None:

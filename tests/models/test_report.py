@@ -15,11 +15,14 @@ import pandas as pd
 import pytest
 from helpers.kinds import OTHER_KINDS
 from helpers.mixed_rows import FEATURES, mixed_model
+from hypothesis import given
+from hypothesis import strategies as st
 
 from privclust import FedDPKMeans, Ledger, PEMeans, PrivateKMeans, limits, load, save
 from privclust.models import _statement_text
 from privclust.models._cluster_table import SHOWN_COLUMNS
 from privclust.models.report import to_html
+from privclust.models.report._templates import GAP, LINE, NAME, parts_of
 from privclust.models.verdict import verdict
 from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.testing import SeededNoise, noise_from
@@ -345,6 +348,26 @@ def test_a_name_is_a_name_and_nothing_else() -> None:
     assert cluster_table(page)[0] == ["cluster", "size", *seen]
     assert [row[0] for row in page.rows if row[1:] == ["-1", "1"]] == seen
     assert "49" not in page.headings[0]
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=30), st.text(max_size=LINE - GAP)), min_size=1, max_size=40)
+)
+def test_parts_of_a_table_hold_every_column_once_and_fit_a_line(
+    columns: list[tuple[str, str]],
+) -> None:
+    names, cells = [name for name, _ in columns], [cell for _, cell in columns]
+    parts = parts_of(names, [("lead", cells), ("lead", [""] * len(cells))])
+    assert [column for part in parts for column in columns[part]] == columns
+    for part in parts:
+        widths = [max(min(len(name), NAME), len(cell)) + GAP for name, cell in columns[part]]
+        assert sum(widths) <= LINE
+    lengths = [part.stop - part.start for part in parts]
+    assert max(lengths) - min(lengths) <= 1
+
+
+def test_a_cell_longer_than_a_line_has_a_part_of_its_own() -> None:
+    assert parts_of(["a", "b"], [("lead", ["x" * LINE, "1"])]) == [slice(0, 1), slice(1, 2)]
 
 
 @pytest.mark.parametrize("name", ["costs $5", "$x$ and $y", "$\\frac$", "名前 Größe 😀"], ids=ascii)

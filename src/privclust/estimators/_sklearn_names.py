@@ -19,7 +19,7 @@ _PARAMETERS = {
 
 
 class Absent:
-    """An attribute of scikit-learn's estimators that is not here; `hasattr` is false.
+    """An attribute that people look for and that is not here; `hasattr` is false.
 
     Parameters
     ----------

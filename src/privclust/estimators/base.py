@@ -120,6 +120,9 @@ class PrivateClusterer(
     n_iter_ = Absent(
         "how often rows are read is planned from the budget. releases_ lists all that was measured."
     )
+    save = Absent(
+        "privclust.save(model, path) writes what may be published, privclust.load reads it."
+    )
 
     algorithm: ClassVar[Algorithm]
 

@@ -6,12 +6,13 @@ All of it follows from what the fit released.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.domains.columns import CategoryColumn, NumberColumn
+from privclust.domains.columns import CategoryColumn, Column, NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models._fit_notes import at_the_middle, listed, parts_of_columns, variance_parts
 from privclust.models.quality import TOLD_APART
@@ -101,17 +102,24 @@ def overshadowed(model: ClusterModel) -> str | None:
     narrow = (of_width < NARROW) & (spreads < OVERSHADOWED * spreads.max())
     unread = at_the_middle(model)
     found = [
-        repr(column.name)
+        column
         for column, part in zip(columns, parts_of_columns(columns), strict=True)
         if column.use != "category" and narrow[part].all() and column.name not in unread
     ]
     if not found:
         return None
+    amounts = [
+        column for column in found if isinstance(column, NumberColumn) and _may_be_amount(column)
+    ]
+    logarithm = (
+        f" Of an amount, a count or a duration declare the logarithm: {_logarithm_of(amounts[0])}."
+        if amounts
+        else ""
+    )
     return (
-        f"Rows fill a small part of the bounds of {listed(found)}, so that clusters hardly depend "
+        f"Rows fill a small part of the bounds of {_names(found)}, so that clusters hardly depend "
         "on how they differ there. If that should count, declare narrower bounds from knowledge of "
-        "the field, or of an amount, a count or a duration its logarithm: transform = "
-        '"log1p".'
+        f"the field.{logarithm}"
     )
 
 
@@ -122,7 +130,7 @@ def long_tailed(model: ClusterModel) -> str | None:
         return None
     weights, found = _weights(model), []
     for column, part in zip(columns, parts_of_columns(columns), strict=True):
-        if isinstance(column, NumberColumn) and column.transform == "none" and column.lower >= 0:
+        if isinstance(column, NumberColumn) and _may_be_amount(column):
             places = model.coreset.points[:, part.start] - column.lower
             order = np.argsort(places)
             bulk = places[order][np.searchsorted(np.cumsum(weights[order]), BULK)]
@@ -131,12 +139,26 @@ def long_tailed(model: ClusterModel) -> str | None:
                 found.append(column)
     if not found:
         return None
-    first, names = found[0], [repr(column.name) for column in found]
     return (
-        f"Most rows lie in the lowest tenth of the bounds of {listed(names)} and some far beyond, "
-        "as amounts, counts and durations do. If it is one, declare its logarithm: in a bounds "
-        f"file transform = \"log1p\", in Python {{{first.name!r}: {{'type': 'number', "
-        f"'lower': {first.lower}, 'upper': {first.upper}, 'transform': 'log1p'}}}}."
+        "Most rows lie in the lowest tenth of the bounds of "
+        f"{_names(found)} and some far beyond, as amounts, "
+        f"counts and durations do. If it is one, declare its logarithm: {_logarithm_of(found[0])}."
+    )
+
+
+def _names(columns: Sequence[Column]) -> str:
+    return listed([repr(column.name) for column in columns])
+
+
+def _may_be_amount(column: NumberColumn) -> bool:
+    return column.transform == "none" and column.lower >= 0
+
+
+def _logarithm_of(column: NumberColumn) -> str:
+    """Return how a column on logarithms is declared, to be copied."""
+    return (
+        f"in a bounds file transform = \"log1p\", in Python {{{column.name!r}: {{'type': 'number', "
+        f"'lower': {column.lower}, 'upper': {column.upper}, 'transform': 'log1p'}}}}"
     )
 
 
