@@ -21,6 +21,7 @@ def background_of(
     sigma: float = 5.0,
     cells: FloatArray = CELLS,
     certain: tuple[bool, ...] | None = None,
+    proof: float = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the background of 1,000 rows near the cells and some at other distances."""
     table = np.zeros(len(EDGES) + 1)
@@ -29,7 +30,7 @@ def background_of(
         table[np.searchsorted(EDGES, distance)] = count
     known = np.ones(len(cells), dtype=np.bool_) if certain is None else np.array(certain)
     rng = np.random.default_rng(0)
-    return background(cells, known, WIDTH, Distances(table, sigma), rng)
+    return background(cells, known, WIDTH, Distances(table, sigma), proof, rng)
 
 
 def test_there_is_no_background_where_far_bins_hold_only_noise() -> None:
@@ -83,6 +84,14 @@ def test_rows_spread_evenly_are_all_there_less_what_noise_would_add() -> None:
     assert background_of(rows, sigma=0.0)[1].sum() == pytest.approx(120.0, rel=0.05)
     less = background_of(rows, sigma=5.0)[1].sum()
     assert 120.0 - 5.0 * np.sqrt(len(rows)) - 6.0 < less < 120.0 - 5.0
+
+
+def test_with_more_proof_fewer_rows_make_a_background_and_as_many_are_in_it() -> None:
+    few, many = evenly_spread(12.0), evenly_spread(120.0)
+    assert background_of(few, sigma=5.0)[1].size > 0
+    assert background_of(few, sigma=5.0, proof=2.5)[1].size == 0
+    sure = background_of(many, sigma=5.0, proof=2.5)[1].sum()
+    assert sure == background_of(many, sigma=5.0)[1].sum()
 
 
 def test_votes_where_hardly_any_point_is_make_no_background() -> None:

@@ -11,6 +11,8 @@ from sklearn.cluster import KMeans
 
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cells import (
+    CONFIRMED_FALSE_HINTS,
+    FALSE_HINTS,
     FALSE_SHELLS,
     SMALLEST,
     Cells,
@@ -121,6 +123,22 @@ def test_shells_without_rows_are_seldom_taken_for_certain() -> None:
         assert found.tails is not None
         seen += int(found.tails.certain.sum())
     assert seen <= 200 * FALSE_SHELLS + 5 * np.sqrt(200 * FALSE_SHELLS)
+
+
+@pytest.mark.parametrize("false_hints", [FALSE_HINTS, CONFIRMED_FALSE_HINTS])
+def test_so_many_empty_shells_are_taken_for_a_hint_on_average(false_hints: float) -> None:
+    """Seeded, so no false alarm; a Poisson number of shells each time."""
+    places = np.random.default_rng(0).uniform(-0.5, 0.5, (64, 2))
+    seen, n_fits = 0, 100
+    for seed in range(n_fits):
+        with noise_from(SeededNoise(seed)):
+            cells = unmeasured(places, np.full(64, 0.02))
+            curator = opened(np.zeros((0, 2)))
+            tails = measure_cells(curator, "split 1", cells, false_hints=false_hints).tails
+        assert tails is not None
+        seen += int((tails.counts > 0).sum())
+    expected = n_fits * false_hints
+    assert abs(seen - expected) < 5 * np.sqrt(expected)
 
 
 def test_a_radius_that_is_too_small_grows_until_it_is_right() -> None:

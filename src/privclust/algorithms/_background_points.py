@@ -23,6 +23,7 @@ def background(
     certain: NDArray[np.bool_],
     width: float,
     distances: Distances,
+    proof: float,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
     """Spread the rows that a histogram shows far from all cells evenly over the space around.
@@ -41,6 +42,8 @@ def background(
         The radius that distances are measured in.
     distances : Distances
         Of rows to the nearest cell.
+    proof : float
+        How many standard deviations of far rows must be seen.
 
     Returns
     -------
@@ -65,9 +68,10 @@ def background(
     # centre spent on rows that are not there costs a cluster.
     parts = there[far] / there[far].sum()
     length = float(np.linalg.norm(parts))
-    mass = (parts @ distances.votes[far] / length - distances.sigma) / length
-    if mass <= 0:
+    seen = float(parts @ distances.votes[far]) / length
+    if seen <= proof * distances.sigma:
         return points[:0], np.zeros(0)
+    mass = (seen - distances.sigma) / length
     per_point = np.zeros(len(there))
     per_point[far] = mass * votes / votes.sum() / there[far]
     weights = per_point[bins]

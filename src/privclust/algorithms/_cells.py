@@ -47,8 +47,9 @@ GROWTH_MAX, FAINT_GROWTH_MAX = 1.5, 1.0
 clusters are faint, what looks like growth is noise."""
 BEYOND = 2.0
 """Standard deviations by which rows must be seen beyond a core before it is widened."""
-FALSE_HINTS, FALSE_SHELLS = 0.25, 0.01
-"""How many empty shells a measurement may take for a hint, and for certain, on average."""
+FALSE_HINTS, CONFIRMED_FALSE_HINTS, FALSE_SHELLS = 0.25, 2.0, 0.01
+"""How many empty shells a measurement may take for a hint, for a hint that will be confirmed, and
+for certain, on average."""
 HINT = 2.0
 """A hint has at least so many standard deviations of rows, however few shells there are."""
 CHUNK = 256
@@ -140,6 +141,7 @@ def measure_cells(
     cells: Cells,
     projection: Projection | None = None,
     growth_max: float = GROWTH_MAX,
+    false_hints: float = FALSE_HINTS,
 ) -> Cells:
     """Measure every cell, move it to its mean and learn its radius and what lies around it."""
     clips = np.clip(CLIP * cells.radii, SMALLEST, 1.0)
@@ -147,7 +149,7 @@ def measure_cells(
     query = ShellMoments(cells.centers, clips, WEIGHT, SQUARE_WEIGHT, n_shells, projection)
     release = curator.measure(slot, query)
     found, sigma = query.split(release.values), release.sigma
-    tails = _tails(cells.centers, query, found, sigma)
+    tails = _tails(cells.centers, query, found, sigma, false_hints)
     far = np.where(tails.certain, tails.counts, 0.0).sum(axis=1)
     core = np.maximum(np.maximum(found.counts, 0.0) - far, 0.0)
     step = weigh_means(found.sums, core, sigma, clips, WEIGHT)
@@ -205,11 +207,17 @@ def _with_tails(
     return means, np.sqrt(np.maximum(around, inertia / whole))
 
 
-def _tails(centers: FloatArray, query: ShellMoments, found: ShellValues, sigma: float) -> Tails:
+def _tails(
+    centers: FloatArray,
+    query: ShellMoments,
+    found: ShellValues,
+    sigma: float,
+    false_hints: float,
+) -> Tails:
     """Tell shells that hold rows from those that hold noise."""
     inner, outer = query.inner, query.outer
     inside = inner < outer
-    hint, beyond_doubt = -ndtri(np.array([FALSE_HINTS, FALSE_SHELLS]) / inside.size)
+    hint, beyond_doubt = -ndtri(np.array([false_hints, FALSE_SHELLS]) / inside.size)
     # Without noise half a row is a row.
     least, certain = (
         (found.far_counts > max(z * sigma / FAR_COUNT, 0.5)) & inside

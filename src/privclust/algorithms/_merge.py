@@ -14,6 +14,9 @@ from privclust.models._weighted_kmeans import weighted_kmeans
 from privclust.models.clustering import Coreset, Precision
 
 STARTS = 20
+BACKGROUND_PROOF, SURE_BACKGROUND_PROOF = 1.0, 2.5
+"""Standard deviations of far rows that must be seen: more where clusters have so many rows that a
+centre is worth more among these than it could be far out."""
 CERTAIN = 2.0
 """Standard deviations of rows that a point must hold to say where outliers may be."""
 
@@ -55,11 +58,16 @@ def merge_around(coreset: Coreset, centers: FloatArray) -> Merged:
 
 
 def with_background(
-    coreset: Coreset, width: float, distances: Distances, rng: np.random.Generator
+    coreset: Coreset,
+    width: float,
+    distances: Distances,
+    rng: np.random.Generator,
+    only_sure: bool = False,
 ) -> Coreset:
     """Add points for rows far from all others; `distances`, in `width`, says how many there are."""
     certain = coreset.weights > CERTAIN * coreset.precision.size_stderr
-    points, weights = background(coreset.points, certain, width, distances, rng)
+    proof = SURE_BACKGROUND_PROOF if only_sure else BACKGROUND_PROOF
+    points, weights = background(coreset.points, certain, width, distances, proof, rng)
     known, nothing = coreset.precision, np.zeros(len(points))
     return Coreset(
         np.vstack([coreset.points, points]),

@@ -14,7 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from privclust.algorithms._cells import (
+    CONFIRMED_FALSE_HINTS,
     FAINT_GROWTH_MAX,
+    FALSE_HINTS,
     GROWTH_MAX,
     SMALLEST,
     Cells,
@@ -75,23 +77,33 @@ def find_cells(
     start: Cells,
     rng: np.random.Generator,
     projection: Projection | None = None,
+    confirmed_later: bool = False,
 ) -> Cells:
-    """Measure once for each slot and return the last cells."""
+    """Measure once for each slot and return the last cells.
+
+    What only noise hints at costs no cluster where lone cells will be confirmed.
+    """
     cells = start
+    false_hints = CONFIRMED_FALSE_HINTS if confirmed_later else FALSE_HINTS
     # Each number of cells is measured once where clusters are faint.
     growth_max = FAINT_GROWTH_MAX if len(set(steps)) == len(steps) else GROWTH_MAX
     for slot, n_cells in zip(slots, steps, strict=True):
         if n_cells > len(cells.centers):
             parts = split(cells, n_cells, rng)
-            cells = measure_cells(curator, slot, parts, projection, growth_max)
+            cells = measure_cells(curator, slot, parts, projection, growth_max, false_hints)
         else:
             most = 2 * n_cells - len(cells.centers)
-            cells = _measure_again(curator, slot, cells, most, projection)
+            cells = _measure_again(curator, slot, cells, most, projection, false_hints)
     return cells
 
 
 def _measure_again(
-    curator: Curator, slot: str, cells: Cells, most: int, projection: Projection | None
+    curator: Curator,
+    slot: str,
+    cells: Cells,
+    most: int,
+    projection: Projection | None,
+    false_hints: float,
 ) -> Cells:
     """Measure cells a second time, with what seems to lie aside of them as cells of their own.
 
@@ -101,10 +113,11 @@ def _measure_again(
     """
     before, tails = len(cells.counts), cells.tails
     if tails is None:
-        return measure_cells(curator, slot, cells, projection)
+        return measure_cells(curator, slot, cells, projection, false_hints=false_hints)
     aside = (tails.counts > 0) & (tails.within < ASIDE * tails.inertia)
     seen = _largest_shells(tails, aside, most)
-    again = measure_cells(curator, slot, _with_shells(cells, tails, seen), projection)
+    joined = _with_shells(cells, tails, seen)
+    again = measure_cells(curator, slot, joined, projection, false_hints=false_hints)
     kept = again.counts > PROOF * again.count_sigma
     kept[:before] = True
     counts, sigma = again.counts.copy(), again.count_sigma.copy()

@@ -246,13 +246,14 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     projection = _projection(plan, n_rows, rng) if plan.projects else None
     start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
     cells = _split(sample, plan, n_rows, start, rng, projection)
-    if projection is None:
-        cells = _confirm(sample, plan, n_rows, cells)
+    can_confirm = _can_confirm(plan, n_rows, sample.left)
+    if can_confirm:
+        cells = _confirm(sample, plan, cells)
     width = float(np.median(cells.radii))
     widths = np.full(len(cells.radii), width)
     around_cells = distances_to(sample, "width", cells.centers, widths, projection)
     coreset = as_coreset(sample, cells)
-    filled = with_background(coreset, width, around_cells, rng)
+    filled = with_background(coreset, width, around_cells, rng, only_sure=can_confirm)
     merged = merge(filled, plan.n_clusters, rng)
     known = merged.precision
     if projection is None:
@@ -324,20 +325,26 @@ def _split(
             Slot("rest", left - granted - merging, wide),
         ]
     )
-    cells = find_cells(curator, slots, steps, start, rng, projection)
+    confirmed_later = _can_confirm(plan, n_rows, left - granted)
+    cells = find_cells(curator, slots, steps, start, rng, projection, confirmed_later)
     return settled(cells, plan.n_clusters)
 
 
-def _confirm(curator: Curator, plan: PrivateKMeansPlan, n_rows: int, cells: Cells) -> Cells:
-    """Leave out cells alone far out that noise may have made, if refining can spare the budget."""
+def _confirm(curator: Curator, plan: PrivateKMeansPlan, cells: Cells) -> Cells:
+    """Leave out cells alone far out that noise may have made."""
     doubtful = doubtful_cells(cells, plan.n_clusters)
     left, width = curator.left, curator.plan.slot("width")
-    kept = plan.moves_needed(n_rows) + DISTANCE_SHARE[False] + SIZE_SHARE + QUALITY_SLOT.share
-    if not doubtful.any() or left - kept < FAR_SLOT.share:
+    if not doubtful.any():
         return cells
     rest = Slot("rest", left - FAR_SLOT.share - width.share, numbers_changed(plan.n_columns))
     curator.refine([FAR_SLOT, width, rest])
     return confirmed(curator, cells, doubtful, plan.n_clusters)
+
+
+def _can_confirm(plan: PrivateKMeansPlan, n_rows: int, left: float) -> bool:
+    """Tell whether refining can spare, of what is left after splitting, what confirming costs."""
+    kept = plan.moves_needed(n_rows) + DISTANCE_SHARE[False] + SIZE_SHARE + QUALITY_SLOT.share
+    return not plan.projects and left - kept >= FAR_SLOT.share
 
 
 def cells_wanted(plan: PrivateKMeansPlan, n_rows: float) -> int:
