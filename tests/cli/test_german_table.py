@@ -54,7 +54,9 @@ def done(*words: object) -> str:
 
 
 def test_columns_that_were_not_read_are_named() -> None:
-    shown = done("fit", "stays.csv", "--bounds", "naive.toml", *FIT, "-o", "naive.json")
+    shown = done(
+        "fit", "stays.csv", "--decimal", ".", "--bounds", "naive.toml", *FIT, "-o", "naive.json"
+    )
     assert "All centres lie at the middle of 'nights', 'day'." in shown
     right = done(
         "fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "r.json"
@@ -87,6 +89,13 @@ def test_a_table_with_semicolons_is_read_with_points_and_a_hint_at_commas() -> N
     for words, hinted in (((), True), (("--decimal", ","), False)):
         found = privclust("bounds", "check", "right.toml", "stays.csv", *words)
         assert ("If commas mark decimals, type --decimal ," in found.output) == hinted
+
+
+def test_a_fit_of_a_table_with_semicolons_asks_what_marks_decimals() -> None:
+    """Without a mark no cost was read, and the fit was paid for."""
+    words = ("fit", "stays.csv", "--bounds", "right.toml", *FIT, "-o", "asked.json")
+    error_message(privclust(*words), 3, "cells by semicolons", "type --decimal , or --dec")
+    assert not Path("asked.json").exists()
 
 
 def test_a_day_that_toml_does_not_know_is_explained() -> None:

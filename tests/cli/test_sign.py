@@ -39,7 +39,7 @@ def test_a_release_is_signed_and_verified_and_a_changed_byte_found() -> None:
     assert "model.json (model), approval.json (approval), page.html (page)" in done.output
     for line in ("Data set: visits", "Purpose: staffing", "Requested by: A. Ito"):
         assert line in done.output.splitlines()
-    assert "Approved by: B. Sow" in done.output.splitlines()
+    assert "Names as approver: B. Sow" in done.output.splitlines()
     assert "Date: 2026-11-17, as it was typed" in done.output
     key = key_fingerprint(read_public_key(Path("officer.pub")))
     assert f"Key: fingerprint {key}" in done.output.splitlines()

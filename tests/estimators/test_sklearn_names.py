@@ -20,6 +20,7 @@ from privclust.testing import SeededNoise, noise_from
         ("inertia_", "quality_"),
         ("n_iter_", "releases_"),
         ("save", "privclust.save"),
+        ("score", "quality_"),
     ],
 )
 def test_attributes_that_are_not_here_name_what_is(name: str, instead: str) -> None:
@@ -30,13 +31,22 @@ def test_attributes_that_are_not_here_name_what_is(name: str, instead: str) -> N
     assert not hasattr(model, name)
 
 
-@pytest.mark.parametrize("name", ["n_init", "max_iter", "tol", "verbose", "copy_x"])
+@pytest.mark.parametrize("name", ["n_init", "max_iter", "tol", "verbose", "copy_x", "algorithm"])
 def test_parameters_that_are_not_taken_say_why(name: str) -> None:
     given: dict[str, Any] = {name: 10}
     with pytest.raises(TypeError, match=rf"^PrivateKMeans takes no {name}: "):
         PrivateKMeans(**given)
     with pytest.raises(TypeError, match="unexpected keyword argument 'clusters'"):
         PrivateKMeans(clusters=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("k", "n_clusters"), ("eps", "epsilon"), ("seed", "random_state")]
+)
+def test_parameters_by_other_names_say_what_they_are_called(name: str, known: str) -> None:
+    given: dict[str, Any] = {name: 3}
+    with pytest.raises(TypeError, match=rf"^PrivateKMeans takes no {name}: .*{known}"):
+        PrivateKMeans(**given)
 
 
 def test_parameters_of_ones_own_may_have_these_names() -> None:

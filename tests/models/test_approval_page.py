@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import math
 import re
 import shutil
@@ -28,6 +29,7 @@ from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
 from privclust.models.report.approval_page import approval_page
 from privclust.models.report.pdf import to_pdf
+from privclust.models.verdict import verdict
 from privclust.privacy.accounting import Budget
 from privclust.testing import SeededNoise, noise_from
 
@@ -135,6 +137,44 @@ def test_before_approval_nothing_is_left_to_fill_in(private_model: Any) -> None:
     for written in (page, to_html(private_model)):
         assert "LEDGER" not in written
     assert "finds out" in words(to_html(private_model))
+
+
+def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> None:
+    """The checklist and the line on the ledger had what was admitted at the fit."""
+    total = replace(Ledger.open(private_model.ledger).total("visits"), budget=Budget(1.6, 1e-6))
+    lowered = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
+    assert "and epsilon = 1.6 and delta = 1e-06 for all fits of data set visits" in lowered
+    assert "together keep epsilon = 1.6, delta = 1e-06 (4 when the fit began)" in lowered
+    assert "epsilon = 4" not in lowered
+    closed = approval_page(
+        private_model.model_, Approval(**GIVEN, ledger=replace(total, closed=True))
+    )
+    assert "The data set is closed: no further run is admitted" in words(closed)
+    assert "The data set is closed" not in lowered
+
+
+def test_how_good_the_fit_is_stands_on_the_page(model: Any) -> None:
+    for warning in (None, "<b> & some noise"):
+        fit = replace(model.model_, fit_warning=warning)
+        text = words(approval_page(fit, Approval(**GIVEN)))
+        for sentence in (verdict(fit), *fit.quality_sentences):
+            assert html.escape(sentence).replace("&#x27;", "&#39;") in text
+        assert ("The fit gave a warning: &lt;b&gt; &amp; some noise" in text) == bool(warning)
+        assert "Is the fit good enough for what it is meant for" in text
+
+
+def test_weights_are_in_the_dictionary() -> None:
+    rows = pd.DataFrame({"age": [40.0] * 900, "pay": [2e4] * 900})
+    bounds: dict[str, Any] = {
+        "age": (0, 120),
+        "pay": {"type": "number", "lower": 0, "upper": 9e4, "weight": 0.3},
+    }
+    with noise_from(SeededNoise(0)):
+        found = PrivateKMeans(1, delta=1e-6, bounds=bounds).fit(rows).model_
+    assert [line[3] for line in data_dictionary(found, ())] == [
+        "0 to 120",
+        "0 to 90000; weight 0.3",
+    ]
 
 
 def test_without_a_ledger_nobody_counted(model: Any) -> None:
@@ -322,7 +362,7 @@ def test_what_is_read_together_is_on_one_sheet(tmp_path: Path, paper: Any, n_col
         assert len(found) == 1
         assert not [text for text in texts if text not in sheets[found[0]]]
     assert (
-        f"Place to sign behind what is not covered by the guarantee: page {found[0] + 1} "
+        f"Place to sign after what is not covered by the guarantee: page {found[0] + 1} "
         in (sheets[0])
     )
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from helpers.cluster_models import made_up_model
 
+from privclust import PrivateKMeans
 from privclust.kernels.grid import FloatArray
 from privclust.models._cluster_table import ClusterTable
+from privclust.testing import NoNoise, noise_from
 
 
 def relative(centers: list[list[float]], **found: object) -> FloatArray:
@@ -28,3 +31,13 @@ def test_a_cluster_that_is_not_reported_has_no_colour_and_sets_none() -> None:
     errors = {"center_stderr": np.full((3, 2), 0.01), "size_stderr": np.full(3, 10.0)}
     expected = np.array([[0.0, 0.0], [1.0, 0.0], [np.nan, np.nan]])
     np.testing.assert_allclose(relative(centers, sizes=sizes, **errors), expected)
+
+
+def test_a_column_on_logarithms_is_drawn_on_them() -> None:
+    """Centres at 100, 1,000 and 10,000 were drawn as 0, .09 and 1."""
+    spent = np.repeat([100.0, 1_000.0, 10_000.0], 2_000)
+    bounds = {"spent": {"type": "number", "lower": 10, "upper": 1e5, "transform": "log"}}
+    model = PrivateKMeans(3, epsilon=8, delta=1e-6, bounds=bounds, random_state=0)
+    with noise_from(NoNoise()):
+        drawn = ClusterTable.of(model.fit(pd.DataFrame({"spent": spent})).model_, 12).relative
+    np.testing.assert_allclose(np.sort(drawn[:, 0]), [0.0, 0.5, 1.0], atol=0.01)

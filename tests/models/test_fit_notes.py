@@ -12,6 +12,8 @@ from helpers.cluster_models import made_up_model
 
 from privclust import PrivateKMeans
 from privclust.domains.box import Box
+from privclust.domains.columns import CategoryColumn, NumberColumn
+from privclust.domains.mixed import Mixed
 from privclust.domains.sphere import Sphere
 from privclust.models._fit_notes import differ_most, explained, not_read, on_logarithms
 from privclust.models.quality import Quality
@@ -97,6 +99,19 @@ def test_columns_are_named_by_their_part_of_the_variance_of_centres() -> None:
     equal = replace(model, cluster_centers=np.zeros((2, 4)))
     assert differ_most(equal) is None
     assert differ_most(made_up_model(CENTERS)) is None
+
+
+def test_category_whose_levels_decide_most_is_said_to() -> None:
+    ward = CategoryColumn("ward", ("A", "B", "C"))
+    model = replace(
+        made_up_model(np.zeros((2, 4)), quality=Quality(1.0, 0.1, 0.1, 0.1, 0.1)),
+        domain=Mixed((NumberColumn("age", 0.0, 100.0), ward)),
+        feature_names_in=("age", "ward"),
+    )
+    deciding = replace(model, cluster_centers=np.array([[40, 1, 0, 0], [50, 0, 1, 0]]))
+    helping = replace(model, cluster_centers=np.array([[10, 0.5, 0.5, 0], [90, 0.4, 0.6, 0]]))
+    assert "Levels of 'ward' decide most" in str(differ_most(deciding))
+    assert "decide" not in str(differ_most(helping))
 
 
 # Columns that were not read -----------------------------------------------------------------------

@@ -165,7 +165,7 @@ def test_page_says_how_far_rows_lie_from_their_centres() -> None:
     for sentence in (verdict(model.model_), *model.model_.quality_sentences):
         assert sentence in page.text
     assert "The fit gave a warning" not in page.text
-    assert "How good the fit is" not in page_of(fitted(kind=PEMeans)).headings
+    assert "not measured for these clusters" in page_of(fitted(kind=PEMeans)).text
 
 
 def test_page_says_what_the_fit_warned_of() -> None:
@@ -241,10 +241,16 @@ def test_centres_sizes_and_bounds_are_in_tables(model: Any, page: Page) -> None:
 
 def test_other_numbers_of_clusters_are_compared_and_none_is_recommended(page: Page) -> None:
     assert "How many clusters?" in page.headings
-    assert page.text.index("privclust refit model.json -k 5") < page.text.index("refit(5)")
+    assert page.text.index("privclust refit MODEL.json -k 5") < page.text.index("refit(5)")
     assert "adjusted Rand index" in page.text
     assert "elbow" not in page.text.lower()
     assert len(page.links) == 5
+
+
+def test_page_of_a_refit_names_another_number_and_where_its_loss_is_estimated(model: Any) -> None:
+    page = page_of(model.refit(3))
+    assert "not measured for these clusters. The curves under “How many clusters?”" in page.text
+    assert "this refit" not in page.text
 
 
 def test_page_does_without_other_numbers_of_clusters_where_they_take_too_long(model: Any) -> None:

@@ -30,7 +30,7 @@ def test_the_words_name_guarantee_releases_and_limits() -> None:
     assert words.startswith("PEMeans, 2 clusters, 2 columns.")
     assert "adding or removing any one row makes no outcome more than 2.72 times as likely" in words
     assert "epsilon = 1, delta = 1e-06 (accounted as 0.2368-Gaussian DP)" in words
-    assert "no test for one row finds it in more than 7.96 % of cases." in words
+    assert "no test for one row finds it in more than 7.96 % of cases; blind" in words
     assert "Privacy guarantee: adding or removing any one row" in words
     assert "Learned from the rows in this run (6 noisy results; all else follows from" in words
     assert "people with several rows" in words

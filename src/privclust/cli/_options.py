@@ -10,7 +10,11 @@ from typing import Annotated
 
 import typer
 
+from privclust.errors import ParameterError
 from privclust.sources.dialects import Files
+from privclust.sources.files import list_files
+from privclust.sources.found_files import format_of
+from privclust.sources.lake_paths import names_lake
 
 _FILES = (
     "Parquet, CSV, Excel or Arrow files, folders (also of a Delta table), patterns, Iceberg's "
@@ -35,6 +39,24 @@ def separator(delimiter: str | None) -> str | None:
 def table_files(paths: list[str], delimiter: str | None, decimal: str, sheet: str | None) -> Files:
     """Return the files of a table, written as the user says."""
     return Files(list(paths), separator(delimiter), decimal, sheet)
+
+
+def files_to_pay_for(
+    paths: list[str], delimiter: str | None, decimal: str | None, sheet: str | None
+) -> Files:
+    """Return the files of a table that is measured, once it is clear what marks decimals.
+
+    Numbers whose mark is another count as missing, and what was spent on them is spent.
+    """
+    files = table_files(paths, delimiter, decimal or ".", sheet)
+    if decimal is None and paths and not names_lake(files):
+        for file in list_files(files)[1]:
+            if format_of(file.path) == "csv" and file.dialect.delimiter == ";":
+                raise ParameterError(
+                    f"{file.path.name} separates cells by semicolons, as with decimal commas. "
+                    "Say what marks them in its numbers: type --decimal , or --decimal ."
+                )
+    return files
 
 
 def as_typed(unit: str | None, delimiter: str | None, decimal: str, sheet: str | None) -> list[str]:
@@ -93,6 +115,14 @@ Delimiter = Annotated[
 ]
 Decimal = Annotated[
     str, typer.Option("--decimal", help="What marks decimals in CSV files: '.' or ','.")
+]
+DecimalOfFit = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        help="What marks decimals in CSV files: '.' or ','. To be typed where semicolons separate "
+        "cells; else a point.",
+    ),
 ]
 DecimalAsFitted = Annotated[
     str | None,

@@ -17,7 +17,7 @@ from privclust.cli._clusters import (
 )
 from privclust.cli._databases import Casts, QueryText, queried_table, typed_query
 from privclust.cli._options import (
-    Decimal,
+    DecimalOfFit,
     Delimiter,
     FittedTables,
     Force,
@@ -26,7 +26,7 @@ from privclust.cli._options import (
     Sheet,
     Unit,
     as_typed,
-    table_files,
+    files_to_pay_for,
 )
 from privclust.cli._remote import CaFile, Certificate, ColumnNames, remote_table
 from privclust.cli.atomic_write import replacing
@@ -89,7 +89,7 @@ def fit(
     resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of public choices; noise has none.")] = None,
     delimiter: Delimiter = None,
-    decimal: Decimal = ".",
+    decimal: DecimalOfFit = None,
     sheet: Sheet = None,
     query: QueryText = None,
     casts: Casts = None,
@@ -114,13 +114,12 @@ def fit(
                 "epsilon = inf adds no noise, and the command line writes no model that protects "
                 "nobody. Type a finite one such as 1."
             )
-        commas = None if decimal == "." else decimal
-        for_files = {"delimiter": delimiter, "decimal": commas, "sheet": sheet}
+        for_files = {"delimiter": delimiter, "decimal": decimal, "sheet": sheet}
         queried = queried_table(table, query, casts, **for_files)
         remote = remote_table(table, columns, ca_file, certificate, **for_files)
         elsewhere = remote or queried
         if bounds is None and remote is None:
-            typed = [*as_typed(unit, delimiter, decimal, sheet), *typed_query(query, casts)]
+            typed = [*as_typed(unit, delimiter, decimal or ".", sheet), *typed_query(query, casts)]
             raise BoundsError(
                 "--bounds is missing. This writes a file to fill in from knowledge of the field; "
                 "then type your line again with --bounds bounds.toml:\n"
@@ -153,7 +152,7 @@ def fit(
             random_state=seed,
         )
         paths = [] if elsewhere else table
-        files = table_files(paths, delimiter, decimal, sheet)
+        files = files_to_pay_for(paths, delimiter, decimal, sheet)
         reads = [*paths_of(paths), *(Path(one) for one in (bounds, ledger) if one is not None)]
         with _kept(out, reads, force) as file:
             if not (quiet or as_json or elsewhere):

@@ -57,7 +57,7 @@ def _describe(approval: Approval) -> str:
         f"Data set: {approval.dataset}",
         f"Purpose: {approval.purpose}",
         f"Requested by: {approval.requested_by}",
-        f"Approved by: {approval.approved_by}",
+        f"Names as approver: {approval.approved_by}",
         f"Date: {approval.date}, as it was typed; a signature does not prove when it was made",
     ]
     return "\n".join(

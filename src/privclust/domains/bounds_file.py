@@ -195,7 +195,7 @@ def _category_column(name: str, content: Mapping[str, Any]) -> CategoryColumn:
     if not isinstance(levels, list | tuple) or not 2 <= len(levels) <= LEVELS_MAX:
         raise BoundsError(
             f"column {name!r} needs levels, from 2 to {LEVELS_MAX:,} of them, such as "
-            f"levels = ['A', 'B', 'other'], a list that you type; got {safe_repr(levels)}."
+            f"levels = ['A', 'B', 'other'], a list that you type; got {_counted(levels)}."
         )
     if not all(isinstance(level, str | int) for level in levels):
         raise BoundsError(f"the levels of column {name!r} must be texts or integers.")
@@ -203,6 +203,10 @@ def _category_column(name: str, content: Mapping[str, Any]) -> CategoryColumn:
     if len(set(texts)) < len(texts):
         raise BoundsError(f"the levels of column {name!r} must differ. Leave out what is repeated.")
     return CategoryColumn(name, texts, _weight(name, content))
+
+
+def _counted(levels: object) -> str:
+    return f"{len(levels):,}" if isinstance(levels, list | tuple) else safe_repr(levels)
 
 
 def _date_column(name: str, content: Mapping[str, Any]) -> DateColumn:

@@ -263,7 +263,8 @@ def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, 
         raise ValueError(
             f"ledger must be the path or URL of a ledger, not an object, which clone() would copy, "
             f"and dataset the name of a data set in it; got {safe_repr(place)} and "
-            f"{safe_repr(label)}. Give both or neither."
+            f"{safe_repr(label)}. Give both, such as ledger='budget.db' and dataset='patients', or "
+            "neither."
         )
     ledger = Ledger.open(os.fspath(place))
     protected, wanted = ledger.dataset(label).unit, unit.ledger_name

@@ -1,4 +1,4 @@
-"""What people look for who come from scikit-learn, and what there is instead."""
+"""What people look for by other names, mostly scikit-learn's, and what there is instead."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ _PARAMETERS = {
     "tol": f"{_STEPS}. Leave it out",
     "verbose": "a bar of queries is shown; PRIVCLUST_PROGRESS=off in the environment turns it off",
     "copy_x": "rows are never changed. Leave it out",
+    "algorithm": "each algorithm has an estimator of its own. Leave it out",
+    "k": "the number of clusters is n_clusters",
+    "eps": "the privacy parameter is epsilon",
+    "seed": "public choices follow from random_state, and noise from no seed",
 }
 
 
@@ -48,7 +52,7 @@ class Absent:
 
 
 def naming_others(init: Callable[..., None]) -> Callable[..., None]:
-    """Return an `__init__` that says of scikit-learn's parameters why it does not take them."""
+    """Return an `__init__` that says of parameters of other names why it does not take them."""
     known = inspect.signature(init).parameters
 
     @functools.wraps(init)

@@ -117,6 +117,9 @@ class PrivateClusterer(
         "it would be exact. quality_ has the noisy mean squared distance with its error, k_path() "
         "one for each number of clusters."
     )
+    score = Absent(
+        "it would be exact. quality_ has the noisy mean squared distance with its error."
+    )
     n_iter_ = Absent(
         "how often rows are read is planned from the budget. releases_ lists all that was measured."
     )

@@ -37,7 +37,8 @@ class ClusterTable:
         Rows, or units.
     relative : array of shape (k, columns)
         Centres between 0, the smallest of all centres in a column, and 1, the largest; 0 where
-        noise explains how they differ. Shares are as they are.
+        noise explains how they differ. Shares are as they are, and columns on logarithms lie where
+        their logarithms do.
     least : array of shape (k,)
         Clusters that seem to have fewer rows are not reported.
     """
@@ -66,13 +67,17 @@ class ClusterTable:
         domain, uses = model.domain, model.domain.coordinate_uses
         kept = ~hidden | hidden.all()
         seen = centers[kept]
+        scaled = domain.to_scales(centers)
         ranges = np.ptp(domain.to_ball(seen), axis=0) * domain.scales / domain.half_widths
         chosen = np.sort(np.argsort(-ranges, kind="stable")[:most])
         some = np.where(hidden[:, None], np.nan, centers[:, chosen])
         is_share = np.array([uses[place] == "category" for place in chosen])
-        low = np.where(is_share, 0.0, seen[:, chosen].min(axis=0))
+        marks = np.where(hidden[:, None], np.nan, scaled[:, chosen])
+        low = np.where(is_share, 0.0, scaled[kept][:, chosen].min(axis=0))
         same = same_but_for_noise(seen[:, chosen], errors[kept][:, chosen])
-        span = np.where(is_share, 1.0, np.where(same, np.inf, np.ptp(seen[:, chosen], axis=0)))
+        span = np.where(
+            is_share, 1.0, np.where(same, np.inf, np.ptp(scaled[kept][:, chosen], axis=0))
+        )
         return cls(
             [names[place] for place in chosen],
             [uses[place] for place in chosen],
@@ -81,7 +86,7 @@ class ClusterTable:
             errors[:, chosen],
             model.cluster_sizes,
             size_errors,
-            (some - low) / np.where(span > 0, span, 1.0),
+            (marks - low) / np.where(span > 0, span, 1.0),
             least,
         )
 

@@ -158,7 +158,8 @@ def draw_shares(axes: Axes, statement: Statement) -> None:
     axes.barh(list(parts), list(parts.values()), color=BLUE)
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xlabel(f"share of the budget of this {statement.kind}")
+    owner = "the fit it follows from" if statement.kind == "refit" else f"this {statement.kind}"
+    axes.set_xlabel(f"share of the budget of {owner}")
 
 
 def shares_of(statement: Statement) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privclust.domains.columns import Column, NumberColumn
+from privclust.domains.columns import CategoryColumn, Column, NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import TOLD_APART
 
@@ -24,6 +24,8 @@ AT_THE_MIDDLE = 4.0
 SHARP = 0.02
 """Parts of half a column's width: of centres with larger errors, where they lie means nothing."""
 LISTED, NAMED = 5, 3
+DECIDING = 0.4
+"""From this part of the variance of centres on, the levels of one category decide."""
 
 
 def explained(model: ClusterModel) -> str | None:
@@ -73,7 +75,7 @@ def not_read(model: ClusterModel) -> str | None:
     return (
         f"All centres lie at the middle of {listed(found)}. So they do where cells are spread "
         "evenly, and where none could be read: look whether decimals, dates and levels are written "
-        "as declared."
+        "as declared. Bounds with another middle tell which."
     )
 
 
@@ -99,10 +101,9 @@ def at_the_middle(model: ClusterModel) -> list[str]:
 
 def on_logarithms(model: ClusterModel) -> str | None:
     """Return which columns have typical values for centres, in words; None if there are none."""
-    columns = model.domain.bounded_columns(model.coordinate_names) or ()
     found = [
         repr(column.name)
-        for column in columns
+        for column in _columns(model)
         if isinstance(column, NumberColumn) and column.transform != "none"
     ]
     if not found:
@@ -119,7 +120,15 @@ def differ_most(model: ClusterModel) -> str | None:
         return None
     most = sorted(shares.items(), key=lambda item: -item[1])[:NAMED]
     named = ", ".join(f"{name!r} {100 * part:.0f} %" for name, part in most if part >= 0.01)
-    return f"Of the variance of their centres, columns have: {named}."
+    first = most[0][0]
+    levels = {column.name for column in _columns(model) if isinstance(column, CategoryColumn)}
+    hint = (
+        f" Levels of {first!r} decide most; if they should only help to, give it a smaller weight "
+        "in the bounds, such as 0.3, or fit with scale 'private'."
+        if first in levels and shares[first] >= DECIDING
+        else ""
+    )
+    return f"Of the variance of their centres, columns have: {named}.{hint}"
 
 
 def variance_parts(model: ClusterModel) -> dict[str, float]:
@@ -142,6 +151,10 @@ def parts_of_columns(columns: Sequence[Column]) -> list[slice]:
 def listed(names: Sequence[str]) -> str:
     """Return the first of some names in a row, and whether there are more."""
     return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
+
+
+def _columns(model: ClusterModel) -> Sequence[Column]:
+    return model.domain.bounded_columns(model.coordinate_names) or ()
 
 
 def _variance_of_centers(model: ClusterModel) -> FloatArray:

@@ -215,7 +215,7 @@ def describe_strength(epsilon: float, power: float, unit: str = "row") -> str:
     """Say what a guarantee means to somebody who looks for one `unit`."""
     found = (
         f"At {100 * FALSE_ALARMS:g} % false alarms, no test for one {unit} finds it in more than "
-        f"{percent_up(power)} of cases."
+        f"{percent_up(power)} of cases; blind guessing finds it in {100 * FALSE_ALARMS:g} %."
     )
     if epsilon <= WEAK:
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,18 @@ def test_refusal_names_requested_remaining_and_difference(ledger_of: LedgerOf) -
     remaining = ledger.remaining("table").mu2
     text = str(refusal.value)
     assert "nothing was read" in text
-    assert "Requested:  mu² 0.05 (epsilon" in text
-    assert f"Remaining:  mu² {remaining:.6g} (epsilon" in text
+    assert re.search(r"Requested:  epsilon [\d.]+ at delta 1e-06 \(mu² 0\.05\)", text)
+    assert re.search(rf"Remaining:  epsilon [\d.]+ at delta 1e-06 \(mu² {remaining:.6g}\)", text)
     assert f"Difference: mu² {0.05 - remaining:.6g}" in text
+
+
+def test_refusal_of_a_used_up_budget_offers_no_epsilon(ledger_of: LedgerOf) -> None:
+    """It said to ask for at most epsilon = 0, which no fit may have."""
+    ledger = ledger_of()
+    ledger.close(ledger.reserve("table", ledger.remaining("table"), {}))
+    ledger.reserve("table", ledger.remaining("table"), {})
+    with pytest.raises(BudgetExceededError, match=r"less than epsilon = 0\.01; a budget"):
+        ledger.reserve("table", gaussian_spend(int(0.05 * QUANTA), 1), {})
 
 
 def test_refusal_names_the_run_that_was_not_ended(ledger_of: LedgerOf) -> None:

@@ -229,6 +229,6 @@ def test_terminal_lowers_and_closes(tmp_path: Path) -> None:
     assert done.stdout.startswith("visits: epsilon 3 in all from now on, of which epsilon 3 is")
     again = privclust("ledger", "lower", place, "visits", "--epsilon", "3")
     assert again.exit_code != 0
-    assert "lowered to an epsilon below 3" in " ".join(again.stderr.split())
+    assert "and below 3, the budget now; got 3" in " ".join(again.stderr.split())
     assert "visits is closed" in privclust("ledger", "lower", place, "visits", "--close").stdout
     assert "closed" in privclust("ledger", "remaining", place).stdout

@@ -9,7 +9,6 @@ from typing import Any
 
 from privclust.errors import safe_repr
 from privclust.models.composition import (
-    CHOSEN_LATER,
     WEAK,
     best_power,
     cost_of_replacing,
@@ -39,6 +38,8 @@ class LedgerTotal:
         What the ledger admits, ever.
     typed_rows : bool
         Whether a run used a number of rows that the user typed.
+    closed : bool, default=False
+        Whether the ledger admits no further run at all.
 
     Examples
     --------
@@ -57,6 +58,7 @@ class LedgerTotal:
     cost: Spend
     budget: Budget
     typed_rows: bool
+    closed: bool = False
 
     def __post_init__(self) -> None:
         check_printable(self.head)
@@ -97,12 +99,23 @@ class LedgerTotal:
         return [
             *found,
             describe_strength(loss, best_power(cost), one),
-            f"The ledger admits no run beyond epsilon = {rounded_up(self.budget.epsilon)}, delta = "
-            f"{rounded_up(self.budget.delta)} for all together.",
-            f"The total so far does not cover {CHOSEN_LATER}.",
+            self._admitted,
+            "If an epsilon was chosen after looking at an earlier run, the total so far does not "
+            f"hold: count epsilon = {rounded_up(self.budget.epsilon)}, what the ledger admits.",
             f"It counts data set {safe_repr(self.dataset)} alone. Where this ledger or another has "
             "further data sets of the same people, what was released of those adds to epsilon.",
         ]
+
+    @property
+    def _admitted(self) -> str:
+        limit = (
+            f"epsilon = {rounded_up(self.budget.epsilon)}, delta = {rounded_up(self.budget.delta)}"
+        )
+        if self.closed:
+            return (
+                f"The data set is closed: no further run is admitted, and none was beyond {limit}."
+            )
+        return f"The ledger admits no run beyond {limit} for all together."
 
     @property
     def _counted(self) -> str:

@@ -16,7 +16,6 @@ from privclust.models.report._map import draw_map
 from privclust.models.report._profiles import shown_profiles
 from privclust.models.report._release_context import release_context
 from privclust.models.report._templates import PageHeading, Picture, render
-from privclust.models.verdict import verdict
 
 __all__ = ["PageHeading", "to_html"]
 
@@ -74,10 +73,8 @@ def to_html(
         profiles=shown_profiles(model, profiles, table.hidden),
         embedded=_embedded,
         estimator=model.estimator,
-        verdict=verdict(model),
-        quality=model.quality_sentences,
-        warning=model.fit_warning,
         path=path,
+        other=4 if len(table.sizes) == 5 else 5,
         bounds=model.domain.describe(model.feature_names_in),
         pictures={name: _embedded(png) for name, png in drawn.items() if png is not None},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from privclust.domains.reader import Use
 from privclust.models.cluster_model import ClusterModel
@@ -29,8 +29,9 @@ def data_dictionary(
         ]
     else:
         kinds = list(domain.uses.values()) or types
+        weights = _weights(model)
         found = [
-            (name, CLUSTERED, kind, _values(declared))
+            (name, CLUSTERED, kind, _values(declared) + weights.get(name, ""))
             for (name, declared), kind in zip(described, kinds, strict=True)
         ]
     return found + [
@@ -39,6 +40,20 @@ def data_dictionary(
         for column in profile.columns
         for name, declared in [column.column.describe()]
     ]
+
+
+def _weights(model: ClusterModel) -> dict[str, str]:
+    """Return for columns that count more or less than others how much, as it was declared."""
+    scale = model.parameters.get("scale")
+    declared = model.domain.parameters(scale, model.feature_names_in).get("bounds")
+    if scale == "private" or not isinstance(declared, Mapping):
+        return {}
+    weights = {
+        name: column.get("weight", 1.0)
+        for name, column in declared.items()
+        if isinstance(column, Mapping)
+    }
+    return {name: f"; weight {weight:g}" for name, weight in weights.items() if weight != 1}
 
 
 def _values(declared: list[str]) -> str:

@@ -14,18 +14,27 @@ from privclust.models.composition import describe_run
 from privclust.models.profile import Profile
 from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
+from privclust.models.verdict import verdict
+from privclust.privacy.accounting import Budget
 
 
 def release_context(
-    model: ClusterModel, profiles: Sequence[Profile], table: ClusterTable
+    model: ClusterModel,
+    profiles: Sequence[Profile],
+    table: ClusterTable,
+    admitted: Budget | None = None,
 ) -> dict[str, Any]:
-    """Return what the parts of pages need that are common to all pages."""
+    """Return what the parts of pages need that are common to all pages.
+
+    `admitted` is what the ledger admits now, if it was asked; otherwise what it did at the fit.
+    """
     statement = model.privacy_statement
     composed = compose(model, *profiles)
     statements = [statement, *(profile.privacy_statement for profile in profiles)]
     return {
         "statement": statement,
         "composed": composed,
+        "admitted": statement.record if admitted is None else admitted,
         "factor": _statement_text.factor(composed.epsilon),
         "n_rows_note": _statement_text.n_rows(statement)
         if len(composed.runs) == 1
@@ -43,5 +52,9 @@ def release_context(
             ([str(number), size], cells) for number, (size, cells) in enumerate(table.rows())
         ],
         "n_rows": f"{model.n_rows:,}",
+        "verdict": verdict(model),
+        "quality": model.quality_sentences,
+        "unmeasured": model.quality is None and not model.measured_quality,
+        "warning": model.fit_warning,
         "too_large": composed.delta * model.n_rows > 1,
     }

@@ -38,18 +38,19 @@ def approval_page(
         Profiles of the model that are released with it.
     """
     table = ClusterTable.of(model, SHOWN_COLUMNS, approval.min_size)
+    ledger = approval.ledger
     return render(
         "approval.html.j2",
-        **release_context(model, profiles, table),
+        **release_context(model, profiles, table, None if ledger is None else ledger.budget),
         kind="approval",
         title=_title(approval),
         heading=PageHeading(approval.dataset, approval.date, approval.model, approval.profiles),
         approval=approval,
-        ledger_checked=approval.ledger is not None,
+        ledger_checked=ledger is not None,
         n_columns=model.n_features_in,
         has_coreset=model.coreset is not None,
         profiles=shown_profiles(model, profiles, table.hidden),
-        totals=_totals(compose(model, *profiles), approval.ledger),
+        totals=_totals(compose(model, *profiles), ledger),
         trusted=trusted_parties(model.privacy_statement),
         dictionary=data_dictionary(model, profiles),
     )

@@ -29,11 +29,12 @@ def lower_budget(journal: Journal, label: str, epsilon: float | None) -> None:
             if fallen.budget.epsilon >= account.budget.epsilon or not fallen.admits(total.cost):
                 raise ParameterError(
                     Message(
-                        f"the budget of data set {label!r} can be lowered to an ",
+                        f"to lower the budget of data set {label!r}, ",
                         Parameter("epsilon"),
-                        f" below {account.budget.epsilon:g} that holds what runs have spent and "
-                        f"set aside, {rounded_up(total.epsilon)}; got {epsilon:g}. It never grows. "
-                        "To grant no further run, close the data set.",
+                        f" must be at least {rounded_up(total.epsilon)}, what runs have spent and "
+                        f"set aside, and below {account.budget.epsilon:g}, the budget now; got "
+                        f"{epsilon:g}. It never grows. To grant no further run, close the data "
+                        "set.",
                     )
                 )
         place = len(pages.lines("lower", label=label)) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from privclust.errors import Message, Parameter
-from privclust.privacy.accounting import Budget, Spend, epsilon_of
+from privclust.privacy.accounting import EPSILON_MIN, Budget, Spend, epsilon_of
 
 
 def refusal(
@@ -22,25 +22,37 @@ def refusal(
     if budget.delta == 0:
         difference = f"epsilon {requested.epsilon - remaining.epsilon:.6g}"
         wanted, left = f"epsilon {requested.epsilon:.6g}", f"epsilon {remaining.epsilon:.6g}"
-        affordable, end = f"{remaining.epsilon:.6g}", "."
+        affordable = math.floor(remaining.epsilon * 1e6) / 1e6
     else:
         difference = f"mu² {requested.mu2 - remaining.mu2:.6g}"
         wanted, left = (
-            f"mu² {spend.mu2:.6g} (epsilon {epsilon_of(spend.mu, budget.delta):.4g} at delta "
-            f"{budget.delta:g})"
+            f"epsilon {epsilon_of(spend.mu, budget.delta):.4g} at delta {budget.delta:g} "
+            f"(mu² {spend.mu2:.6g})"
             for spend in (requested, remaining)
         )
-        whole = math.floor(epsilon_of(remaining.mu, budget.delta) * 1000) / 1000
-        affordable, end = f"{whole:g}", "; a budget never grows."
+        affordable = math.floor(epsilon_of(remaining.mu, budget.delta) * 1000) / 1000
     return Message(
         f"{whose}'s budget does not cover this run; nothing was read.\n"
         f"  Requested:  {wanted}\n"
         f"  Remaining:  {left}\n"
-        f"  Difference: {difference}\n"
-        "Ask for at most ",
-        Parameter("epsilon", affordable, f"epsilon = {affordable}"),
-        end,
+        f"  Difference: {difference}\n",
+        *_remedy(affordable),
         *_open(open_runs),
+    )
+
+
+def _remedy(affordable: float) -> tuple[str | Parameter, ...]:
+    """Say what may be asked for, if any fit can do with it."""
+    if affordable < EPSILON_MIN:
+        return (
+            f"No fit can use less than epsilon = {EPSILON_MIN:g}; a budget never grows. refit and "
+            "k_path of models that are there cost nothing.",
+        )
+    epsilon = f"{affordable:.6g}"
+    return (
+        "Ask for at most ",
+        Parameter("epsilon", epsilon, f"epsilon = {epsilon}"),
+        "; a budget never grows.",
     )
 
 
