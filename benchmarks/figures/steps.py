@@ -94,8 +94,8 @@ def _watched() -> Iterator[dict[str, list[Any]]]:
     def keep(module: Any, name: str, kind: str) -> Any:
         step = getattr(module, name)
 
-        def kept(*given: Any) -> Any:
-            found = step(*given)
+        def kept(*given: Any, **named: Any) -> Any:
+            found = step(*given, **named)
             seen[kind].append(found)
             return found
 

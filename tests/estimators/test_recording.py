@@ -158,7 +158,7 @@ def test_a_path_object_is_a_path(place: str) -> None:
 def test_a_ledger_is_a_path_and_a_data_set_a_name_and_both_are_given(
     place: str, given: dict[str, Any]
 ) -> None:
-    with pytest.raises(ValueError, match=r"Give both or neither") as refused:
+    with pytest.raises(ValueError, match=r"Give both, such as ledger=.* or neither") as refused:
         fitted(model_of(place).set_params(**given))
     assert str(CANARY)[:6] not in str(refused.value)
     assert Ledger.open(place).runs("table") == ()

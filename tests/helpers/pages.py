@@ -33,6 +33,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from privclust.algorithms._lone_cells import FAR_SLOT
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -45,6 +47,10 @@ PICTURE = re.compile(r"(?:!\[[^]]*\]\(|<img src=\")((?:\.\./)*figures/[^)\"]+)")
 REPORT = re.compile(r'href="\.\./(\S+-report\.html)"')
 RUN_NAME = re.compile(r"\b[0-9a-f]{16,64}\b")
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?")
+
+
+OCCASIONAL = FAR_SLOT.name
+"""A query that some fits need and others do not: a drawn budget may show it or not."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +126,17 @@ def words_of(figure: Figure) -> str:
     for axes in figure.axes:
         title = "".join(axes.get_title(place) for place in ("left", "center", "right"))
         texts = [title, axes.get_xlabel(), axes.get_ylabel()]
-        texts += axes.get_legend_handles_labels()[1]
+        legend: Any = axes.get_legend_handles_labels()
+        handles, labels = legend
+        texts += [label for label in labels if label != OCCASIONAL]
         shown += [_normal(text, certain=False) for text in texts]
-        shown += [len(found) for found in (axes.lines, axes.collections, axes.patches, axes.texts)]
+        at_times = [
+            handle.patches[0].get_facecolor()
+            for handle, label in zip(handles, labels, strict=True)
+            if label == OCCASIONAL
+        ]
+        bars = [bar for bar in axes.patches if bar.get_facecolor() not in at_times]
+        shown += [len(found) for found in (axes.lines, axes.collections, bars, axes.texts)]
     return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
 
 
