@@ -39,11 +39,11 @@ def cells(count: float, place: FloatArray = FAR) -> Cells:
 
 def kept(rows: FloatArray, count: float, seed: int = 0) -> int:
     found = cells(count)
-    curator = Curator.open(
-        NumpyEngine(rows, Ball(np.zeros(2), 1.0)),
-        make_plan(Budget(1.0, 1e-6), [FAR_SLOT]),
-    )
     with noise_from(SeededNoise(seed)):
+        curator = Curator.open(
+            NumpyEngine(rows, Ball(np.zeros(2), 1.0)),
+            make_plan(Budget(1.0, 1e-6), [FAR_SLOT]),
+        )
         left = confirmed(curator, found, doubtful_cells(found, 4), n_clusters=3)
     return len(left.counts)
 

@@ -62,7 +62,7 @@ def test_points_that_noise_may_have_thrown_do_not_say_where_a_background_is() ->
 def test_where_only_sure_rows_count_two_deviations_make_no_background() -> None:
     votes = np.zeros(len(EDGES) + 1)
     votes[[1, 4]] = 580.0, 20.0
-    for sigma, only_sure, added in ((10.0, False, True), (10.0, True, False), (5.0, True, True)):
+    for sigma, only_sure, added in ((5.0, False, True), (5.0, True, False), (2.5, True, True)):
         distances, rng = Distances(votes, sigma), np.random.default_rng(0)
         more = with_background(points_on_a_line(), 0.02, distances, rng, only_sure=only_sure)
         assert (len(more.weights) > 3) is added

@@ -162,7 +162,7 @@ def test_a_model_must_be_fitted_first_and_a_clone_is_not(model: PrivateKMeans) -
 def test_max_clusters_decides_how_many_cells_there_are() -> None:
     rows = six_groups()
     for wanted, expected in ((4, 6), (40, 40), (None, 32)):
-        with noise_from(SeededNoise(0)):
+        with noise_from(SeededNoise(1)):
             model = PrivateKMeans(
                 2, delta=1e-6, bounds=BOUNDS, max_clusters=wanted, random_state=0
             ).fit(rows)

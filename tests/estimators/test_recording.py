@@ -103,9 +103,11 @@ def test_fits_share_a_budget_until_it_refuses_and_then_nothing_is_read(place: st
         fits += 1
     ledger = Ledger.open(place)
     before = ledger.export()
-    with pytest.raises(BudgetExceededError, match=r"(?s)nothing was read.*Remaining:  mu²") as no:
+    with pytest.raises(
+        BudgetExceededError, match=r"(?s)nothing was read.*Remaining:  epsilon"
+    ) as no:
         fitted(model_of(place), patients().view(Unreadable))
-    assert f"Remaining:  mu² {ledger.remaining('table').mu2:.6g}" in str(no.value)
+    assert f"(mu² {ledger.remaining('table').mu2:.6g})" in str(no.value)
     assert fits == len(ledger.runs("table")) == 3
     assert ledger.export() == before
 

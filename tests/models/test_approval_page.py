@@ -140,12 +140,14 @@ def test_before_approval_nothing_is_left_to_fill_in(private_model: Any) -> None:
 
 
 def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> None:
-    """The checklist and the line on the ledger had what was admitted at the fit."""
+    """No page spoke of it. What holds whatever was chosen by looking is the budget before."""
     total = replace(Ledger.open(private_model.ledger).total("visits"), budget=Budget(1.6, 1e-6))
     lowered = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
-    assert "and epsilon = 1.6 and delta = 1e-06 for all fits of data set visits" in lowered
-    assert "together keep epsilon = 1.6, delta = 1e-06 (4 when the fit began)" in lowered
-    assert "epsilon = 4" not in lowered
+    assert "and epsilon = 4 and delta = 1e-06 for all fits of data set visits" in lowered
+    assert "together, of which further runs may use no more than 1.6" in lowered
+    assert "together keep epsilon = 4, delta = 1e-06, and of which further runs" in lowered
+    assert "The most that the ledger admits, as lowered 1.6" in lowered
+    assert "count epsilon = 4, what the ledger admitted at first, before it was lowered" in lowered
     closed = approval_page(
         private_model.model_, Approval(**GIVEN, ledger=replace(total, closed=True))
     )

@@ -109,7 +109,7 @@ def test_column_that_cannot_be_an_amount_is_offered_no_logarithm() -> None:
     assert str(overshadowed(model)).endswith("declare narrower bounds from knowledge of the field.")
 
 
-@pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 1), (4.0, 0)])
+@pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 0), (4.0, 0)])
 def test_column_in_a_small_part_of_its_bounds_is_named(epsilon: float, seed: int) -> None:
     model = fitted(epsilon, seed, pressure=(PRESSURE + 1000, (0, 10_000)))
     assert column_warnings(model) == [overshadowed(model)]

@@ -114,7 +114,7 @@ class Recording:
         """Return where the run is recorded: data set, its total, the ledger's last hash."""
         if self.ledger is None:
             return None
-        budget = self.ledger.dataset(self.label).budget
+        budget = self.ledger.dataset(self.label).granted
         return Record(self.label, budget.epsilon, budget.delta, head)
 
 

@@ -21,8 +21,8 @@ WEAK = 8.0
 """Above this epsilon a guarantee says little, and every page says so."""
 
 CHOSEN_LATER = (
-    "an epsilon that was chosen after looking at an earlier run: for such choices only the total "
-    "of a common ledger holds"
+    "an epsilon, or whether to run again, that was chosen after looking at an earlier run: for "
+    "such choices only what a common ledger admitted at first holds"
 )
 """What the epsilon of several runs so far does not cover, in words."""
 

@@ -110,6 +110,18 @@ def test_refusal_names_requested_remaining_and_difference(ledger_of: LedgerOf) -
     assert f"Difference: mu² {0.05 - remaining:.6g}" in text
 
 
+def test_what_a_refusal_of_a_pure_budget_offers_is_granted() -> None:
+    """It was rounded up: 18.6107 where 18.610668 was left."""
+    ledger = Ledger.in_memory()
+    ledger.add("table", epsilon=19.0, delta=0.0)
+    ledger.reserve("table", pure_spend(int(0.389332 * QUANTA)), {})
+    with pytest.raises(BudgetExceededError) as refusal:
+        ledger.reserve("table", pure_spend(19 * QUANTA), {})
+    offered = float(str(refusal.value).partition("epsilon = ")[2].partition(";")[0])
+    assert 18.61 <= offered <= ledger.epsilon_left("table")
+    ledger.reserve("table", pure_spend(int(offered * QUANTA)), {})
+
+
 def test_refusal_of_a_used_up_budget_offers_no_epsilon(ledger_of: LedgerOf) -> None:
     """It said to ask for at most epsilon = 0, which no fit may have."""
     ledger = ledger_of()
@@ -365,3 +377,11 @@ def test_stored_result_keeps_its_own_integers() -> None:
     assert stored != "a result"
     with pytest.raises(ValueError, match="read-only"):
         stored.values[0] = 5
+
+
+def test_a_printed_run_is_a_line_and_not_all_of_its_charges(ledger_of: LedgerOf) -> None:
+    """It was 3,474 characters of quanta."""
+    ledger = ledger_of()
+    name = ledger.reserve("table", part(ledger, 0.1), {"estimator": "PrivateKMeans"})
+    (run,) = ledger.runs("table")
+    assert repr(run) == f"Run(name={name!r}, label='table', state='open', role={run.role!r})"

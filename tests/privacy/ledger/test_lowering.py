@@ -40,6 +40,8 @@ def test_lower_budget_is_what_runs_get(ledger: Ledger) -> None:
     assert [found.budget for found in ledger.datasets()] == [LOWER]
     assert ledger.remaining("table").quanta == LOWER.capacity.quanta - HALF.quanta
     assert ledger.total("table").budget == LOWER
+    assert ledger.total("table").first == ledger.dataset("table").granted == BUDGET
+    assert ledger.total("table").is_lowered
     ledger.reserve("table", HALF, {})
     with pytest.raises(BudgetExceededError, match="does not cover this run"):
         ledger.reserve("table", HALF, {})
@@ -54,6 +56,7 @@ def test_budget_is_lowered_again_and_never_raised(ledger: Ledger) -> None:
             ledger.lower("table", epsilon)
     ledger.lower("table", 0.5)
     assert ledger.dataset("table").budget.epsilon == 0.5
+    assert ledger.dataset("table").granted == BUDGET
     assert ledger.verify() == []
 
 

@@ -35,11 +35,13 @@ class LedgerTotal:
     cost : Spend
         Of all releases; a run that has not ended counts with all it reserved.
     budget : Budget
-        What the ledger admits, ever.
+        What the ledger admits now.
     typed_rows : bool
         Whether a run used a number of rows that the user typed.
     closed : bool, default=False
         Whether the ledger admits no further run at all.
+    granted : Budget, optional
+        What it admitted when the data set was opened, if not that; its owner may have lowered it.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class LedgerTotal:
     budget: Budget
     typed_rows: bool
     closed: bool = False
+    granted: Budget | None = None
 
     def __post_init__(self) -> None:
         check_printable(self.head)
@@ -100,11 +103,23 @@ class LedgerTotal:
             *found,
             describe_strength(loss, best_power(cost), one),
             self._admitted,
-            "If an epsilon was chosen after looking at an earlier run, the total so far does not "
-            f"hold: count epsilon = {rounded_up(self.budget.epsilon)}, what the ledger admits.",
+            "If an epsilon, or whether to run again, was chosen after looking at an earlier run, "
+            "the total so far does not hold: count epsilon = "
+            f"{rounded_up(self.first.epsilon)}, what the ledger admitted at first"
+            f"{', before it was lowered' if self.is_lowered else ''}.",
             f"It counts data set {safe_repr(self.dataset)} alone. Where this ledger or another has "
             "further data sets of the same people, what was released of those adds to epsilon.",
         ]
+
+    @property
+    def first(self) -> Budget:
+        """What the ledger admitted when the data set was opened."""
+        return self.granted or self.budget
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether the ledger admits less than at first."""
+        return self.budget.epsilon < self.first.epsilon
 
     @property
     def _admitted(self) -> str:
@@ -127,14 +142,16 @@ class LedgerTotal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON, with the epsilon that they come to."""
-        return {**asdict(self), "epsilon": self.epsilon}
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return {**known, "epsilon": self.epsilon}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> LedgerTotal:
         """Return the total that `to_dict` described; refuse one that does not add up."""
         parts = {name: value for name, value in content.items() if name != "epsilon"}
         budget, cost = Budget(**content["budget"]), Spend(**content["cost"])
-        total = cls(**{**parts, "budget": budget, "cost": cost})
+        granted = Budget(**content["granted"]) if "granted" in content else None
+        total = cls(**{**parts, "budget": budget, "cost": cost, "granted": granted})
         if not math.isclose(total.epsilon, content["epsilon"], rel_tol=1e-9):
             raise ValueError("its total says of its cost what that does not come to")
         return total

@@ -22,11 +22,11 @@ def release_context(
     model: ClusterModel,
     profiles: Sequence[Profile],
     table: ClusterTable,
-    admitted: Budget | None = None,
+    lowered: Budget | None = None,
 ) -> dict[str, Any]:
     """Return what the parts of pages need that are common to all pages.
 
-    `admitted` is what the ledger admits now, if it was asked; otherwise what it did at the fit.
+    `lowered` is what the ledger admits now, if that is known to be less than at first.
     """
     statement = model.privacy_statement
     composed = compose(model, *profiles)
@@ -34,7 +34,7 @@ def release_context(
     return {
         "statement": statement,
         "composed": composed,
-        "admitted": statement.record if admitted is None else admitted,
+        "lowered": lowered,
         "factor": _statement_text.factor(composed.epsilon),
         "n_rows_note": _statement_text.n_rows(statement)
         if len(composed.runs) == 1

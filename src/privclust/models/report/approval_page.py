@@ -39,9 +39,10 @@ def approval_page(
     """
     table = ClusterTable.of(model, SHOWN_COLUMNS, approval.min_size)
     ledger = approval.ledger
+    lowered = ledger.budget if ledger is not None and ledger.is_lowered else None
     return render(
         "approval.html.j2",
-        **release_context(model, profiles, table, None if ledger is None else ledger.budget),
+        **release_context(model, profiles, table, lowered),
         kind="approval",
         title=_title(approval),
         heading=PageHeading(approval.dataset, approval.date, approval.model, approval.profiles),
@@ -68,5 +69,8 @@ def _totals(released: Composition, total: LedgerTotal | None) -> list[tuple[str,
     return [
         ("This release", released.epsilon_at(total.budget.delta)),
         ("Everything recorded so far, this release among it", total.epsilon),
-        ("The most that the ledger admits, ever", total.budget.epsilon),
+        (
+            f"The most that the ledger admits, {'as lowered' if total.is_lowered else 'ever'}",
+            total.budget.epsilon,
+        ),
     ]

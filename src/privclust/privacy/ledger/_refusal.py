@@ -22,7 +22,7 @@ def refusal(
     if budget.delta == 0:
         difference = f"epsilon {requested.epsilon - remaining.epsilon:.6g}"
         wanted, left = f"epsilon {requested.epsilon:.6g}", f"epsilon {remaining.epsilon:.6g}"
-        affordable = math.floor(remaining.epsilon * 1e6) / 1e6
+        affordable = remaining.epsilon
     else:
         difference = f"mu² {requested.mu2 - remaining.mu2:.6g}"
         wanted, left = (
@@ -30,7 +30,7 @@ def refusal(
             f"(mu² {spend.mu2:.6g})"
             for spend in (requested, remaining)
         )
-        affordable = math.floor(epsilon_of(remaining.mu, budget.delta) * 1000) / 1000
+        affordable = epsilon_of(remaining.mu, budget.delta)
     return Message(
         f"{whose}'s budget does not cover this run; nothing was read.\n"
         f"  Requested:  {wanted}\n"
@@ -43,12 +43,13 @@ def refusal(
 
 def _remedy(affordable: float) -> tuple[str | Parameter, ...]:
     """Say what may be asked for, if any fit can do with it."""
-    if affordable < EPSILON_MIN:
+    thousandths = math.floor(affordable * 1000) / 1000
+    if thousandths < EPSILON_MIN:
         return (
             f"No fit can use less than epsilon = {EPSILON_MIN:g}; a budget never grows. refit and "
             "k_path of models that are there cost nothing.",
         )
-    epsilon = f"{affordable:.6g}"
+    epsilon = f"{thousandths:g}"
     return (
         "Ask for at most ",
         Parameter("epsilon", epsilon, f"epsilon = {epsilon}"),

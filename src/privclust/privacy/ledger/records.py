@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal
 
@@ -65,6 +65,15 @@ class Dataset:
     earlier: tuple[Budget, ...] = ()
 
     @property
+    def granted(self) -> Budget:
+        """The budget that it was opened with.
+
+        All fits together keep it, whatever was chosen by looking at earlier ones. That is not
+        proved of one that was lowered later, perhaps after looking.
+        """
+        return self.earlier[0] if self.earlier else self.budget
+
+    @property
     def capacity(self) -> Spend:
         """What all fits may cost together; nothing more is granted if it is closed."""
         return _nothing_of(self.budget.capacity) if self.closed else self.budget.capacity
@@ -101,10 +110,10 @@ class Run:
 
     name: str
     label: str
-    reserved: Spend
-    charges: Mapping[str, Spend]
+    reserved: Spend = field(repr=False)
+    charges: Mapping[str, Spend] = field(repr=False)
     state: State
-    facts: Mapping[str, str]
+    facts: Mapping[str, str] = field(repr=False)
     role: str = ""
 
     @property

@@ -24,4 +24,5 @@ def total_of(pages: Pages, label: str) -> LedgerTotal:
         budget=account.budget,
         typed_rows=any(run.facts.get("n_rows", "None") != "None" for run in runs),
         closed=account.closed,
+        granted=account.granted,
     )
