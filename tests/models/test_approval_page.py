@@ -144,8 +144,8 @@ def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> 
     total = replace(Ledger.open(private_model.ledger).total("visits"), budget=Budget(1.6, 1e-6))
     lowered = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
     assert "and epsilon = 4 and delta = 1e-06 for all fits of data set visits" in lowered
-    assert "together, of which further runs may use no more than 1.6" in lowered
-    assert "together keep epsilon = 4, delta = 1e-06, and of which further runs" in lowered
+    assert "together (no further run may bring the total beyond 1.6)?" in lowered
+    assert "together keep epsilon = 4, delta = 1e-06 (lowered since: no further run" in lowered
     assert "The most that the ledger admits, as lowered 1.6" in lowered
     assert "count epsilon = 4, what the ledger admitted at first, before it was lowered" in lowered
     closed = approval_page(
