@@ -1,16 +1,21 @@
-"""Shared by all tests: a database server, and the switch that makes a skipped suite a failure."""
+"""Shared by all tests: noise, a database server, and what makes a skipped suite a failure."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 from helpers.object_store import Bucket, ObjectStore, running_store
 from hypothesis import settings
+
+from privclust.privacy.noise import OpenDPNoise
+from privclust.testing import SeededNoise, noise_from
 
 if TYPE_CHECKING:
     from helpers.postgres import Server
@@ -41,6 +46,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail if a test was skipped or an expected suite ran none",
     )
+    parser.addoption(
+        "--real-noise",
+        action="store_true",
+        help="draw OpenDP's noise in all tests, not only in those marked with real_noise",
+    )
+
+
+class NoiseOfTests(SeededNoise):
+    """Seeded, and named as a user's noise is, so that what tests read is what users read."""
+
+    name = OpenDPNoise.name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Give each fixture noise of its own, whichever test asks for it first."""
+    with _noise(request.node, f"{request.node.nodeid}:{fixturedef.argname}"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Give each test noise of its own: none passes or fails by chance."""
+    with _noise(item, item.nodeid):
+        return (yield)
+
+
+@contextmanager
+def _noise(node: pytest.Item | pytest.Collector, seed: str) -> Iterator[None]:
+    if node.config.getoption("--real-noise") or node.get_closest_marker("real_noise"):
+        yield
+    else:
+        with noise_from(NoiseOfTests(crc32(seed.encode()))):
+            yield
 
 
 class Completeness:

@@ -23,6 +23,8 @@ from privclust.models.clustering import Clustering
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
 
+pytestmark = pytest.mark.real_noise
+
 
 def refutations(
     algorithm: Algorithm, budget: Budget, fits: int, confidence: float

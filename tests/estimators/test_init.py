@@ -54,6 +54,7 @@ def test_guarantee_is_that_of_a_fit_without_a_start(last: Any) -> None:
 
 
 @pytest.mark.attack
+@pytest.mark.real_noise
 def test_no_guarantee_is_built_on_a_model_without_noise(last: Any) -> None:
     """Its exact centres would come back with a statement that says private."""
     given: dict[str, Any] = {"delta": 1e-6, "bounds": ([0, 0], [100, 100])}

@@ -132,6 +132,7 @@ def test_ledger_knows_which_runs_are_in_a_list(paid: dict[str, str]) -> None:
 
 
 @pytest.mark.attack
+@pytest.mark.real_noise
 @pytest.mark.parametrize("wrap", [lambda one: one, lambda one: [(one,)]])
 def test_models_that_guarantee_nothing_here_are_refused_before_the_charge(
     wrap: Any, paid: dict[str, str]

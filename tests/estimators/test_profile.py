@@ -96,7 +96,7 @@ def model() -> Any:
 
 @pytest.fixture(scope="module")
 def private() -> tuple[Any, Profile]:
-    """Return a model and its profile with real noise, which files and pages call private."""
+    """Return a model and its profile, which files and pages call private."""
     model = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED, random_state=0)
     model.fit(TABLE.select(["x", "y"]))
     return model, model.profile(TABLE, OTHERS, bounds=BOUNDS, epsilon=1.0)

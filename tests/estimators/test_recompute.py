@@ -76,7 +76,8 @@ def test_every_model_follows_from_its_results_at_no_cost(kind: Any, place: str) 
 
 def test_models_of_people_and_refits_follow_from_their_results(place: str) -> None:
     model = fitted(place, dataset="people", unit="who", max_rows_per_unit=2, random_state=7)
-    for one in (model, model.refit(3), model.refit(3).refit(2)):
+    # The table has two different rows, so that more than two points may hide in noise.
+    for one in (model, model.refit(2), model.refit(2).refit(1)):
         assert differences_from_results(kept(one, place), place) == []
 
 
@@ -97,7 +98,7 @@ def test_warning_of_a_fit_follows_from_its_results(
 
 @pytest.mark.attack
 def test_numbers_that_somebody_wrote_are_found(place: str) -> None:
-    kept(fitted(place).refit(3), place)
+    kept(fitted(place).refit(2), place)
     file = Path(place).with_name("model.json")
     honest = json.loads(file.read_text())
     other = file.with_name("other.json")

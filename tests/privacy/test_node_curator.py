@@ -183,6 +183,7 @@ def test_share_is_that_of_the_members_who_do_not_collude(members: int, colluding
     assert curator.sigma(request) >= sigma / (members - colluding) ** 0.5
 
 
+@pytest.mark.real_noise
 def test_real_noise_is_opendps() -> None:
     curator = NodeCurator(Rows(), reserved(), RUN)
     assert curator.measure(request_for(), as_it_is).noise == "OpenDP"

@@ -19,6 +19,7 @@ from privclust.privacy.noise import NoiseSource, NoNoise, OpenDPNoise, noise_sou
 from privclust.testing import noise_from
 
 NOISE: NoiseSource = OpenDPNoise()
+pytestmark = pytest.mark.real_noise
 
 # Two draws of sigma or scale s coincide with probability at most 0.283/s, which is 1/(2·sqrt(pi)·s)
 # (Laplace: 1/(4·s)), and coincide up to sign with at most twice that: 8.5e-9 for s = 2^26.

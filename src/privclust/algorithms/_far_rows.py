@@ -10,7 +10,8 @@ from scipy.special import ndtri
 from privclust.kernels.grid import FloatArray
 
 VISIBLE = 2.0
-"""The two nodes beyond the cap have so many standard errors of votes, if a tail is seen at all."""
+"""The node at the cap, and the two beyond it, have so many standard errors of votes, if a tail is
+seen at all."""
 _FALLS: FloatArray = np.linspace(0.02, 0.9, 45)
 """By which factor the number of rows may fall while squared distances grow by 4."""
 
@@ -92,7 +93,9 @@ def expected_tail(nodes: FloatArray, votes: FloatArray, sigma: float) -> Tail:
     >>> slow.share > 0.65 > 0.4 > fast.share
     True
     """
-    if nodes.size < 4 or np.maximum(votes[2:4], 0.0).sum() < VISIBLE * sigma:
+    visible = VISIBLE * sigma
+    # Where no row is seen near, nothing falls, and what two nodes have is too often noise.
+    if nodes.size < 4 or votes[1] < visible or np.maximum(votes[2:4], 0.0).sum() < visible:
         return Tail()
     # The last node is the end of what rows can reach, and its votes those of all rows near it.
     seen = votes[2:-1] if nodes.size > 4 else votes[2:]
