@@ -8,7 +8,7 @@ import pytest
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._advice import FAR_SHARE, SEEN, TAIL_ROWS, advise
 from privclust.algorithms._far_rows import FarRows, Tail
-from privclust.algorithms.private_kmeans import PrivateKMeansPlan
+from privclust.algorithms._private_kmeans_plan import PrivateKMeansPlan
 from privclust.errors import FitWarning, Message
 from privclust.privacy.accounting import Budget
 

@@ -23,7 +23,7 @@ from privclust.algorithms._enough_rows import (
     rows_needed,
     total_rows_needed,
 )
-from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
+from privclust.algorithms._private_kmeans_plan import SIZE_SHARE, PrivateKMeansPlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.domains.ball import Ball
 from privclust.errors import FitWarning, Message

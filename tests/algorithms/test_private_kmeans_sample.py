@@ -10,12 +10,14 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.samples import sample_beyond
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from privclust.algorithms import private_kmeans
+from privclust.algorithms._private_kmeans_plan import SAMPLE_ROWS, SAMPLE_SIGNAL
 from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.ball import Ball
 from privclust.engines.base import Engine
@@ -30,12 +32,6 @@ from privclust.queries.unit import Unit
 from privclust.testing import SeededNoise, noise_from
 
 BUDGET = Budget(4.0, 1e-6)
-
-
-def sample_beyond(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
-    """Let tables of twice as many rows be sampled at the rate 1/2, and so on."""
-    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", n_rows)
-    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
 
 
 def fit(
@@ -73,8 +69,8 @@ def exponent_by_slot(curator: Curator) -> dict[str, int]:
 @given(st.integers(1, 2**46), st.integers(1, 1000), st.sampled_from([0.1, 1.0, 64.0]))
 def test_a_sample_is_as_small_as_can_be_and_no_smaller(n_rows: int, k: int, epsilon: float) -> None:
     plan = private_kmeans.plan(k, 4, Budget(epsilon, 1e-6))
-    per_cluster = private_kmeans.SAMPLE_SIGNAL / min(plan.spending.reserve.mu, 1.0)
-    least = max(private_kmeans.SAMPLE_ROWS, k * per_cluster)
+    per_cluster = SAMPLE_SIGNAL / min(plan.spending.reserve.mu, 1.0)
+    least = max(SAMPLE_ROWS, k * per_cluster)
     sampling_exponent = plan.sampling_exponent(n_rows)
     assert sampling_exponent == 0 or n_rows / 2**sampling_exponent >= least
     assert n_rows / 2 ** (sampling_exponent + 1) < least

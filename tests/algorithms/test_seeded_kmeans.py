@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 from helpers.referee import epsilon_spent
+from helpers.samples import sample_beyond
 
-from privclust.algorithms import private_kmeans, seeded_kmeans
+from privclust.algorithms import seeded_kmeans
 from privclust.algorithms.seeded_kmeans import start_from
 from privclust.audit.replay import Transcript, replay_on_neighbour
 from privclust.domains.ball import Ball
@@ -54,8 +55,7 @@ def test_points_that_merging_leaves_alone_are_as_wide_as_those_around_allow() ->
 def test_one_row_more_changes_no_query_and_no_result_by_more_than_declared(
     row: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 50)
-    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    sample_beyond(monkeypatch, 50)
     engines = [NumpyEngine(rows, BALL) for rows in (blobs(200), np.vstack([blobs(200), [row]]))]
     assert replay_on_neighbour(run, engines[0], engines[1], SeededNoise(0)) == []
 

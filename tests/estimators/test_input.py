@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 from helpers.conformance import CANARY, fails_in_silence, write_csv, write_parquet
+from helpers.samples import sample_beyond
 
 from privclust import LSHCoreset, PEMeans, PrivateKMeans
-from privclust.algorithms import private_kmeans
 from privclust.engines import factory, spilled
 from privclust.engines.spark.engine import SparkTable
 from privclust.errors import BoundsError, EngineError
@@ -178,8 +178,7 @@ def test_units_too(table: str, unit: str, max_rows_per_unit: int, tmp_path: Path
 def test_samples_too(
     table: str, unit: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 200)
-    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    sample_beyond(monkeypatch, 200)
     model = fitted(PrivateKMeans, TABLES[table](tmp_path), unit=unit)
     columns = FEATURES if unit is None else ["age", unit, "income"]
     assert same_fit(model, fitted(PrivateKMeans, visits().select(columns), unit=unit))

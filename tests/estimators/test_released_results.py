@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.kinds import EVERY_KIND
+from helpers.samples import sample_beyond
 
 from privclust import BalcanKMeans, FedDPKMeans, PrivateKMeans
-from privclust.algorithms import private_kmeans
 from privclust.domains.box import Box
 from privclust.engines.memory import NumpyEngine
 from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
@@ -154,8 +154,7 @@ def test_no_cell_and_no_exact_count_is_pickled_or_shown(model: Any) -> None:
 @pytest.mark.attack
 def test_the_key_of_a_sample_ends_with_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Real noise and a real key, of which nothing is kept, shown, pickled or left in an engine."""
-    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 500)
-    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    sample_beyond(monkeypatch, 500)
     keys: list[bytes] = []
     samples: list[weakref.ref[NumpyEngine]] = []
     sample = NumpyEngine.sample

@@ -29,7 +29,7 @@ COST = (
     ),
     Mutation(
         "cost of lifted cells left out",
-        "algorithms/private_kmeans.py",
+        "algorithms/_private_kmeans_plan.py",
         "measured.append(Measured(cells * (d + 2), cells, d, passes=0, largest=most))",
         "pass",
         "tests/algorithms/test_cost.py::test_means_of_cells_in_all_columns_are_part_of_the_estimate",

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.kinds import EVERY_KIND
+from helpers.samples import sample_beyond
 
 from privclust import PEMeans
 from privclust.algorithms import pe_means, private_kmeans
@@ -207,8 +208,7 @@ def with_user(frame: pd.DataFrame, n_rows: int, who: object) -> pd.DataFrame:
 
 @pytest.fixture
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 150)
-    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    sample_beyond(monkeypatch, 150)
 
 
 @pytest.mark.usefixtures("small_samples")

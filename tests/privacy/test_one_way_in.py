@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+from helpers.samples import sample_beyond
 
 from privclust import PEMeans, PrivateKMeans
-from privclust.algorithms import private_kmeans
 from privclust.engines import memory as numpy_engine
 from privclust.engines.exact_sums import ExactSums
 from privclust.queries.base import Query
@@ -104,8 +104,7 @@ def test_a_fit_touches_rows_only_through_the_engine(fence: list[str]) -> None:
 def test_a_fit_with_a_sample_touches_rows_only_through_the_engine(
     fence: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private_kmeans, "SAMPLE_ROWS", 500)
-    monkeypatch.setattr(private_kmeans, "SAMPLE_SIGNAL", 0.0)
+    sample_beyond(monkeypatch, 500)
     rows = FencedRows.around(np.random.default_rng(0).normal(size=(4000, 3)))
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(2, epsilon=4.0, delta=1e-6, radius=4.0, random_state=0).fit(rows)

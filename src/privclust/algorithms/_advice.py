@@ -15,7 +15,7 @@ from privclust.kernels.grid import FloatArray
 from privclust.models.formatting import with_error
 
 if TYPE_CHECKING:
-    from privclust.algorithms.private_kmeans import PrivateKMeansPlan
+    from privclust.algorithms._private_kmeans_plan import PrivateKMeansPlan
 
 SEEN = 2.0
 """A cluster shows above the noise if its size has so many standard errors."""

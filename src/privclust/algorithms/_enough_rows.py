@@ -15,7 +15,7 @@ from privclust.models.formatting import rounded_up
 from privclust.privacy.accounting import MU_MAX, epsilon_of
 
 if TYPE_CHECKING:
-    from privclust.algorithms.private_kmeans import PrivateKMeansPlan
+    from privclust.algorithms._private_kmeans_plan import PrivateKMeansPlan
 
 ROWS_NEEDED = 10.0
 """Of a cluster, times 2 + sqrt(d), in standard deviations of a count that all of the budget goes

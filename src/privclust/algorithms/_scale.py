@@ -17,7 +17,7 @@ import numpy as np
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import Measured
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE
-from privclust.algorithms.private_kmeans import PrivateKMeansPlan
+from privclust.algorithms._private_kmeans_plan import PrivateKMeansPlan
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator

@@ -18,26 +18,20 @@ How the constants were found, and what else was tried: docs/design/flagship.md.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from privclust.algorithms._advice import advise, most_is_far
-from privclust.algorithms._background_points import POINTS
 from privclust.algorithms._cells import (
-    CHUNK,
     SMALLEST,
     Cells,
     as_coreset,
-    cells_cost,
     unmeasured,
 )
-from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._enough_rows import warn_of_typed_rows
 from privclust.algorithms._lift import (
     MARGIN,
-    STEPS_MAX,
     ProjectedCenters,
     lift,
     lifted_cells,
@@ -47,167 +41,40 @@ from privclust.algorithms._locate import (
     FIRST_RADIUS,
     FIRST_SLOT,
     LOCATE_SHARE,
-    LOCATE_STEPS,
     locate,
     locate_roughly,
 )
 from privclust.algorithms._lone_cells import FAR_SLOT, confirmed, doubtful_cells
-from privclust.algorithms._merge import STARTS, merge, with_background
-from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT, measure_quality
+from privclust.algorithms._merge import merge, with_background
+from privclust.algorithms._private_kmeans_plan import (
+    DISTANCE_SHARE,
+    FULL_STEPS,
+    SIZE_SHARE,
+    PrivateKMeansPlan,
+)
+from privclust.algorithms._quality import QUALITY_SLOT, measure_quality
 from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.algorithms._split import find_cells, schedule, settled, shares
 from privclust.kernels.grid import GRID, to_grid
 from privclust.kernels.projection import Projection, gaussian_projection
-from privclust.models._weighted_kmeans import kmeans_seconds
 from privclust.models.clustering import Clustering, Coreset, Precision
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
-from privclust.privacy.plan import Plan, Slot, make_plan, numbered
+from privclust.privacy.plan import Slot, make_plan, numbered
 from privclust.queries.clusters import NearestVotes
 from privclust.queries.shells import numbers_changed
 
-MANY_COLUMNS = 32
-"""Beyond this many columns clusters are found in a projection."""
-COMPONENTS, MOST_COMPONENTS, COLUMNS_PER_COMPONENT = 16, 48, 3
-ROOMY = 60.0
-"""With at least so many rows per cluster, times mu, the projection of a wide table has more
-dimensions, so that clusters that hardly differ from each other stay apart."""
-
-SAMPLE_ROWS = 2**16
-SAMPLE_SIGNAL = 300.0
-"""A sample has so many rows, and so many per cluster for each standard deviation of a count."""
-FULL_STEPS = 2
 SPLIT_SHARE = {False: 0.53, True: 0.29}
 FAINT_SPLIT_SHARE = {False: 0.6, True: 0.36}
-DISTANCE_SHARE = {False: 0.1, True: 0.03}
 """Without and with a projection: the means of many columns need more of the budget. Faint clusters
 need more of it to be found at all."""
-SIZE_SHARE = 0.02
 CORESET_SHARE = 0.02
 FAINT, CLEAR = 30.0, 60.0
 """Rows per cluster, times mu: below, each split is measured once; above, refining takes longer."""
-HARMLESS, LEAST_MOVES = 0.001, 0.1
-"""Refining may raise the loss by this part of it, by noise on means of clusters of average size, if
-it has so much of the budget at least."""
 QUALITY_SHARE_MAX = 0.15
 START_RADII = {False: 3.0, True: 1.3}
 """Splitting starts with this many times the radius of all rows, for those far out. If clusters are
 not clear, noise would be as much wider, too."""
-CELLS_PER_CLUSTER = 3
-ROWS_PER_CELL, ROWS_PER_POINT = 8.0, 24.0
-"""A cell needs this many rows for each standard deviation that all of the budget would give: one
-that clusters are found by, and one that only makes the coreset finer."""
-
-
-@dataclass(frozen=True)
-class PrivateKMeansPlan:
-    """What is fixed before any row is read; every field is public.
-
-    Attributes
-    ----------
-    n_clusters, n_columns : int
-        k and d.
-    n_rows : int or None
-        A number the user typed, or None to use a noisy count.
-    max_clusters : int
-        How many cells the coreset should have.
-    spending : Plan
-        The count, and one slot that stands for all the rest until rows have been counted.
-    rows_per_unit : int
-        As how many rows one unit counts at most.
-    noise_ratio : float
-        How many times as large as the budget needs the noise will be.
-    """
-
-    n_clusters: int
-    n_columns: int
-    n_rows: int | None
-    max_clusters: int
-    spending: Plan
-    rows_per_unit: int = 1
-    noise_ratio: float = 1.0
-
-    @property
-    def mu(self) -> float:
-        """One over the noise on a number of rows that all of the budget goes to."""
-        return self.mu_of_units / self.rows_per_unit
-
-    @property
-    def mu_of_units(self) -> float:
-        """One over the noise on a number of units that all of the budget goes to."""
-        return self.spending.reserve.mu / self.noise_ratio
-
-    @property
-    def projects(self) -> bool:
-        """Whether clusters are found in a projection."""
-        return self.n_columns > MANY_COLUMNS
-
-    def sampling_exponent(self, n_rows: int) -> int:
-        """Return h where clusters are found in a sample of rate 2^-h."""
-        units_needed = SAMPLE_SIGNAL * self.n_clusters / min(self.mu_of_units, 1.0)
-        spare = n_rows / max(SAMPLE_ROWS, units_needed * self.rows_per_unit)
-        return int(math.log2(max(spare, 1.0)))
-
-    def sampled_rows(self, n_rows: int) -> float:
-        """Return how many of so many rows clusters are found in; a typed number sets the rate."""
-        return n_rows * 2.0 ** -self.sampling_exponent(self.n_rows or n_rows)
-
-    def signal(self, n_rows: int) -> float:
-        """Return rows per cluster in standard deviations of a count with all of the budget."""
-        return n_rows * self.mu / self.n_clusters
-
-    def moves_needed(self, n_rows: int) -> float:
-        """Return which part of the budget refining needs, so that it does no harm by its noise.
-
-        The variance of a mean is that of d coordinates, and clips are about as wide as clusters.
-        Clusters much smaller than the average need more.
-        """
-        return max(self.n_columns / (HARMLESS * max(self.signal(n_rows), 1.0) ** 2), LEAST_MOVES)
-
-    def components(self, n_rows: int) -> int:
-        """Return in how many dimensions clusters are found."""
-        if not self.projects:
-            return self.n_columns
-        if self.signal(n_rows) < ROOMY:
-            return COMPONENTS
-        return min(max(COMPONENTS, self.n_columns // COLUMNS_PER_COMPONENT), MOST_COMPONENTS)
-
-    def cost(self) -> Cost:
-        """Return what a fit costs at most."""
-        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
-        p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
-        merging = kmeans_seconds(cells + POINTS, k, p, STARTS)
-        # Cells are compared with each other: with those alike, and with those around.
-        arrays = 32 * (cells + POINTS) * (p + d) + 40 * cells * min(cells, CHUNK)
-        return total(self.cost_queries(), merging + 1e-7 * cells**2, arrays)
-
-    def cost_queries(self) -> list[Measured]:
-        """Return the queries, as many as there can be, with as many shells as is typical."""
-        k, d, cells = float(self.n_clusters), float(self.n_columns), self.cost_cells
-        p = float(min(self.n_columns, MOST_COMPONENTS)) if self.projects else d
-        measured = [
-            # The first step has a core and a shell.
-            Measured(d + 2, 1, d, LOCATE_STEPS + 1, passes=1),
-            # Cells double from step to step, each measured twice: four to six times the last.
-            cells_cost(cells, p, times=5),
-            Measured(0, 1, p, 2 * math.log2(cells), passes=0),
-            Measured(k * (d + 2), k, d, STEPS_MAX if self.projects else 4, passes=FULL_STEPS),
-            Measured(k, k, d),
-            Measured(NODES_MAX, k, d),
-        ]
-        if self.projects:
-            # What lies aside of cells may double them, and so may their tails.
-            most = 4 * cells * (d + 2)
-            measured.append(Measured(cells * (d + 2), cells, d, passes=0, largest=most))
-        return measured
-
-    @property
-    def cost_cells(self) -> float:
-        """The cells that rows are split into: fewer where a typed number of rows is small."""
-        wanted = float(max(CELLS_PER_CLUSTER * self.n_clusters, self.max_clusters))
-        if self.n_rows is not None:
-            wanted = min(wanted, self.n_rows * self.mu / ROWS_PER_CELL)
-        return max(wanted, 2.0 * self.n_clusters)
 
 
 def plan(
@@ -245,8 +112,7 @@ def run(curator: Curator, plan: PrivateKMeansPlan, rng: np.random.Generator) -> 
     whole = locate(sample, seen, n_rows)
     projection = _projection(plan, n_rows, rng) if plan.projects else None
     start = _start(whole, START_RADII[plan.signal(n_rows) < CLEAR], projection)
-    cells = _split(sample, plan, n_rows, start, rng, projection)
-    can_confirm = _can_confirm(plan, n_rows, sample.left)
+    cells, can_confirm = _split(sample, plan, n_rows, start, rng, projection)
     if can_confirm:
         cells = _confirm(sample, plan, cells)
     width = float(np.median(cells.radii))
@@ -305,11 +171,19 @@ def _split(
     start: Cells,
     rng: np.random.Generator,
     projection: Projection | None,
-) -> Cells:
-    """Share out what is left after rows were located, and split until there are enough cells."""
+) -> tuple[Cells, bool]:
+    """Share out what is left after rows were located, and split until there are enough cells.
+
+    Returns
+    -------
+    cells : Cells
+        One of the rows, or more.
+    can_confirm : bool
+        Whether there is budget to confirm those alone far out.
+    """
     faint = plan.signal(n_rows) < FAINT
     repeats = 1 if faint else 2
-    steps = schedule(cells_wanted(plan, n_rows / 2**curator.sampling_exponent), repeats)
+    steps = schedule(plan.cells_wanted(n_rows / 2**curator.sampling_exponent), repeats)
     slots = numbered("split", len(steps))
     left = curator.left
     granted = (FAINT_SPLIT_SHARE if faint else SPLIT_SHARE)[plan.projects] * left
@@ -325,9 +199,9 @@ def _split(
             Slot("rest", left - granted - merging, wide),
         ]
     )
-    confirmed_later = _can_confirm(plan, n_rows, left - granted)
-    cells = find_cells(curator, slots, steps, start, rng, projection, confirmed_later)
-    return settled(cells, plan.n_clusters)
+    can_confirm = plan.can_confirm(n_rows, left - granted)
+    cells = find_cells(curator, slots, steps, start, rng, projection, can_confirm)
+    return settled(cells, plan.n_clusters), can_confirm
 
 
 def _confirm(curator: Curator, plan: PrivateKMeansPlan, cells: Cells) -> Cells:
@@ -339,20 +213,6 @@ def _confirm(curator: Curator, plan: PrivateKMeansPlan, cells: Cells) -> Cells:
     rest = Slot("rest", left - FAR_SLOT.share - width.share, numbers_changed(plan.n_columns))
     curator.refine([FAR_SLOT, width, rest])
     return confirmed(curator, cells, doubtful, plan.n_clusters)
-
-
-def _can_confirm(plan: PrivateKMeansPlan, n_rows: int, left: float) -> bool:
-    """Tell whether refining can spare, of what is left after splitting, what confirming costs."""
-    kept = plan.moves_needed(n_rows) + DISTANCE_SHARE[False] + SIZE_SHARE + QUALITY_SLOT.share
-    return not plan.projects and left - kept >= FAR_SLOT.share
-
-
-def cells_wanted(plan: PrivateKMeansPlan, n_rows: float) -> int:
-    """Return how many cells so many rows are split into."""
-    signal = n_rows * plan.mu
-    found = min(CELLS_PER_CLUSTER * plan.n_clusters, int(signal / ROWS_PER_CELL))
-    kept = min(plan.max_clusters, int(signal / ROWS_PER_POINT))
-    return max(found, kept, 2 * plan.n_clusters)
 
 
 def _plan_refinement(

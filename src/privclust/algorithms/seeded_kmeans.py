@@ -31,17 +31,12 @@ from privclust.algorithms._cost import Cost, Measured, total
 from privclust.algorithms._enough_rows import warn_of_typed_rows
 from privclust.algorithms._locate import FIRST_SLOT, LOCATE_SHARE, locate_roughly
 from privclust.algorithms._merge import STARTS, merge, with_background
+from privclust.algorithms._private_kmeans_plan import FULL_STEPS, SIZE_SHARE, PrivateKMeansPlan
 from privclust.algorithms._quality import NODES_MAX, QUALITY_SLOT
 from privclust.algorithms._refine import Centers, distances_to, refine
 from privclust.algorithms._split import settled, split, with_certain_tails
 from privclust.algorithms._swap import swapped
-from privclust.algorithms.private_kmeans import (
-    FULL_STEPS,
-    SIZE_SHARE,
-    PrivateKMeansPlan,
-    cells_wanted,
-    finish,
-)
+from privclust.algorithms.private_kmeans import finish
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
@@ -248,7 +243,7 @@ def _cells(
     # Rows that came since may lie beyond what the start saw; a radius shrinks when it is measured.
     radii = np.minimum(2 * np.maximum(start.radii, SMALLEST), 1.0)
     cells = measure_cells(curator, "start", unmeasured(start.points, radii))
-    wanted = max(cells_wanted(plan, n_rows / 2**curator.sampling_exponent), len(start.points))
+    wanted = max(plan.cells_wanted(n_rows / 2**curator.sampling_exponent), len(start.points))
     while len(cells.centers) < wanted // 2:
         cells = split(cells, min(2 * len(cells.centers), wanted), rng)
     return measure_cells(curator, "split", split(cells, wanted, rng))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
 from privclust.algorithms._enough_rows import advice_on_typed_rows
-from privclust.algorithms.private_kmeans import CELLS_PER_CLUSTER, PrivateKMeansPlan
+from privclust.algorithms._private_kmeans_plan import CELLS_PER_CLUSTER, PrivateKMeansPlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.estimators import _refit
 from privclust.estimators._common_parameters import integer, seed_of

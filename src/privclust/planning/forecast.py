@@ -19,7 +19,7 @@ from privclust.algorithms._enough_rows import (
     rows_needed,
     total_rows_needed,
 )
-from privclust.algorithms.private_kmeans import SIZE_SHARE, PrivateKMeansPlan
+from privclust.algorithms._private_kmeans_plan import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import INTEGER_MAX
 from privclust.estimators._cost_check import beyond_limits
