@@ -23,8 +23,8 @@ MODULES = {
     **{
         name: name
         for name in (
-            *("audit", "embeddings", "federated", "mixed", "reproduce"),
-            *("robustness", "series", "thesis", "topics", "utility"),
+            *("audit", "embeddings", "federated", "mixed", "quality", "refit", "reproduce"),
+            *("robustness", "series", "stability", "thesis", "topics", "utility"),
         )
     },
     "histories": "audit_histories",

@@ -128,6 +128,8 @@ def _model_bits(model: Any) -> str:
         coreset, precision = model.coreset_, model.coreset_.precision
         parts += [coreset.points, coreset.weights]
         parts += [precision.center_stderr, precision.size_stderr, precision.radii]
+    if getattr(model, "quality_", None) is not None:
+        parts.append(np.array(dataclasses.astuple(model.quality_), dtype=float))
     return _hash(parts + _results(model.releases_))
 
 

@@ -59,6 +59,7 @@ def test_without_certain_cells_none_is_doubtful() -> None:
     assert not doubtful_cells(faint, 4).any()
 
 
+@pytest.mark.attack
 def test_a_cell_of_noise_goes_and_one_with_rows_stays() -> None:
     """Seeded, so no false alarm."""
     empty = [kept(blobs(), 2.5 * SIGMA, seed) for seed in range(40)]
@@ -67,6 +68,7 @@ def test_a_cell_of_noise_goes_and_one_with_rows_stays() -> None:
     assert held.count(5) == 40
 
 
+@pytest.mark.attack
 def test_no_cell_goes_if_too_few_would_be_left() -> None:
     """Seeded, so no false alarm; with fewer clusters the cell goes by the same noise."""
     assert kept(blobs(), 2.5 * SIGMA, seed=0, n_clusters=3) == 4

@@ -48,4 +48,25 @@ ALGORITHMS = (
         "chosen.candidates / (2 * depth)",
         "tests/algorithms/test_balcan_kmeans.py::test_shares_are_the_published_ones_and_sum_to_one",
     ),
+    Mutation(
+        "lone cells judged by their own rows alone",
+        "algorithms/_lone_cells.py",
+        "own + _farther(distances, away) > CONFIRMED",
+        "own > CONFIRMED",
+        "tests/algorithms/test_lone_cells.py::test_a_cell_of_noise_goes_and_one_with_rows_stays",
+    ),
+    Mutation(
+        "lone cells that always stay",
+        "algorithms/_lone_cells.py",
+        "own + _farther(distances, away) > CONFIRMED",
+        "True",
+        "tests/algorithms/test_lone_cells.py::test_a_cell_of_noise_goes_and_one_with_rows_stays",
+    ),
+    Mutation(
+        "lone cells that go although too few are left",
+        "algorithms/_lone_cells.py",
+        "return cells[kept] if kept.sum() > n_clusters else cells",
+        "return cells[kept]",
+        "tests/algorithms/test_lone_cells.py::test_no_cell_goes_if_too_few_would_be_left",
+    ),
 )
