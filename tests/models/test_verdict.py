@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.cluster_models import made_up_model
-from helpers.fitted_models import four_clusters
+from helpers.fitted_models import fit_of, four_clusters, table
 
 from privclust import PrivateKMeans
+from privclust.models import verdict as verdicts
 from privclust.models._fit_notes import explained_share
 from privclust.models.quality import Quality
-from privclust.models.verdict import FAIR, GOOD, verdict
+from privclust.models.stability import stability_of
+from privclust.models.verdict import FAIR, GOOD, POOR_RECOVERY, verdict
 from privclust.testing import SeededNoise, noise_from
 
 CENTERS = np.array([[-0.3, 0.0], [0.3, 0.0]])
@@ -63,6 +65,23 @@ def test_a_column_spread_evenly_is_named_with_what_clusters_are_if_it_was_read(
         "Quality: fair. Perhaps no cell of 'visits' was read, see below; if cells were, clusters "
         f"are {word}."
     )
+
+
+def test_clusters_that_another_fit_would_not_find_are_not_good(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twelve clusters of four groups explain nearly all, and noise draws most of their borders."""
+    model = fit_of(table(), 12).model_
+    share, found = explained_share(model), stability_of(model, 12)
+    assert share is not None
+    assert share >= GOOD
+    assert found < POOR_RECOVERY
+    said = verdict(model)
+    assert said.startswith("Quality: fair. Clusters explain half of the variance of rows or more, ")
+    assert f"stability is {int(100 * found) / 100:.2f}, and below 0.65 it is poor" in said
+    assert verdict(replace(model, coreset=None)).startswith("Quality: good. ")
+    monkeypatch.setattr(verdicts, "stability_seconds", lambda *_: 2.0)
+    assert verdict(model).startswith("Quality: good. "), "it would take long"
 
 
 def test_what_was_not_measured_is_not_judged() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from privclust.models._column_notes import unmatched
 from privclust.models._fit_notes import at_the_middle, explained_share, listed
+from privclust.models.stability import stability_of, stability_seconds
 from privclust.models.suppression import reported
 
 if TYPE_CHECKING:
@@ -13,6 +17,10 @@ if TYPE_CHECKING:
 
 GOOD, FAIR = 50, 20
 """Per cent of the variance of rows that good and fair clusters explain at least."""
+POOR_RECOVERY = 0.65
+"""Below this adjusted Rand index, two clusterings agree poorly (Steinley 2004)."""
+MOST_SECONDS = 1.0
+"""A verdict is printed with every model: stability that takes longer is left to `k_path`."""
 
 
 def verdict(model: ClusterModel) -> str:
@@ -43,15 +51,35 @@ def verdict(model: ClusterModel) -> str:
         return f"Quality: fair. Noise is as large as {hidden} of the clusters; do not use those."
     if unmatched(model) is not None:
         return "Quality: fair. A column may not have been read; see below."
+    stability = _low_stability(model) if share >= GOOD else None
     unread = [repr(name) for name in at_the_middle(model)]
     if unread:
+        word = "good" if share >= GOOD and stability is None else "fair"
         return (
             f"Quality: fair. Perhaps no cell of {listed(unread)} was read, see below; if cells "
-            f"were, clusters are {'good' if share >= GOOD else 'fair'}."
+            f"were, clusters are {word}."
         )
     if share < GOOD:
         return (
             f"Quality: fair. Clusters explain at least {FAIR} % of the variance of rows, and "
             f"perhaps less than {GOOD} %: rows of one cluster differ much."
         )
+    if stability is not None:
+        return (
+            "Quality: fair. Clusters explain half of the variance of rows or more, but another fit "
+            f"may draw other borders: stability is {math.floor(100 * stability) / 100:.2f}, and "
+            f"below {POOR_RECOVERY} it is poor. Fewer clusters may be more stable; k_path shows it."
+        )
     return "Quality: good. That means: clusters explain half of the variance of rows or more."
+
+
+def _low_stability(model: ClusterModel) -> float | None:
+    """Return the estimated stability if it is poor; None if it is not, or takes long to know."""
+    k, d = model.cluster_centers.shape
+    if model.coreset is None:
+        return None
+    points = int(np.count_nonzero(model.coreset.weights > 0))
+    if points < k or stability_seconds(points + k, k, d) > MOST_SECONDS:
+        return None
+    found = stability_of(model, k)
+    return found if found < POOR_RECOVERY else None
