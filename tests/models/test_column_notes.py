@@ -73,6 +73,23 @@ def test_category_that_rules_is_named(epsilon: float, seed: int) -> None:
     assert note.startswith("Clusters differ by 'ward' nearly alone: it has ")
     assert note in model.quality_sentences
     assert note in str(model)
+    said = "{'ward': {'type': 'category', 'levels': ['...'], 'weight': 0.3}}"
+    assert f"a smaller weight: in a bounds file weight = 0.3, in Python {said}; or fit" in note
+
+
+def test_dates_that_rule_are_spans_of_time_with_a_remedy_of_their_own() -> None:
+    """Their spread fills the bounds, so that scale "private" would hardly help."""
+    date = {"type": "date", "lower": "2024-01-01", "upper": "2024-12-31"}
+    days = np.datetime64("2024-01-01") + _RNG.integers(0, 366, N_ROWS)
+    (note,) = column_warnings(
+        fitted(4.0, age=(AGE, (0, 2000)), day=(days, date), pressure=PRESSURE)
+    )
+    assert note.startswith("Clusters differ by 'day' nearly alone: it has ")
+    assert "So they are spans of time. If they should not be, leave the column out of the " in note
+    assert "scale" not in note
+    declared = ast.literal_eval(note.partition("in Python ")[2].removesuffix("."))
+    assert declared == {"day": {**date, "weight": 0.3}}
+    assert declared_column("day", declared["day"]).weight == 0.3
 
 
 @pytest.mark.parametrize(("epsilon", "seed"), [(0.5, 1), (4.0, 0)])

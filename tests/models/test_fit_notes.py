@@ -15,7 +15,13 @@ from privclust.domains.box import Box
 from privclust.domains.columns import CategoryColumn, NumberColumn
 from privclust.domains.mixed import Mixed
 from privclust.domains.sphere import Sphere
-from privclust.models._fit_notes import differ_most, explained, not_read, on_logarithms
+from privclust.models._fit_notes import (
+    at_the_middle,
+    differ_most,
+    explained,
+    not_read,
+    on_logarithms,
+)
 from privclust.models.quality import Quality
 from privclust.testing import SeededNoise, noise_from
 
@@ -147,6 +153,22 @@ def test_column_of_which_no_cell_was_read_is_named(name: str, cell: object) -> N
 )
 def test_column_that_was_read_is_not_named(name: str, cell: object) -> None:
     assert clustered(**{name: [cell] * 8000}) is None
+
+
+def test_column_whose_cells_are_spread_evenly_is_told_from_one_that_was_not_read() -> None:
+    """Years over the whole of their bounds: each centre lies at the middle, and few cells do."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 20_000)
+    rows = {f"a{place}": rng.normal(20 + 30 * ((group + place) % 3), 5) for place in range(3)}
+    years = rng.integers(1950, 2025, len(group)).astype(float)
+    bounds = {name: (0, 120) for name in rows} | {"year": (1950, 2024)}
+    model = PrivateKMeans(3, delta=1e-6, epsilon=0.3, bounds=bounds, random_state=0)
+    with noise_from(SeededNoise(0)):
+        read = model.fit(pd.DataFrame({**rows, "year": years})).model_
+        unread = model.fit(pd.DataFrame({**rows, "year": np.full(len(group), np.nan)})).model_
+    assert at_the_middle(read) == []
+    assert at_the_middle(unread) == ["year"]
+    assert at_the_middle(replace(read, coreset=unread.coreset)) == ["year"], "centres cannot tell"
 
 
 def test_column_with_one_centre_elsewhere_is_not_named() -> None:

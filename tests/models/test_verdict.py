@@ -51,7 +51,7 @@ def test_a_warning_is_poor_and_a_hidden_cluster_fair_whatever_is_explained() -> 
 
 
 @pytest.mark.parametrize(("spread", "word"), [(0.5, "good"), (11.0, "fair")])
-def test_a_column_spread_evenly_is_named_with_what_clusters_are_if_it_was_read(
+def test_a_column_at_its_middle_is_named_with_what_clusters_are_if_it_was_read(
     spread: float, word: str
 ) -> None:
     """Days over the whole of their bounds made every fit fair, and nobody knew which column."""

@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.domains.columns import CategoryColumn, Column, NumberColumn
+from privclust.domains.columns import CategoryColumn, Column, DateColumn, NumberColumn
 from privclust.kernels.grid import FloatArray
-from privclust.models._fit_notes import at_the_middle, listed, parts_of_columns, variance_parts
+from privclust.models._fit_notes import (
+    at_the_middle,
+    columns_of,
+    listed,
+    parts_of_columns,
+    smaller_weight,
+    variance_parts,
+)
 from privclust.models.quality import TOLD_APART
 
 if TYPE_CHECKING:
@@ -53,10 +60,20 @@ def ruled_by(model: ClusterModel) -> str | None:
     if not shares or max(shares.values()) < RULING:
         return None
     name = max(shares, key=lambda column: shares[column])
-    return (
+    (column,) = [one for one in columns_of(model) if one.name == name]
+    said = (
         f"Clusters differ by {name!r} nearly alone: it has {100 * shares[name]:.0f} % of the "
-        "variance of their centres. If other columns should count more, give it a smaller weight "
-        "in the bounds, or fit with scale 'private', by which columns count by their spread."
+        "variance of their centres."
+    )
+    if isinstance(column, DateColumn):
+        return (
+            f"{said} So they are spans of time. If they should not be, leave the column out of the "
+            f"table, or give it a smaller weight: {smaller_weight(column)}."
+        )
+    return (
+        f"{said} If other columns should count more, give it a smaller weight: "
+        f"{smaller_weight(column)}; or fit with scale 'private', by which columns count by their "
+        "spread."
     )
 
 

@@ -11,8 +11,9 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privclust.domains.columns import CategoryColumn, Column, NumberColumn
+from privclust.domains.columns import WEIGHT_MIN, CategoryColumn, Column, NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import TOLD_APART
 
@@ -23,6 +24,9 @@ AT_THE_MIDDLE = 4.0
 """Standard errors within which all centres of a column that was not read lie at its middle."""
 SHARP = 0.02
 """Parts of half a column's width: of centres with larger errors, where they lie means nothing."""
+OFF_THE_MIDDLE, OFF_SHARE = 0.05, 0.5
+"""A column was read if points of the coreset with this part of the rows lie off its middle by this
+part of half its width, and not by noise."""
 LISTED, NAMED = 5, 3
 DECIDING = 0.4
 """From this part of the variance of centres on, the levels of one category decide."""
@@ -80,10 +84,11 @@ def not_read(model: ClusterModel) -> str | None:
 
 
 def at_the_middle(model: ClusterModel) -> list[str]:
-    """Return the columns at whose middle all centres lie.
+    """Return the columns at whose middle all centres lie, and most points of the coreset.
 
-    A missing cell counts as the middle of its column. Where all do, all centres lie there. Columns
-    whose middle is 0 are not judged: there, people put what they have centred.
+    A missing cell counts as the middle of its column. Where all do, all centres lie there. So they
+    do where cells are spread evenly, but then points of the coreset lie all over the column.
+    Columns whose middle is 0 are not judged: there, people put what they have centred.
     """
     domain = model.domain
     columns = domain.bounded_columns(model.coordinate_names)
@@ -95,15 +100,30 @@ def at_the_middle(model: ClusterModel) -> list[str]:
     sharp = errors <= SHARP
     near = offsets <= AT_THE_MIDDLE * errors + 1e-4
     all_near = near.all(axis=0) & sharp.any(axis=0) & (domain.center != 0)
+    spread = _spread_in_coreset(model)
     parts = zip(columns, parts_of_columns(columns), strict=True)
-    return [column.name for column, part in parts if all_near[part].all()]
+    return [
+        column.name for column, part in parts if all_near[part].all() and not spread[part].any()
+    ]
+
+
+def _spread_in_coreset(model: ClusterModel) -> NDArray[np.bool_]:
+    """Tell in which coordinates the coreset has most rows off the middle, by more than noise."""
+    domain, coreset = model.domain, model.coreset
+    if coreset is None:
+        return np.zeros(domain.center.size, dtype=bool)
+    offsets = np.abs(domain.to_scales(coreset.points) - domain.center) / domain.half_widths
+    errors = coreset.precision.center_stderr[:, None] * domain.scales / domain.half_widths
+    off = offsets > np.maximum(AT_THE_MIDDLE * errors, OFF_THE_MIDDLE)
+    weights = np.maximum(coreset.weights, 0.0)
+    return np.asarray(weights @ off >= OFF_SHARE * max(float(weights.sum()), 1.0))
 
 
 def on_logarithms(model: ClusterModel) -> str | None:
     """Return which columns have typical values for centres, in words; None if there are none."""
     found = [
         repr(column.name)
-        for column in _columns(model)
+        for column in columns_of(model)
         if isinstance(column, NumberColumn) and column.transform != "none"
     ]
     if not found:
@@ -121,14 +141,26 @@ def differ_most(model: ClusterModel) -> str | None:
     most = sorted(shares.items(), key=lambda item: -item[1])[:NAMED]
     named = ", ".join(f"{name!r} {100 * part:.0f} %" for name, part in most if part >= 0.01)
     first = most[0][0]
-    levels = {column.name for column in _columns(model) if isinstance(column, CategoryColumn)}
+    levels = {one.name: one for one in columns_of(model) if isinstance(one, CategoryColumn)}
     hint = (
-        f" Levels of {first!r} decide most; if they should only help to, give it a smaller weight "
-        "in the bounds, such as 0.3, or fit with scale 'private'."
+        f" Levels of {first!r} decide most; if they should only help to, give it a smaller weight: "
+        f"{smaller_weight(levels[first])}; or fit with scale 'private'."
         if first in levels and shares[first] >= DECIDING
         else ""
     )
     return f"Of the variance of their centres, columns have: {named}.{hint}"
+
+
+def smaller_weight(column: Column) -> str:
+    """Return how a column is declared with a third of its weight, in a file and in Python."""
+    weight = max(WEIGHT_MIN, float(f"{0.3 * column.weight:.1g}"))
+    declared = {**column.to_dict(), "weight": weight}
+    name = declared.pop("name")
+    if declared.get("transform") == "none":
+        del declared["transform"]
+    if "levels" in declared:
+        declared["levels"] = ["..."]  # it has them all, which may be hundreds
+    return f"in a bounds file weight = {weight:g}, in Python {{{name!r}: {declared}}}"
 
 
 def variance_parts(model: ClusterModel) -> dict[str, float]:
@@ -153,7 +185,8 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
 
 
-def _columns(model: ClusterModel) -> Sequence[Column]:
+def columns_of(model: ClusterModel) -> Sequence[Column]:
+    """Return each column with bounds of its own; none if they are bounded together."""
     return model.domain.bounded_columns(model.coordinate_names) or ()
 
 
