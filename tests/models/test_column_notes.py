@@ -81,9 +81,7 @@ def test_dates_that_rule_are_spans_of_time_with_a_remedy_of_their_own() -> None:
     """Their spread fills the bounds, so that scale "private" would hardly help."""
     date = {"type": "date", "lower": "2024-01-01", "upper": "2024-12-31"}
     days = np.datetime64("2024-01-01") + _RNG.integers(0, 366, N_ROWS)
-    (note,) = column_warnings(
-        fitted(4.0, age=(AGE, (0, 2000)), day=(days, date), pressure=PRESSURE)
-    )
+    (note,) = column_warnings(fitted(4.0, day=(days, date), pressure=PRESSURE))
     assert note.startswith("Clusters differ by 'day' nearly alone: it has ")
     assert "So they are spans of time. If they should not be, leave the column out of the " in note
     assert "scale" not in note
