@@ -161,7 +161,7 @@ def test_column_whose_cells_are_spread_evenly_is_told_from_one_that_was_not_read
     group = rng.integers(0, 3, 20_000)
     rows = {f"a{place}": rng.normal(20 + 30 * ((group + place) % 3), 5) for place in range(3)}
     years = rng.integers(1950, 2025, len(group)).astype(float)
-    bounds = {name: (0, 120) for name in rows} | {"year": (1950, 2024)}
+    bounds = dict.fromkeys(rows, (0, 120)) | {"year": (1950, 2024)}
     model = PrivateKMeans(3, delta=1e-6, epsilon=0.3, bounds=bounds, random_state=0)
     with noise_from(SeededNoise(0)):
         read = model.fit(pd.DataFrame({**rows, "year": years})).model_

@@ -11,13 +11,14 @@ import pytest
 from helpers.cluster_models import made_up_model
 from sklearn.exceptions import NotFittedError
 
-from privclust import Ledger, PEMeans, PrivateKMeans
+from privclust import DPLloyd, Ledger, PEMeans, PrivateKMeans
 from privclust.engines.memory import NumpyEngine
-from privclust.errors import FitWarning
+from privclust.errors import FitWarning, ParameterError, TooManyClustersError
 from privclust.kernels.grid import FloatArray
 from privclust.models.clustering import Coreset, Precision
 from privclust.models.k_path import HOW_TO_READ, LEVEL_ERROR, ON_STABILITY, Choice, KPath, k_path_of
 from privclust.models.quality import Quality
+from privclust.models.report import _affordable_path
 from privclust.testing import SeededNoise, noise_from
 
 
@@ -54,6 +55,26 @@ def path_of(given: Coreset, most: int = 8) -> KPath:
     center = weights @ given.points / max(weights.sum(), 1.0)
     model = made_up_model([center], [weights.sum()], coreset=given)
     return k_path_of(replace(model, parameters={"max_clusters": most}))
+
+
+@pytest.mark.parametrize("name", ["k_path", "mixture"])
+def test_model_without_a_coreset_is_refused_with_the_remedy(name: str) -> None:
+    model = replace(fitted(groups(2, 2, 0), n_clusters=2, max_clusters=4).model_, coreset=None)
+    without = PrivateKMeans.from_model(model)
+    with pytest.raises(
+        ParameterError, match=r"has no coreset, .* Give a model of PrivateKMeans, as"
+    ):
+        getattr(without, name)()
+    with pytest.raises(AttributeError, match=r"DPLloyd has no k_path: it follows from the coreset"):
+        DPLloyd(2, delta=1e-6).k_path  # noqa: B018
+
+
+def test_coreset_all_of_whose_rows_noise_hides_is_refused_with_the_remedy() -> None:
+    """It ended in an IndexError, and so did the report."""
+    hidden = made_up_model([[0.0, 0.0]], [-3.0], coreset=coreset([[0, 0], [1, 0]], [-1, -2]))
+    with pytest.raises(TooManyClustersError, match=r"noise hides all rows .* a larger epsilon or"):
+        k_path_of(hidden)
+    assert _affordable_path(hidden) is None
 
 
 # Distinct clusters -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from privclust.estimators._derived_cost import refit_cost
 from privclust.estimators._fit import cluster_fields, public_parameters
 from privclust.models._refit_points import (
     around_centers,
+    check_for_rows,
     inherited_stderr,
     public_generator,
     refit_cells,
@@ -33,12 +34,8 @@ def refit(model: ClusterModel, other: Parameters) -> ClusterModel:
     if wanted == len(model.fitted.centers):
         return replace(_fit_itself(model), parameters=parameters)
     cells = refit_cells(model)
+    check_for_rows(cells)
     available = int(np.count_nonzero(cells.weights))
-    if available == 0:
-        raise TooManyClustersError(
-            "noise hides all rows of this fit, so that its coreset has no point to cluster. Fit "
-            "again with a larger epsilon or more rows, which spends budget again."
-        )
     if wanted > available:
         raise TooManyClustersError(
             Message(

@@ -127,6 +127,11 @@ class PrivateClusterer(
         "privclust.save(model, path) writes what may be published, privclust.load reads it."
     )
 
+    k_path = Absent(
+        "it follows from the coreset that PrivateKMeans releases. Fit that to compare numbers of "
+        "clusters; forecast() says beforehand what each of them needs."
+    )
+
     algorithm: ClassVar[Algorithm]
 
     def plan(self, task: Task) -> AlgorithmPlan:

@@ -28,6 +28,7 @@ from privclust.estimators._init import start_of
 from privclust.estimators._input import MEASURED, OpenTable, open_table
 from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import FloatArray
+from privclust.models._coreset_cells import coreset_of
 from privclust.models.cluster_model import ClusterModel, FittedEstimator
 from privclust.models.clustering import Clustering
 from privclust.models.hierarchy import Hierarchy, hierarchy
@@ -153,7 +154,7 @@ class PrivateKMeans(PrivateClusterer):
         other.model_ = _refit.refit(self.model_, other)
         return other
 
-    def k_path(self) -> KPath:
+    def k_path(self) -> KPath:  # type: ignore[override]  # other estimators say what lacks
         """Return loss, stability and silhouette for 1 up to `max_clusters` clusters.
 
         They are those of ``refit(k)`` and follow from `coreset_` and the released centres: no row
@@ -161,7 +162,7 @@ class PrivateKMeans(PrivateClusterer):
         with ``n_clusters=k``: the coreset is then fine enough.
         """
         check_is_fitted(self)
-        n_points, n_columns = self.coreset_.points.shape
+        n_points, n_columns = coreset_of(self.model_).points.shape
         cost = k_path_cost(n_points, max_clusters_of(self.model_), n_columns)
         check_cost(cost, "this k_path")
         return k_path_of(self.model_)
@@ -182,7 +183,7 @@ class PrivateKMeans(PrivateClusterer):
         cells they are taken to vary alike and alone (docs/postprocessing.md).
         """
         check_is_fitted(self)
-        cost = mixture_cost(len(self.coreset_.points), *self.cluster_centers_.shape)
+        cost = mixture_cost(len(coreset_of(self.model_).points), *self.cluster_centers_.shape)
         check_cost(cost, "this mixture")
         return mixture(self.model_)
 

@@ -36,8 +36,8 @@ def coreset_of(model: ClusterModel) -> Coreset:
     """Return a model's coreset; refuse a model of an estimator that makes none."""
     if model.coreset is None:
         raise ParameterError(
-            f"the model has no coreset, which {model.estimator} does not make and this follows "
-            "from. Give a model of PrivateKMeans."
+            f"the model of {model.estimator} has no coreset, the weighted points that this follows "
+            "from. Give a model of PrivateKMeans, as its fit returned or saved it."
         )
     return model.coreset
 

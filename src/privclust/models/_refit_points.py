@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from privclust.errors import TooManyClustersError
 from privclust.kernels.grid import FloatArray, to_grid
 from privclust.kernels.nearest import nearest
 from privclust.models._batched_kmeans import batched_seconds, best_centers, first_centers
@@ -44,6 +45,20 @@ def refit_cells(model: ClusterModel) -> Coreset:
             np.concatenate([known.radii, radii[lone]]),
         ),
     )
+
+
+def have_rows(cells: Coreset) -> bool:
+    """Tell whether a point has any weight, which noise may hide of all."""
+    return bool((cells.weights > 0).any())
+
+
+def check_for_rows(cells: Coreset) -> None:
+    """Refuse a coreset no point of which has any weight."""
+    if not have_rows(cells):
+        raise TooManyClustersError(
+            "noise hides all rows of this fit, so that its coreset has no point to cluster. Fit "
+            "again with a larger epsilon or more rows, which spends budget again."
+        )
 
 
 def around_centers(model: ClusterModel, cells: Coreset) -> Coreset:

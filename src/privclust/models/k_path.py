@@ -16,6 +16,7 @@ from privclust.models._plotting import plots
 from privclust.models._refit_points import (
     CLEAR,
     around_centers,
+    check_for_rows,
     public_generator,
     refit_cells,
     refit_centers,
@@ -179,9 +180,10 @@ def k_path_of(model: ClusterModel) -> KPath:
     1
     """
     cells = refit_cells(model)
+    check_for_rows(cells)
     points = around_centers(model, cells)
     wanted = max_clusters_of(model)
-    most = max(1, min(wanted, int(np.count_nonzero(cells.weights))))
+    most = min(wanted, int(np.count_nonzero(cells.weights)))
     with threadpool_limits(1):
         choices = tuple(_choice(model, cells, points, k) for k in range(1, most + 1))
     dataset = model.privacy_statement.dataset

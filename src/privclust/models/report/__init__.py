@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from privclust.models._canvas import plain_texts
 from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
+from privclust.models._refit_points import have_rows, refit_cells
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.cost_limits import current_limits
 from privclust.models.k_path import KPath, k_path_of, max_clusters_of, path_cost
@@ -86,8 +87,11 @@ def _title(model: ClusterModel, heading: PageHeading) -> str:
 
 
 def _affordable_path(model: ClusterModel) -> KPath | None:
-    """Return what other numbers of clusters would give; beyond the limits the page does without."""
-    if model.coreset is None:
+    """Return what other numbers of clusters would give; beyond the limits the page does without.
+
+    So it does where noise hides all rows.
+    """
+    if model.coreset is None or not have_rows(refit_cells(model)):
         return None
     n_points, n_columns = model.coreset.points.shape
     cost, allowed = path_cost(n_points, max_clusters_of(model), n_columns), current_limits()
