@@ -205,6 +205,7 @@ def test_comparison_is_that_of_python() -> None:
     as_json = json.loads(said("compare", "model.json", "other.json", "--json"))
     assert as_json["shifts"] == found.shifts.tolist()
     assert as_json["moved"] == found.moved.tolist()
+    assert as_json["differences"] == list(found.differences)
     unknown = json.loads(said("compare", "pe.json", "other.json", "--json"))
     assert unknown["shift_stderr"] is None
 

@@ -23,6 +23,7 @@ from privclust.models._column_notes import (
     ruled_by,
     unmatched,
 )
+from privclust.models._fit_notes import columns_of, smaller_weight
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.verdict import verdict
 from privclust.testing import SeededNoise, noise_from
@@ -75,6 +76,15 @@ def test_category_that_rules_is_named(epsilon: float, seed: int) -> None:
     assert note in str(model)
     said = "{'ward': {'type': 'category', 'levels': ['...'], 'weight': 0.3}}"
     assert f"a smaller weight: in a bounds file weight = 0.3, in Python {said}; or fit" in note
+
+
+def test_weight_that_is_small_already_is_said_to_become_smaller() -> None:
+    bounds: dict[str, Any] = {"type": "number", "lower": 0, "upper": 120, "weight": 0.5}
+    model = fitted(4.0, 0, age=(AGE, bounds), pressure=PRESSURE)
+    assert smaller_weight(model, columns_of(model)[0]) == (
+        "in a bounds file weight = 0.1, in Python {'age': {'type': 'number', 'lower': 0.0, "
+        "'upper': 120.0, 'weight': 0.1}}"
+    )
 
 
 def test_dates_that_rule_are_spans_of_time_with_a_remedy_of_their_own() -> None:

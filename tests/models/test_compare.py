@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table, vector_model, vectors_model
 from helpers.kinds import OTHER_KINDS
 
-from privclust import PEMeans, compare
+from privclust import PEMeans, PrivateKMeans, compare
 from privclust.errors import ColumnError
 from privclust.models.compare import matched
 from privclust.testing import SeededNoise, noise_from
@@ -95,3 +97,28 @@ def test_models_are_compared_like_the_estimators_that_hold_them() -> None:
     one, other = compare(before, after), compare(before.model_, after.model_)
     assert str(one) == str(other)
     np.testing.assert_array_equal(one.moved, other.moved)
+
+
+def test_other_weights_bounds_and_decimal_marks_are_named() -> None:
+    """Their centres are comparable, and nobody saw that one fit counted a column otherwise."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"age": rng.normal(50, 9, 2000), "nights": rng.normal(5, 1, 2000)})
+
+    def fitted(**changed: object) -> Any:
+        nights = {"type": "number", "lower": 0, "upper": 30, **changed}
+        bounds: Any = {"age": (0, 120), "nights": nights}
+        with noise_from(SeededNoise(0)):
+            return PrivateKMeans(1, delta=1e-6, bounds=bounds, random_state=0).fit(rows).model_
+
+    plain = fitted()
+    assert compare(plain, plain).differences == ()
+    (other,) = compare(plain, fitted(weight=0.3)).differences
+    assert other.endswith("though nothing moved: weight of 'nights' is 1.0 and 0.3.")
+    (other,) = compare(plain, fitted(transform="log1p", upper=40)).differences
+    assert "transform of 'nights' is 'none' and 'log1p'; upper of 'nights' is 30.0 and 4" in other
+    (marks,) = compare(plain, replace(plain, decimal=",")).differences
+    assert marks.startswith("Decimals of the first model's files were read with '.' and those of ")
+    assert marks in str(compare(plain, replace(plain, decimal=",")))
+    measured = replace(plain, parameters={**plain.parameters, "scale": "private"})
+    (other,) = compare(plain, measured).differences
+    assert other.endswith(f"scale is {plain.parameters.get('scale')!r} and 'private'.")

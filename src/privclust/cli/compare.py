@@ -41,6 +41,8 @@ def compare(
             typer.echo(_as_json(found))
             return
         _show(found, second.domain.coordinate_uses)
+        for sentence in found.differences:
+            say(sentence)
         counts = len(first.cluster_sizes), len(second.cluster_sizes)
         if counts[0] != counts[1]:
             say(_other_numbers(before, after, *counts))
@@ -106,6 +108,7 @@ def _as_json(found: Comparison) -> str:
         "moved": found.moved.tolist(),
         "gone": list(found.gone),
         "new": list(found.new),
+        "differences": list(found.differences),
     }
     return json.dumps(content, allow_nan=False)
 

@@ -68,12 +68,12 @@ def ruled_by(model: ClusterModel) -> str | None:
     if isinstance(column, DateColumn):
         return (
             f"{said} So they are spans of time. If they should not be, leave the column out of the "
-            f"table, or give it a smaller weight: {smaller_weight(column)}."
+            f"table, or give it a smaller weight: {smaller_weight(model, column)}."
         )
     return (
         f"{said} If other columns should count more, give it a smaller weight: "
-        f"{smaller_weight(column)}; or fit with scale 'private', by which columns count by their "
-        "spread."
+        f"{smaller_weight(model, column)}; or fit with scale 'private', by which columns count by "
+        "their spread."
     )
 
 

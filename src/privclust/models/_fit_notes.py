@@ -144,23 +144,26 @@ def differ_most(model: ClusterModel) -> str | None:
     levels = {one.name: one for one in columns_of(model) if isinstance(one, CategoryColumn)}
     hint = (
         f" Levels of {first!r} decide most; if they should only help to, give it a smaller weight: "
-        f"{smaller_weight(levels[first])}; or fit with scale 'private'."
+        f"{smaller_weight(model, levels[first])}; or fit with scale 'private'."
         if first in levels and shares[first] >= DECIDING
         else ""
     )
     return f"Of the variance of their centres, columns have: {named}.{hint}"
 
 
-def smaller_weight(column: Column) -> str:
+def smaller_weight(model: ClusterModel, column: Column) -> str:
     """Return how a column is declared with a third of its weight, in a file and in Python."""
-    weight = max(WEIGHT_MIN, float(f"{0.3 * column.weight:.1g}"))
-    declared = {**column.to_dict(), "weight": weight}
-    name = declared.pop("name")
+    declared = {**column.to_dict(), "weight": 1.0}
+    scale, name = model.parameters.get("scale"), declared.pop("name")
+    if scale != "private":  # which measures weights
+        bounds = model.domain.parameters(scale, model.coordinate_names).get("bounds")
+        declared |= bounds[name] if isinstance(bounds, dict) else {}
+    declared["weight"] = max(WEIGHT_MIN, float(f"{0.3 * declared['weight']:.1g}"))
     if declared.get("transform") == "none":
         del declared["transform"]
     if "levels" in declared:
         declared["levels"] = ["..."]  # it has them all, which may be hundreds
-    return f"in a bounds file weight = {weight:g}, in Python {{{name!r}: {declared}}}"
+    return f"in a bounds file weight = {declared['weight']:g}, in Python {{{name!r}: {declared}}}"
 
 
 def variance_parts(model: ClusterModel) -> dict[str, float]:

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from privclust.errors import ColumnError
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._model_differences import differences
 from privclust.models._notebook import comparison_html
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.formatting import aligned, with_error
@@ -37,13 +38,15 @@ class Comparison:
     size_shifts, size_stderr : array of shape (m,)
         The same of the sizes.
     distances : array of shape (m,)
-        How far centres moved, in radii of the domain.
+        How far centres moved, in radii of the first model's domain.
     moved : array of shape (m,)
         Whether a centre moved farther than noise and the chance of which rows came explain.
         A thousandth of comparisons say so of some cluster though none moved. Clusters that a
         report would leave out for their size never did.
     gone, new : tuple of int
         Clusters without a counterpart, before and after.
+    differences : tuple of str, default=()
+        In what the models were declared otherwise, which centres do not show, in sentences.
 
     Examples
     --------
@@ -60,14 +63,14 @@ class Comparison:
     moved: NDArray[np.bool_]
     gone: tuple[int, ...]
     new: tuple[int, ...]
+    differences: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
-        """What to know when reading the table: which coordinates it leaves out."""
+        """What to know when reading the table: what it leaves out, and how models differ."""
         left_out = len(self.names) - SHOWN_COLUMNS
-        if left_out <= 0:
-            return []
-        return [f"Columns that moved less and are not shown: {left_out:,}."]
+        hidden = [f"Columns that moved less and are not shown: {left_out:,}."]
+        return [*(hidden if left_out > 0 else []), *self.differences]
 
     def rows(self) -> list[list[str]]:
         """Return a table as texts: its header, then each cluster and its counterpart."""
@@ -145,6 +148,7 @@ def compare(
         moved(before, after, one, other, CHANCE / max(1, len(pairs))),
         _without(one, len(before.cluster_centers)),
         _without(other, len(after.cluster_centers)),
+        tuple(differences(before, after)),
     )
 
 
