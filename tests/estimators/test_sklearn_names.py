@@ -49,6 +49,18 @@ def test_parameters_by_other_names_say_what_they_are_called(name: str, known: st
         PrivateKMeans(**given)
 
 
+@pytest.mark.parametrize("name", ["fit", "fit_predict", "fit_transform"])
+def test_weights_of_rows_are_refused_with_what_there_is_instead(name: str) -> None:
+    model, rows = PrivateKMeans(1, delta=1e-6, radius=1.0), np.zeros((500, 2))
+    with pytest.raises(TypeError, match=f"^{name} takes no sample_weight: .* max_rows_per_unit"):
+        getattr(model, name)(rows, sample_weight=np.ones(500))
+    assert not hasattr(model, "model_"), "nothing was fitted"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        getattr(model, name)(rows, weights=np.ones(500))
+    getattr(model, name)(rows, sample_weight=None)
+    assert "sample_weight" not in inspect.signature(getattr(model, name)).parameters
+
+
 def test_parameters_of_ones_own_may_have_these_names() -> None:
     class Repeated(DPLloyd):
         n_init: int = 3

@@ -98,8 +98,8 @@ def budget_of(epsilon: object, delta: object) -> Budget:
         raise ParameterError(
             Message(
                 Parameter("delta"),
-                " is missing. It is the remainder that the guarantee allows beside epsilon: type a "
-                "value well below one over the number of rows, such as ",
+                " is missing. It is the remainder that the guarantee allows beside epsilon, above "
+                "0 and below 1: type a value well below one over the number of rows, such as ",
                 Parameter("delta", "1e-6"),
                 ".",
             )

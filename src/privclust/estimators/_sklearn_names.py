@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 _STARTS = "starts that read rows would each cost budget, and those that are free are made anyway"
 _STEPS = "how often rows are read is planned from the budget"
 _PARAMETERS = {
@@ -61,5 +63,31 @@ def naming_others(init: Callable[..., None]) -> Callable[..., None]:
             if name in _PARAMETERS and name not in known:
                 raise TypeError(f"{type(self).__name__} takes no {name}: {_PARAMETERS[name]}.")
         init(self, *args, **given)
+
+    return checked
+
+
+def refusing_weights(fit: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a `fit` that says of weights of rows why it does not take them; None is none.
+
+    Examples
+    --------
+    >>> @refusing_weights
+    ... def fit(estimator, X):
+    ...     return len(X)
+    >>> fit("mine", [40, 50], sample_weight=None)
+    2
+    """
+
+    @functools.wraps(fit)
+    def checked(*args: Arguments.args, **given: Arguments.kwargs) -> Result:
+        if given.pop("sample_weight", None) is not None:
+            raise TypeError(
+                f"{fit.__name__} takes no sample_weight: noise is sized for rows that count once, "
+                "and a weight would multiply what one of them adds. Leave it out, or None. A "
+                "column counts more by its weight in the bounds; a person may count for several "
+                "rows by unit and max_rows_per_unit."
+            )
+        return fit(*args, **given)
 
     return checked

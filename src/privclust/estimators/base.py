@@ -20,7 +20,7 @@ from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._input import MEASURED, OpenTable, check_can_be_labelled, open_table
 from privclust.estimators._released_attribute import Released
-from privclust.estimators._sklearn_names import Absent
+from privclust.estimators._sklearn_names import Absent, refusing_weights
 from privclust.kernels.grid import FloatArray
 from privclust.models._column_notes import column_warnings
 from privclust.models.cluster_model import ClusterModel
@@ -151,6 +151,7 @@ class PrivateClusterer(
         return self.algorithm.run(curator, plan, rng)
 
     @clears_frames
+    @refusing_weights
     def fit(self, X: Any, y: None = None, *, resume: str | None = None) -> Self:
         """Find noisy centres of the rows of `X`.
 
@@ -199,12 +200,14 @@ class PrivateClusterer(
         return _labels.distances(self, X)
 
     @clears_frames
+    @refusing_weights
     def fit_predict(self, X: Any, y: None = None) -> NDArray[np.int64]:
         """Fit `X`, then label the same rows: for the holder of the data, not for release."""
         check_can_be_labelled(X)
         return self.fit(X).predict(X)
 
     @clears_frames
+    @refusing_weights
     def fit_transform(self, X: Any, y: None = None) -> FloatArray:
         """Fit `X`, then return distances of its rows: for the holder of the data."""
         check_can_be_labelled(X)
