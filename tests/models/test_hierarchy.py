@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,12 @@ def test_trees_are_drawn(k: int, tmp_path: Any) -> None:
     model = made_up_model(rng.uniform(-0.5, 0.5, (k, 2)), rng.uniform(10, 1000, k))
     draw_hierarchy(hierarchy(model), tmp_path / "tree.png")
     assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_trees_and_coresets_are_shown_in_a_line() -> None:
+    model = four_clusters()
+    assert repr(model.hierarchy()).startswith("Hierarchy of 4 clusters: 3 merges")
+    shown = repr(model.coreset_)
+    assert shown.startswith(f"Coreset of {len(model.coreset_.points)} points in 2 columns, for ab")
+    assert "array" not in shown
+    assert re.search(r"about 1[12],\d{3} rows$", shown)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from privclust.errors import Message, safe_repr
 from privclust.kernels.grid import FloatArray
+from privclust.models.formatting import counted
 from privclust.models.quality import Quality
 
 ADVICE_MAX = 1000
@@ -52,11 +53,20 @@ class Coreset:
     >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
     >>> len(model.coreset_.points) == len(model.coreset_.weights)
     True
+    >>> model.coreset_  # doctest: +ELLIPSIS
+    Coreset of ... points in 2 columns, for about ... rows
     """
 
     points: FloatArray
     weights: FloatArray
     precision: Precision
+
+    def __repr__(self) -> str:
+        points, columns = self.points.shape
+        return (
+            f"Coreset of {counted(points)} points in {columns:,} columns, for about "
+            f"{counted(self.weights.sum())} rows"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,6 +100,17 @@ def two_digits(value: float) -> str:
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
+def counted(number: float) -> str:
+    """Return a count as people write it in a sentence: whole, and never as a power of ten.
+
+    Examples
+    --------
+    >>> counted(1e6), counted(119_999.7), counted(-3), counted(1e22)
+    ('1,000,000', '120,000', '-3', '10,000,000,000,000,000,000,000')
+    """
+    return f"{number:,.0f}" if round(number) else "0"
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Return the rows of a table as lines, shorter ones filled up with nothing.
 

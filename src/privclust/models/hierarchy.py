@@ -38,6 +38,8 @@ class Hierarchy:
     >>> groups = tree.cut(2)[np.argsort(model.cluster_centers_[:, 0])]
     >>> bool(groups[0] == groups[1] != groups[2])
     True
+    >>> tree
+    Hierarchy of 3 clusters: 2 merges; print it for a table of them
     """
 
     linkage: FloatArray
@@ -74,6 +76,10 @@ class Hierarchy:
             parts = f"{int(one)} + {int(other)}"
             lines.append(f"{number:>5}  {parts:<12}{self.sizes[number]:>12,.0f}{height:>10.4f}")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        k = self.n_clusters
+        return f"Hierarchy of {k:,} clusters: {k - 1:,} merges; print it for a table of them"
 
 
 def hierarchy(model: ClusterModel) -> Hierarchy:
