@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privclust.models.formatting import percent_up, rounded_down, rounded_up, with_error
+from privclust.domains._number_text import plain
+from privclust.models.formatting import (
+    counted,
+    percent_up,
+    percent_with_error,
+    rounded_down,
+    rounded_up,
+    with_error,
+)
 
 FIGURES = st.floats(1e-15, 1e15, allow_nan=False)
 
@@ -63,3 +71,17 @@ def test_without_an_error_there_is_none_to_show(error: float) -> None:
 def test_sizes_without_an_error_are_still_read_as_sizes(value: float) -> None:
     """PEMeans knows no errors; 5.154e+04 rows is how nobody counts."""
     assert with_error(value, math.nan).replace(",", "") == str(int(value))
+
+
+@pytest.mark.parametrize("share", [0.9991, 0.99999999995, 1.0])
+def test_share_near_one_has_digits_for_readers_and_is_not_called_whole(share: float) -> None:
+    """It was 99.9999999956 ± 0.0000000012 per cent."""
+    assert percent_with_error(share, 1e-11) == "99.9 ± 0.1"
+    assert percent_with_error(share, 0.12) == with_error(100 * share, 12.0)
+
+
+@pytest.mark.parametrize("value", [1e6, 119_999.0, 1.25e7, 9e14])
+def test_no_number_that_people_count_is_a_power_of_ten(value: float) -> None:
+    for found in (rounded_up(value, 2), rounded_down(value), counted(value), plain(value)):
+        assert "e" not in found
+        assert float(found.replace(",", "")) == pytest.approx(value, rel=0.1)

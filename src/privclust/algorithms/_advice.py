@@ -12,7 +12,7 @@ from privclust.algorithms._enough_rows import advice_on_sizes, is_noisy, was_war
 from privclust.algorithms._far_rows import FarRows
 from privclust.errors import Message, Parameter
 from privclust.kernels.grid import FloatArray
-from privclust.models.formatting import with_error
+from privclust.models.formatting import percent_with_error
 
 if TYPE_CHECKING:
     from privclust.algorithms._private_kmeans_plan import PrivateKMeansPlan
@@ -78,7 +78,7 @@ def _is_hidden(far: FarRows, n_clusters: int) -> bool:
 
 def _on_far(far: FarRows, n_clusters: int) -> Message | None:
     if far.share is not None and far.stderr is not None and far.share >= FAR_SHARE:
-        share = with_error(100 * far.share, 100 * far.stderr)
+        share = percent_with_error(far.share, far.stderr)
         return Message(
             f"about {share} % of the loss comes from rows far from every centre. They may be "
             "outliers, or clusters that were not found. A larger ",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domains._log_scale import read_off, ruler
+from privclust.domains._number_text import plain
 from privclust.domains.reader import CellReader, Use
 from privclust.kernels.grid import GRID, FloatArray
 
@@ -102,7 +103,7 @@ class NumberColumn(OrderedColumn):
             raise ValueError(
                 f"column {self.name!r} needs a lower bound below its upper one, apart on its "
                 f"scale, at most {BOUND_MAX:g} in size, and where it has a logarithm; got "
-                f"{self.lower:g} and {self.upper:g}."
+                f"{plain(self.lower)} and {plain(self.upper)}."
             )
 
     @property
@@ -181,7 +182,7 @@ class NumberColumn(OrderedColumn):
         """
         if step > 0:
             return f"{value:,.{max(0, min(12, 1 - math.floor(math.log10(step))))}f}"
-        return f"{value:.6g}"
+        return plain(float(f"{value:.6g}")) if abs(value) >= 1e6 else f"{value:.6g}"
 
     def draw(self, units: FloatArray, rng: np.random.Generator) -> NDArray[Any]:
         """Return synthetic numbers as they are."""
@@ -194,7 +195,7 @@ class NumberColumn(OrderedColumn):
     def describe(self) -> tuple[str, list[str]]:
         """Return the column and its bounds, for a report."""
         scale = "" if self.transform == "none" else f" ({self.transform} scale)"
-        return self.name + scale, [f"{self.lower:g}", f"{self.upper:g}"]
+        return self.name + scale, [plain(self.lower), plain(self.upper)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column for a file."""

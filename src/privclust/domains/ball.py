@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from privclust.domains._number_text import plain
 from privclust.domains.base import LARGEST, SMALLEST, Domain, public_vector
 from privclust.kernels.grid import FloatArray
 
@@ -64,10 +65,10 @@ class Ball(Domain, kind="ball"):
         """
         place = "the origin"
         if self.middle.any():
-            some = [f"{value:g}" for value in self.middle[:_SHOWN]]
+            some = [plain(value) for value in self.middle[:_SHOWN]]
             rest = self.middle.size - len(some)
             place = f"the point ({', '.join(some)}{f', and {rest} more' if rest else ''})"
-        return [(f"distance from {place}", ["0", f"{self.radius:g}"])]
+        return [(f"distance from {place}", ["0", plain(self.radius)])]
 
     def parameters(self, scale: object, columns: Sequence[str] | None) -> dict[str, Any]:
         """Return the radius, which is from the origin; no radius says another middle."""

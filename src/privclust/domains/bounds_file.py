@@ -18,6 +18,7 @@ from privclust.domains._category_column import LEVELS_MAX, CategoryColumn
 from privclust.domains._date_column import DateColumn
 from privclust.domains._date_format import ISO, day_pattern
 from privclust.domains._number_column import WEIGHT_MAX, WEIGHT_MIN, NumberColumn, Transform
+from privclust.domains._number_text import plain
 from privclust.domains.columns import Column
 from privclust.errors import BoundsError, did_you_mean, safe_repr
 
@@ -159,8 +160,8 @@ def pair_of(name: str, pair: object) -> tuple[float, float]:
     if not -math.inf < lower < upper < math.inf:
         raise BoundsError(
             f"bounds of column {name!r} must be two finite numbers, the lower below the upper; got "
-            f"{lower:g} and {upper:g}. Swap them if they are exchanged; where no bound is known, "
-            "type one that no value can pass."
+            f"{plain(lower)} and {plain(upper)}. Swap them if they are exchanged; where none is "
+            "known, type one that no value can pass."
         )
     return lower, upper
 
@@ -184,8 +185,8 @@ def _number_column(name: str, content: Mapping[str, Any]) -> NumberColumn:
         )
     if (transform == "log" and lower <= 0) or (transform == "log1p" and lower <= -1):
         raise BoundsError(
-            f"column {name!r} has no logarithm at its lower bound, {lower:g}. Type a lower bound "
-            "above 0, or transform = 'log1p', the logarithm of one more, and one above -1."
+            f"column {name!r} has no logarithm at its lower bound, {plain(lower)}. Type a lower "
+            "bound above 0, or transform = 'log1p', the logarithm of one more, and one above -1."
         )
     return NumberColumn(name, lower, upper, _weight(name, content), transform)
 
@@ -243,7 +244,7 @@ def _weight(name: str, content: Mapping[str, Any]) -> float:
     weight = _number(name, "weight", content.get("weight", 1.0))
     if not WEIGHT_MIN <= weight <= WEIGHT_MAX:
         raise BoundsError(
-            f"the weight of column {name!r} must lie between 1e-6 and 1e6, got {weight:g}. "
+            f"the weight of column {name!r} must lie between 1e-6 and 1e6, got {plain(weight)}. "
             "1 counts a column as much as others; leave it out if it should not count."
         )
     return weight

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privclust.domains._number_column import NumberColumn
+from privclust.domains._number_text import plain
 from privclust.domains.base import SMALLEST, Domain, public_vector, reweighed
 from privclust.domains.columns import Column
 from privclust.kernels.grid import FloatArray
@@ -47,8 +48,8 @@ class Box(Domain, kind="box"):
             column = int(narrow[0])
             raise ValueError(
                 f"each lower bound must be below its upper bound; column {column} has "
-                f"{self.lower[column]:g} and {self.upper[column]:g}. Swap them if they are "
-                "exchanged, and leave a column that never varies out of the table."
+                f"{plain(self.lower[column])} and {plain(self.upper[column])}. Swap them if they "
+                "are exchanged, and leave a column that never varies out of the table."
             )
         given = np.ones(self.lower.size) if weights is None else weights
         object.__setattr__(self, "weights", public_vector("weights", given))
@@ -73,7 +74,7 @@ class Box(Domain, kind="box"):
     def describe(self, columns: Sequence[str] | None) -> list[tuple[str, list[str]]]:
         """Return each column with its bounds."""
         sides = zip(self.coordinate_names(columns), self.lower, self.upper, strict=True)
-        return [(name, [f"{lower:g}", f"{upper:g}"]) for name, lower, upper in sides]
+        return [(name, [plain(lower), plain(upper)]) for name, lower, upper in sides]
 
     def bounded_columns(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Return each column with its bounds, without its weight."""

@@ -12,6 +12,11 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+PERCENT_STEP = 0.1
+"""Finer shares of a loss tell a reader nothing."""
+READABLE = 1e15
+"""Up to this size, numbers have all their digits and no power of ten."""
+
 
 def rounded_up(value: float, digits: int = 4) -> str:
     """Return `value` with so many significant digits, none of them too small.
@@ -19,8 +24,8 @@ def rounded_up(value: float, digits: int = 4) -> str:
     Examples
     --------
     >>> import math
-    >>> rounded_up(math.exp(0.25), 3), rounded_up(0.1), rounded_up(1e-6)
-    ('1.29', '0.1', '1e-06')
+    >>> rounded_up(math.exp(0.25), 3), rounded_up(0.1), rounded_up(1e-6), rounded_up(123_456)
+    ('1.29', '0.1', '1e-06', '123500')
     """
     return _rounded(value, digits, ROUND_CEILING)
 
@@ -50,7 +55,8 @@ def percent_up(share: float) -> str:
 
 def _rounded(value: float, digits: int, direction: str) -> str:
     rounded = Context(prec=digits, rounding=direction).create_decimal(_twelve_digits(value))
-    return f"{float(rounded):.{digits}g}"
+    found = f"{float(rounded):.{digits}g}"
+    return found if "e+" not in found or abs(rounded) >= READABLE else f"{rounded:.0f}"
 
 
 def _twelve_digits(value: float) -> Decimal:
@@ -98,6 +104,22 @@ def two_digits(value: float) -> str:
     """
     rounded = float(f"{value:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
+
+
+def percent_with_error(share: float, error: float) -> str:
+    """Return a share in per cent with its standard error, a tenth or more; none is called whole.
+
+    Examples
+    --------
+    >>> percent_with_error(0.412, 0.03), percent_with_error(0.999999999956, 1e-11)
+    ('41.2 ± 3.0', '99.9 ± 0.1')
+    """
+    if error > PERCENT_STEP / 100:
+        return with_error(100 * share, 100 * error)
+    if error <= 0:
+        return with_error(100 * share, 0.0)
+    tenths = math.floor(min(1000 * share + 0.5, 999.0))
+    return f"{tenths / 10:.1f} ± {PERCENT_STEP}"
 
 
 def counted(number: float) -> str:

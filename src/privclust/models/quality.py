@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass, replace
 
-from privclust.models.formatting import two_digits, with_error
+from privclust.models.formatting import percent_with_error, two_digits, with_error
 
 MEASURED_AS = "quality"
 """Under which name a fit measures it."""
@@ -101,7 +101,7 @@ class Quality:
             lines = [f"{mean}, distances capped at {cap}: {capped}.", f"Without the cap: {loss}."]
         if self.far_share is not None and self.far_share_stderr is not None:
             lines.append(
-                f"About {with_error(100 * self.far_share, 100 * self.far_share_stderr)} % of it "
+                f"About {percent_with_error(self.far_share, self.far_share_stderr)} % of it "
                 "is from rows farther away than the cap."
             )
         if scale is None:
