@@ -206,10 +206,21 @@ def _command(words: list[str]) -> tuple[int, str]:
 
     from privclust.cli import app
 
-    result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    with _style_of_a_new_process():
+        result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, str(result.output)
+
+
+def _style_of_a_new_process() -> contextlib.AbstractContextManager[None]:
+    """Let a command draw as it does at a prompt, though figures of a page have the site's style."""
+    try:
+        from matplotlib import rc_context, rcParamsDefault
+    except ModuleNotFoundError:
+        return contextlib.nullcontext()
+    plain: Any = {name: value for name, value in rcParamsDefault.items() if name != "backend"}
+    return rc_context(plain)
 
 
 def _normal(text: str, certain: bool) -> str:
