@@ -232,7 +232,7 @@ def print_table(results: Results) -> None:
         worst = max(excess[piece] for piece in same)
         seconds = float(np.mean([results[piece].cpu_seconds for piece in same]))
         stated = f"{epsilon:g}" if epsilon else "not private"
-        print(f"| {method} | {name} | {stated} | {worst:.3%} | {seconds:.0f} |")
+        print(f"| {method} | {name} | {stated} | {100 * worst:.3f} % | {seconds:.0f} |")
 
 
 def _radius(data: ClientMixture) -> float:

@@ -88,7 +88,7 @@ def _finish(axes: Axes, title: str, highest: float) -> None:
 def _heat_map(losses: Losses) -> Figure:
     """Draw the area over that of k-means, of every method on every table."""
     ratios = np.array([[ratio(losses, method, name) for name in TABLES] for method in COMPARED])
-    figure = style.new_figure(8, 10.2)
+    figure = style.new_figure(9, 10.2)
     axes = figure.subplots()
     shades = LogNorm(1.0, FAR)
     image = axes.imshow(ratios.T, aspect="auto", cmap="Blues", norm=shades)

@@ -38,7 +38,7 @@ def draw(cells: list[Cell]) -> Figure:
     axes.plot(x, y, color=style.INK, linewidth=2, label="median", zorder=4)
     axes.axhline(1.0, **{**style.reference_line(), "label": None})
     axes.axvline(1.0, color=style.MUTED, linewidth=1)
-    axes.text(1.05, TOP * 0.92, "enough rows by the formula →", va="top", fontsize=9)
+    axes.text(1.05, TOP * 1.09, "enough rows by the formula →", va="bottom", fontsize=9)
     style.plain_axes(axes)
     style.ratio_ticks(axes, (1, 1.2, 1.5, 2, 3, 5, 10))
     style.ratio_ticks(axes, (0.1, 0.3, 1, 3, 10, 30, 100), "x")

@@ -57,5 +57,6 @@ def _finish(axes: Axes, rows: list[int], values: list[float], unit: str) -> None
     axes.set_xscale("log")
     axes.set_xticks(rows, [f"{n:,}" for n in rows], rotation=15, fontsize=8)
     axes.set_xticks([], minor=True)
+    axes.set_xlim(rows[0] / 2, rows[-1] * 2)
     axes.set_ylim(low / 3, high * 3)
     axes.set_xlabel("rows of 4 columns, 16 clusters")
