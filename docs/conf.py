@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "dark_figures",
     "light_pages",
+    "line_breaks",
     "outside_links",
     "page_descriptions",
     "typed_commands",

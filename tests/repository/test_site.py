@@ -23,6 +23,7 @@ PAGES = (
     "gallery/index",
     "gallery/plot_rivals",
     "benchmarks",
+    "assurance",
     "benchmarks/accuracy",
     "explanations/epsilon",
     "explanations/how-it-works",
@@ -165,6 +166,16 @@ def test_every_command_and_option_is_on_its_page() -> None:
         below = getattr(command, "commands", {name: command})
         for option in (o for one in below.values() for p in one.params for o in p.opts):
             assert not option.startswith("-") or option == "--help" or option in shown
+
+
+@pytest.mark.usefixtures("site")
+def test_numbers_stay_with_their_units_and_long_names_and_sentences_break() -> None:
+    assurance = (BUILT / "assurance.html").read_text(encoding="utf-8")
+    assert "models/<wbr>test_<wbr>" in assurance
+    assert "less than 5\N{NO-BREAK SPACE}% (" in assurance
+    start = (BUILT / "start" / "quickstart.html").read_text(encoding="utf-8")
+    assert start.count('class="sentences highlight-text') == 1  # the statement; arrays stay
+    assert not [code for code in re.findall(r"(?s)<pre>.*?</pre>", start) if "\xa0" in code]
 
 
 @pytest.mark.parametrize(
