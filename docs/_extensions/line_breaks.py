@@ -16,7 +16,7 @@ LONG_NAME = re.compile(r'<span class="pre">([^<\s]{30,})</span>')
 BREAKS = re.compile(r"(?<=[/_.:])(?=\w)")
 FRAME = re.compile(r"[│┃]| {6,}\S")
 """What tables have that programs print; they keep their lines."""
-WIDE = 110
+WIDE = 96
 """Letters of a line that no page has room for: it is a sentence, and is broken like one."""
 
 
