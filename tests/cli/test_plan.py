@@ -30,7 +30,8 @@ def test_plan_prints_the_forecast_and_other_epsilons_beside_it() -> None:
     for line in lines:
         if "time: " not in line:  # which is measured
             assert line in shown.stdout
-    assert "have equal sizes" in lines[-1]
+    assert "have equal sizes" in lines[-2]
+    assert "a category as one for each of its levels" in lines[-1]
     assert "    privclust simulate --rows 20000 --columns 10 -k 6 --epsilon 0.7" in shown.stdout
     for epsilon in ("0.25", "0.5", "0.7", "1", "2", "4", "8"):
         assert f"│ {epsilon} " in shown.stdout

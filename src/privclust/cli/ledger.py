@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -119,6 +120,8 @@ def remaining(
         ]
         header = ("data set", "unit", "epsilon", "delta", "spent", "left", "for one more fit")
         print_table((*header, "source"), rows)
+        if datasets:
+            say(f"Left is the part {_of_what([found.budget.capacity for found in datasets])}")
         if any(found.budget.delta > 0 for found in datasets):
             say(
                 "Spent is the epsilon of all fits so far, with what open ones set aside. Several "
@@ -150,6 +153,8 @@ def runs(place: Place, label: Label) -> None:
         others = ("fit", "state", "results", "spent", "set aside")
         header = ("no.", "run", *(["role"] if on_server else []), *others)
         print_in_parts(header, rows)
+        if rows:
+            say(f"Spent and set aside are parts {_of_what([capacity])}")
         total = ledger.total(label)
         say(
             f"Together: epsilon {rounded_up(total.epsilon)}, delta "
@@ -252,6 +257,18 @@ def _part(spend: Spend, whole: Spend) -> float:
     if whole.pure is not None:
         return (spend.pure or 0) / whole.pure
     return spend.quanta / whole.quanta
+
+
+def _of_what(budgets: Sequence[Spend]) -> str:
+    """Say what percentages are a part of: fits add up in mu², or in epsilon where delta is 0."""
+    if all(whole.pure is not None for whole in budgets):
+        return "of the data set's epsilon, in which fits add up where delta is 0."
+    squares = (
+        "of the data set's whole budget in mu², in which fits add up, and not of its epsilon: a "
+        "fit with half of the epsilon takes a little more than a quarter."
+    )
+    mixed = any(whole.pure is not None for whole in budgets)
+    return squares + (" Where delta is 0, it is of epsilon." if mixed else "")
 
 
 def _at_most(epsilon: float) -> float:
