@@ -31,8 +31,8 @@ REFUSALS = (
     Mutation(
         "an estimator whose frames stay",
         "estimators/base.py",
-        "    @clears_frames\n    def fit(",
-        "    def fit(",
+        "    @clears_frames\n    @refusing_weights\n    def fit(",
+        "    @refusing_weights\n    def fit(",
         _TRACEBACKS,
     ),
     Mutation(
