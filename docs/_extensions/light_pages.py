@@ -2,13 +2,15 @@
 
 The theme sends to every page 1.5 MB of drawn icons, which a font has as well, and the index of the
 search, which only the page of the search reads. Styles come in eight files; here they are one.
-Of two thousand icons, styles and font keep those that some page shows.
+Of two thousand icons, styles and font keep those that some page shows, and of the rules of the
+theme, of Bootstrap and of extensions those whose classes some page or script names.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +33,10 @@ STYLES = re.compile(
 )
 IMPORTED = re.compile(r'@import "([^"]*)";')
 ICON, NAME = re.compile(r"(?:\.fa-[\w-]+,?)+\{--fa:[^}]*\}"), re.compile(r"fa-[\w-]+")
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+RULE, EMPTY = re.compile(r"[^{}]+\{[^{}]*\}"), re.compile(r"@media[^{}]*\{\s*\}")
+CLASS, WORD = re.compile(r"\.(-?[A-Za-z_][\w-]*)"), re.compile(r"[\w-]+")
+ATTRIBUTE = re.compile(r"\[[^\]]*\]")
 FONT = "_static/vendor/fontawesome/webfonts/fa-solid-900.woff2"
 BUNDLE = "_static/styles/pages.css"
 THEME = """(root => {
@@ -51,7 +57,7 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
     styles = "\n".join(_read(folder / link["file"]) for link in STYLES.finditer(written[0]))
     icons = {name for text in pages.values() for name in NAME.findall(text)}
     styles = ICON.sub(lambda rule: rule[0] if icons & {*NAME.findall(rule[0])} else "", styles)
-    (folder / BUNDLE).write_text(styles, encoding="utf-8")
+    (folder / BUNDLE).write_text(_used(styles, _words(folder, pages.values())), encoding="utf-8")
     _shorten(folder / FONT, styles)
     for page, text in pages.items():
         sized = PICTURE.sub(partial(_with_size, page.parent), text)
@@ -62,6 +68,30 @@ def _read(file: Path) -> str:
     """Return a style sheet with those that it imports."""
     text = file.read_text(encoding="utf-8")
     return IMPORTED.sub(lambda found: _read(file.parent / found[1]), text)
+
+
+def _words(folder: Path, pages: Iterable[str]) -> set[str]:
+    """Return all that may be the name of a class: what pages and scripts have."""
+    scripts = [file for file in folder.rglob("*.js") if "fontawesome" not in file.parts]
+    texts = [*pages, *(file.read_text(encoding="utf-8") for file in scripts)]
+    return {word for text in texts for word in WORD.findall(text)}
+
+
+def _used(styles: str, words: set[str]) -> str:
+    """Leave out rules for classes that nothing has, selector by selector."""
+
+    def kept(rule: re.Match[str]) -> str:
+        selectors, _, declarations = rule[0].partition("{")
+        if selectors.lstrip().startswith("@") or re.search(r"[(\\]", selectors):
+            return rule[0]  # no rule, or one that does not need all classes that it names
+        found = [
+            one
+            for one in selectors.split(",")
+            if words.issuperset(CLASS.findall(ATTRIBUTE.sub("", one)))
+        ]
+        return f"{','.join(found)}{{{declarations}" if found else ""
+
+    return EMPTY.sub("", RULE.sub(kept, COMMENT.sub("", styles)))
 
 
 def _shorten(file: Path, styles: str) -> None:
