@@ -265,7 +265,7 @@ def _of_what(budgets: Sequence[Spend]) -> str:
         return "of the data set's epsilon, in which fits add up where delta is 0."
     squares = (
         "of the data set's whole budget in mu², in which fits add up, and not of its epsilon: a "
-        "fit with half of the epsilon takes a little more than a quarter."
+        "fit with half of the epsilon takes somewhat more than a quarter."
     )
     mixed = any(whole.pure is not None for whole in budgets)
     return squares + (" Where delta is 0, it is of epsilon." if mixed else "")
