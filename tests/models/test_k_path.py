@@ -71,7 +71,9 @@ def test_model_without_a_coreset_is_refused_with_the_remedy(name: str) -> None:
 
 def test_coreset_all_of_whose_rows_noise_hides_is_refused_with_the_remedy() -> None:
     """It ended in an IndexError, and so did the report."""
-    hidden = made_up_model([[0.0, 0.0]], [-3.0], coreset=coreset([[0, 0], [1, 0]], [-1, -2]))
+    hidden = made_up_model(
+        [[0.0, 0.0], [1, 0]], [-3.0, -1], coreset=coreset([[0, 0], [1, 0]], [-1, -2])
+    )
     with pytest.raises(TooManyClustersError, match=r"noise hides all rows .* a larger epsilon or"):
         k_path_of(hidden)
     assert _affordable_path(hidden) is None

@@ -100,10 +100,10 @@ def at_the_middle(model: ClusterModel) -> list[str]:
     sharp = errors <= SHARP
     near = offsets <= AT_THE_MIDDLE * errors + 1e-4
     all_near = near.all(axis=0) & sharp.any(axis=0) & (domain.center != 0)
-    spread = _spread_in_coreset(model)
+    elsewhere = _spread_in_coreset(model)
     parts = zip(columns, parts_of_columns(columns), strict=True)
     return [
-        column.name for column, part in parts if all_near[part].all() and not spread[part].any()
+        column.name for column, part in parts if all_near[part].all() and not elsewhere[part].any()
     ]
 
 

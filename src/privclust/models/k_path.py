@@ -180,10 +180,11 @@ def k_path_of(model: ClusterModel) -> KPath:
     1
     """
     cells = refit_cells(model)
-    check_for_rows(cells)
+    if len(model.fitted.centers) > 1:  # a single one was released, and needs no points
+        check_for_rows(cells)
     points = around_centers(model, cells)
     wanted = max_clusters_of(model)
-    most = min(wanted, int(np.count_nonzero(cells.weights)))
+    most = max(1, min(wanted, int(np.count_nonzero(cells.weights))))
     with threadpool_limits(1):
         choices = tuple(_choice(model, cells, points, k) for k in range(1, most + 1))
     dataset = model.privacy_statement.dataset
