@@ -61,17 +61,17 @@ def ruled_by(model: ClusterModel) -> str | None:
         return None
     name = max(shares, key=lambda column: shares[column])
     (column,) = [one for one in columns_of(model) if one.name == name]
-    finding = (
+    lead = (
         f"Clusters differ by {name!r} nearly alone: it has {100 * shares[name]:.0f} % of the "
         "variance of their centres."
     )
     if isinstance(column, DateColumn):
         return (
-            f"{finding} So they are spans of time. If they should not be, leave the column out of the "
+            f"{lead} So they are spans of time. If they should not be, leave the column out of the "
             f"table, or give it a smaller weight: {smaller_weight(model, column)}."
         )
     return (
-        f"{finding} If other columns should count more, give it a smaller weight: "
+        f"{lead} If other columns should count more, give it a smaller weight: "
         f"{smaller_weight(model, column)}; or fit with scale 'private', by which columns count by "
         "their spread."
     )
