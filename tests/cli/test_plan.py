@@ -122,10 +122,11 @@ def test_no_noise_is_no_plan() -> None:
 
 
 def test_simulate_measures_made_up_rows() -> None:
-    """Two clusters of a thousand rows: the keys of samples follow from no seed, so not one digit."""
+    """Two clusters of a thousand rows; the keys of samples follow from no seed."""
     done = privclust("simulate", *TWO)
     found = re.match(r"loss: ([\d.]+) times that of k-means without privacy \(\1\); ", done.stdout)
-    assert found and 1.0 <= float(found[1]) < 1.1, done.stdout
+    assert found, done.stdout
+    assert 1.0 <= float(found[1]) < 1.1
 
 
 def test_json_is_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
