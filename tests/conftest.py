@@ -77,11 +77,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @contextmanager
 def _noise(node: pytest.Item | pytest.Collector, seed: str) -> Iterator[None]:
-    if node.config.getoption("--real-noise") or node.get_closest_marker("real_noise"):
+    is_real = node.config.getoption("--real-noise") or node.get_closest_marker("real_noise")
+    # Also real noise is set: a fixture that yields inside `noise_from` leaves its noise behind.
+    with noise_from(OpenDPNoise() if is_real else NoiseOfTests(crc32(seed.encode()))):
         yield
-    else:
-        with noise_from(NoiseOfTests(crc32(seed.encode()))):
-            yield
 
 
 class Completeness:
