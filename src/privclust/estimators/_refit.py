@@ -13,6 +13,7 @@ from privclust.estimators._common_parameters import Parameters
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._derived_cost import refit_cost
 from privclust.estimators._fit import cluster_fields, public_parameters
+from privclust.models._border_errors import border_errors
 from privclust.models._refit_points import (
     around_centers,
     check_for_rows,
@@ -50,8 +51,13 @@ def refit(model: ClusterModel, other: Parameters) -> ClusterModel:
     with threadpool_limits(1):
         centers = refit_centers(model, points, wanted, public_generator(model))
     merged = merge_around(points, centers)
-    stderr = np.hypot(merged.precision.center_stderr, inherited_stderr(model, points, centers))
-    precision = replace(merged.precision, center_stderr=stderr)
+    borders, noise = border_errors(points, centers), merged.precision
+    inherited = inherited_stderr(model, points, centers)
+    precision = replace(
+        noise,
+        center_stderr=np.sqrt(noise.center_stderr**2 + inherited**2 + borders.centers**2),
+        size_stderr=np.hypot(noise.size_stderr, borders.sizes),
+    )
     found = Clustering(merged.centers, merged.sizes, model.n_rows, precision)
     return replace(
         model,
