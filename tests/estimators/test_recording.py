@@ -20,7 +20,7 @@ import pytest
 from helpers.kinds import EVERY_KIND
 from sklearn.base import clone
 
-from privclust import FedDPKMeans, Federation, PEMeans, PrivateKMeans
+from privclust import FedDPKMeans, Federation, PEMeans, PrivateKMeans, load, save
 from privclust.errors import ParameterError
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.ledger.journal import LedgerError
@@ -384,3 +384,17 @@ def test_class_without_a_proper_name_is_refused_before_the_charge(tmp_path: Path
     with pytest.raises(ParameterError, match="not a name of Python"):
         model.fit(np.zeros((50, 2)))
     assert Ledger.open(place).runs("t") == ()
+
+
+def test_a_loaded_model_does_not_fit_beside_the_ledger(tmp_path: Path) -> None:
+    place, rows = tmp_path / "budget.db", np.repeat([[-0.5], [0.5]], 2000, axis=0)
+    ledger = Ledger.create(str(place), "clinic", epsilon=3.0, delta=1e-5)
+    paid: dict[str, Any] = {"ledger": str(place), "dataset": "clinic"}
+    save(PrivateKMeans(2, delta=1e-6, radius=1.0, **paid).fit(rows), tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    with pytest.raises(ParameterError, match=r"data set 'clinic'.*set_params\(ledger="):
+        loaded.fit(rows)
+    clone(loaded).fit(rows)
+    assert len(ledger.runs("clinic")) == 1
+    loaded.set_params(**paid).fit(rows)
+    assert len(ledger.runs("clinic")) == 2

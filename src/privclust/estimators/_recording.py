@@ -136,6 +136,7 @@ def recording(
             f"the class of this estimator is called {safe_repr(kind)}, which is not a "
             "name of Python, so no statement could name it. Give the class another name."
         )
+    _check_not_beside(estimator)
     ledger, label = ledger_of(estimator.ledger, estimator.dataset, unit)
     run = run_to_resume(resume, ledger)
     if seed is None and run is not None and ledger is not None:
@@ -162,6 +163,21 @@ def recording(
         **further,
     }
     return Recording(ledger, label, facts, run, "fit(X, resume=RUN)", source)
+
+
+def _check_not_beside(estimator: Parameters) -> None:
+    """Refuse to fit without a ledger what was recorded in one, which a loaded model forgets."""
+    model = held_model(estimator)
+    record = None if model is None else model.privacy_statement.run.record
+    if estimator.ledger is None and record is not None:
+        raise ParameterError(
+            Message(
+                "this model was recorded in a ledger, for data set "
+                f"{safe_repr(record.dataset)}, and model files do not say where that is. Name it, ",
+                Parameter("ledger", "budget.db", "set_params(ledger='budget.db', dataset=…)"),
+                ", so that another fit is charged to the same account. A new estimator needs none.",
+            )
+        )
 
 
 def source_of(snapshot: Snapshot | None, ledger: Ledger | None, run: str | None) -> Origin | None:
