@@ -66,7 +66,7 @@ def test_without_noise_nothing_is_said() -> None:
 
 def test_a_large_share_of_the_loss_from_far_rows_is_named() -> None:
     assert said(0, rows=far(0.812)) == (
-        "about 81.2 ± 1.0 % of the loss comes from rows far from every centre. They may be "
+        "rows far from every centre have 81.2 ± 1.0 % of the loss or more. They may be "
         "outliers, or clusters that were not found. A larger n_clusters or epsilon may find them."
     )
 

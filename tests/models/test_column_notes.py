@@ -17,6 +17,7 @@ from privclust.domains.columns import Column, NumberColumn
 from privclust.errors import ColumnWarning
 from privclust.models._column_notes import (
     alike,
+    at_bounds,
     column_warnings,
     long_tailed,
     overshadowed,
@@ -179,3 +180,24 @@ def test_fit_warns_of_columns_once_and_keeps_no_text_of_it() -> None:
 def test_columns_are_not_judged_where_noise_hides_clusters() -> None:
     model = fitted(4.0, cost=COST)
     assert column_warnings(replace(model, fit_warning="few rows")) == []
+
+
+def test_centres_at_bounds_are_named() -> None:
+    """What lies beyond counts as the bound, so that clusters seem to lie there, and to be clear."""
+    narrow = fitted(age=(AGE, (0, 40)), pressure=PRESSURE)
+    note = at_bounds(narrow)
+    assert note is not None
+    assert note.startswith("Some centres lie at a bound of 'age'.")
+    assert note in narrow.quality_sentences
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"pressure": PRESSURE},
+        {"visits": (np.where(GROUP == 0, 0.0, AGE), (0, 120))},  # 0 is a value, and no limit
+        {"smokes": (np.where(GROUP == 0, 0.0, 1.0), (0, 1)), "ward": np.array(WARDS)[GROUP]},
+    ],
+)
+def test_centres_within_bounds_are_not(columns: dict[str, Any]) -> None:
+    assert at_bounds(fitted(**columns)) is None

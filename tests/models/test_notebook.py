@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from privclust import PrivateKMeans, compare, forecast
+from privclust.models._notebook import MISSING, OF_REFIT
 from privclust.testing import SeededNoise, noise_from
 
 EVIL = "<script>alert('x')</script>&"
@@ -140,3 +141,13 @@ def test_tables_that_are_cut_say_so() -> None:
     assert "not shown: 2." in model._repr_html_()
     assert "not shown: 2." in str(model.model_)
     assert "not shown: 8." in compare(model, model)._repr_html_()
+
+
+def test_refits_and_missing_values_are_named_where_there_are_any() -> None:
+    model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)}, random_state=0)
+    model = model.fit(pa.table({"age": np.repeat([20.0, 60.0], 4000)}))
+    assert MISSING in repr(model.model_)
+    assert OF_REFIT not in repr(model.model_)
+    assert OF_REFIT in repr(model.refit(1).model_)
+    without = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.repeat([[-0.5], [0.5]], 4000, axis=0))
+    assert MISSING not in repr(without.model_)

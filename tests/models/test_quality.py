@@ -47,7 +47,12 @@ def test_losses_are_in_squares_of_the_users_units() -> None:
     first, second, third = GOOD.sentences(scale=10.0)
     assert first.endswith("distances capped at 5: 6.25 ± 0.10.")
     assert second == "Without the cap: 7.0 ± 3.0."
-    assert third == "About 40 ± 10 % of it is from rows farther away than the cap."
+    assert third == "Rows farther away than the cap have 40 ± 10 % of it or more."
+
+
+def test_a_loss_that_noise_makes_less_than_with_a_cap_is_not_printed() -> None:
+    less = replace(GOOD, loss=0.06, loss_stderr=0.01).sentences()
+    assert "Without the cap it is no less, and noise hides by how much it is more." in less
 
 
 def test_one_loss_is_reported_where_no_distance_is_beyond_the_cap() -> None:

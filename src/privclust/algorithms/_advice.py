@@ -80,7 +80,7 @@ def _on_far(far: FarRows, n_clusters: int) -> Message | None:
     if far.share is not None and far.stderr is not None and far.share >= FAR_SHARE:
         share = percent_with_error(far.share, far.stderr)
         return Message(
-            f"about {share} % of the loss comes from rows far from every centre. They may be "
+            f"rows far from every centre have {share} % of the loss or more. They may be "
             "outliers, or clusters that were not found. A larger ",
             Parameter("n_clusters"),
             " or ",

@@ -40,8 +40,8 @@ class FarRows:
     Attributes
     ----------
     share, stderr : float or None
-        About this part of the loss is theirs, with its standard error; None if noise may explain
-        it.
+        This part of the loss lies beyond the cap, with its standard error; None if noise may
+        explain it.
     tail : Tail
         How many there may be where noise hides them.
     """

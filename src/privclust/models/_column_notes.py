@@ -37,6 +37,8 @@ and of that of the column that counts most."""
 CROWDED, BULK, BEYOND, TAIL = 0.1, 0.75, 3.0, 0.01
 """A long tail: in the lowest tenth of the bounds lie three quarters of the rows, and three times as
 far out as these at least one of a hundred."""
+AT_BOUND = 0.1
+"""Parts of half a column's width from a bound within which a centre is said to lie at it."""
 APART = 3.0
 """Standard errors by which two centres differ at least, if clusters differ in a column."""
 
@@ -161,6 +163,38 @@ def long_tailed(model: ClusterModel) -> str | None:
         f"{_names(found)} and some far beyond, as amounts, "
         f"counts and durations do. If it is one, declare its logarithm: {_logarithm_of(found[0])}."
     )
+
+
+def at_bounds(model: ClusterModel) -> str | None:
+    """Return in which numbers and dates centres lie at a bound, in words; None if in none.
+
+    Rows beyond a bound count as if they had its value, so that nothing else shows too narrow ones.
+    0 is no such bound, nor are those of flags, 0 and 1: many rows have these values.
+    """
+    domain, errors = model.domain, model.center_stderr
+    if model.fit_warning is not None or errors is None:
+        return None
+    columns, widths = columns_of(model), domain.half_widths
+    places = (domain.to_scales(model.cluster_centers) - domain.center) / widths
+    known = errors / domain.slopes(model.cluster_centers) / widths < AT_BOUND
+    found = []
+    for column, part in zip(columns, parts_of_columns(columns), strict=True):
+        if isinstance(column, CategoryColumn) or _is_flag(column):
+            continue
+        at_lower = (places[:, part] <= AT_BOUND - 1) & (column.lower != 0)
+        at_either = (places[:, part] >= 1 - AT_BOUND) | at_lower
+        if (at_either & known[:, part]).any():
+            found.append(column)
+    if not found:
+        return None
+    return (
+        f"Some centres lie at a bound of {_names(found)}. Rows beyond a bound count as if they had "
+        "its value: if there may be many, declare wider bounds."
+    )
+
+
+def _is_flag(column: NumberColumn | DateColumn) -> bool:
+    return (column.lower, column.upper) == (0, 1)
 
 
 def _names(columns: Sequence[Column]) -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from privclust.models.profile import ColumnProfile, Profile
     from privclust.models.statement import Statement
 
+MISSING = "A missing value counted as the middle of its column's bounds."
+OF_REFIT = "They follow from the coreset, as does the loss that k_path estimates for them."
 SHOWN_LEVELS = 12
 """Levels of a profiled category that a notebook shows."""
 
@@ -63,14 +65,18 @@ def _clusters(model: ClusterModel) -> ClusterTable:
 
 def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
     """Say how good the fit is, and what its table does not show."""
-    from privclust.models.verdict import verdict  # of models, whose module imports this one
+    # These are of models, whose module imports this one.
+    from privclust.models._fit_notes import columns_of
+    from privclust.models.verdict import verdict
 
     columns, warning = clusters.left_out, model.fit_warning
     return [
         *filter(None, [model.privacy_statement.counted_as]),
+        *([MISSING] if columns_of(model) else []),
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
         verdict(model),
+        *([OF_REFIT] if model.refit_from else []),
         *model.quality_sentences,
     ]
 

@@ -17,6 +17,7 @@ NO_UNIT = (
     "farther than 1 from their middle."
 )
 """What a distance in radii of the domain is, in words."""
+MORE = " it is no less, and noise hides by how much it is more"
 TOLD_APART = 2.0
 """Standard errors above 0 from which on a loss is reported as a number of its own."""
 
@@ -40,10 +41,11 @@ class Quality:
         Mean squared distance of rows to their centre, and its standard error. That is larger,
         because rows may lie as far out as the bounds allow.
     far_share, far_share_stderr : float or None
-        About this part of the loss comes from rows farther than `cap`, with its standard error.
-        Rather less than the truth, since the farthest rows count as nearer ones where noise would
-        hide them; rather more within four errors of 0, since it is None if noise hides it. Of fits
-        to rows none of which is farther, at most one of a hundred has a number here.
+        Which part of the loss lies beyond `cap`, with its standard error: so much less it would be
+        if no row counted as farther. All of the loss of those rows is more. Rather less than the
+        truth, since the farthest rows count as nearer ones where noise would hide them; rather more
+        within four errors of 0, since it is None if noise hides it. Of fits to rows none of which
+        is farther, at most one of a hundred has a number here.
 
     Examples
     --------
@@ -51,7 +53,7 @@ class Quality:
     >>> print(found)  # doctest: +NORMALIZE_WHITESPACE
     Mean squared distance of rows to their centre, distances capped at 0.5: 0.0625 ± 0.0010.
     Without the cap: 0.070 ± 0.030.
-    About 40 ± 10 % of it is from rows farther away than the cap.
+    Rows farther away than the cap have 40 ± 10 % of it or more.
     These distances have no unit, so that all columns count: no row within the bounds lies farther
     than 1 from their middle.
     """
@@ -98,15 +100,21 @@ class Quality:
         else:
             capped = _figure(self.capped_loss * area, self.capped_loss_stderr * area)
             cap = two_digits(self.cap * unit)
-            lines = [f"{mean}, distances capped at {cap}: {capped}.", f"Without the cap: {loss}."]
+            lines = [f"{mean}, distances capped at {cap}: {capped}."]
+            lines.append(f"Without the cap{': ' + loss if self._shows_more else MORE}.")
         if self.far_share is not None and self.far_share_stderr is not None:
             lines.append(
-                f"About {percent_with_error(self.far_share, self.far_share_stderr)} % of it "
-                "is from rows farther away than the cap."
+                "Rows farther away than the cap have "
+                f"{percent_with_error(self.far_share, self.far_share_stderr)} % of it or more."
             )
         if scale is None:
             lines.append(NO_UNIT)
         return lines
+
+    @property
+    def _shows_more(self) -> bool:
+        """Whether the loss is a limit, or no less than with a cap, as noise can make it."""
+        return self.loss >= self.capped_loss or self.loss < TOLD_APART * self.loss_stderr
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
