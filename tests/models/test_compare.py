@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -122,3 +123,34 @@ def test_other_weights_bounds_and_decimal_marks_are_named() -> None:
     measured = replace(plain, parameters={**plain.parameters, "scale": "private"})
     (other,) = compare(plain, measured).differences
     assert other.endswith(f"scale is {plain.parameters.get('scale')!r} and 'private'.")
+
+
+def counting(rows_per_unit: int | None) -> Any:
+    """Return a model that counts rows, or each patient as so many."""
+    rng = np.random.default_rng(0)
+    visits = pd.DataFrame({"age": rng.normal(50, 9, 2000), "patient": np.arange(2000) // 2})
+    if rows_per_unit is None:
+        given: Any = {"weight": 0.3}
+        visits = visits.drop(columns="patient")
+    else:
+        given = {}
+    bounds: Any = {"age": {"type": "number", "lower": 0, "upper": 120, **given}}
+    unit: Any = {"unit": "patient", "max_rows_per_unit": rows_per_unit} if rows_per_unit else {}
+    with noise_from(SeededNoise(0)):
+        return PrivateKMeans(1, delta=1e-6, bounds=bounds, random_state=0, **unit).fit(visits)
+
+
+def test_models_that_count_people_otherwise_say_so_first() -> None:
+    """Sizes stood beside each other as if patients and visits were the same."""
+    found = compare(counting(1), counting(2))
+    said = (
+        "Sizes cannot be compared: the first model counts each 'patient' as 1 row at most, the "
+        "second each 'patient' as 2 rows at most."
+    )
+    assert found.differences == (said,)
+    assert said in str(found)
+    assert escape(said) in found._repr_html_()
+    rows = compare(counting(None), counting(2))
+    assert rows.notes[0].startswith("Sizes cannot be compared: the first model counts every row,")
+    assert len(rows.notes) == 2
+    assert compare(counting(2), counting(2)).differences == ()

@@ -1,6 +1,6 @@
 """In what two models of the same columns were declared otherwise, which their centres do not show.
 
-All of it is public: parameters and bounds as they were typed.
+All of it is public: units, parameters and bounds as they were typed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from privclust.errors import safe_repr
 from privclust.models._fit_notes import LISTED
 from privclust.models.cluster_model import ClusterModel
+from privclust.queries.unit import Unit
 
 
 def differences(before: ClusterModel, after: ClusterModel) -> list[str]:
@@ -26,7 +27,7 @@ def differences(before: ClusterModel, after: ClusterModel) -> list[str]:
     """
     found = _declared_otherwise(before, after)
     more = ", …" if len(found) > LISTED else ""
-    sentences = []
+    sentences = _counted_otherwise(before, after)
     if found:
         sentences.append(
             "The models were fitted with other declarations, so that rows count otherwise and "
@@ -39,6 +40,21 @@ def differences(before: ClusterModel, after: ClusterModel) -> list[str]:
             "read its numbers wrongly or as missing."
         )
     return sentences
+
+
+def _counted_otherwise(before: ClusterModel, after: ClusterModel) -> list[str]:
+    one, other = (_counted(model.privacy_statement.run.unit) for model in (before, after))
+    if one == other:
+        return []
+    return [f"Sizes cannot be compared: the first model counts {one}, the second {other}."]
+
+
+def _counted(unit: Unit) -> str:
+    if unit.column is None:
+        return "every row"
+    rows = f"{unit.total_rows:,} row{'s' if unit.total_rows > 1 else ''}"
+    where = " in each cluster" if unit.whole else ""
+    return f"each {safe_repr(unit.column)} as {rows} at most{where}"
 
 
 def _declared_otherwise(before: ClusterModel, after: ClusterModel) -> list[str]:

@@ -46,7 +46,8 @@ class Comparison:
     gone, new : tuple of int
         Clusters without a counterpart, before and after.
     differences : tuple of str, default=()
-        In what the models were declared otherwise, which centres do not show, in sentences.
+        In what the models count or were declared otherwise, which centres do not show, in
+        sentences. If sizes cannot be compared, the first one says so.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Comparison:
         """What to know when reading the table: what it leaves out, and how models differ."""
         left_out = len(self.names) - SHOWN_COLUMNS
         hidden = [f"Columns that moved less and are not shown: {left_out:,}."]
-        return [*(hidden if left_out > 0 else []), *self.differences]
+        return [*self.differences, *(hidden if left_out > 0 else [])]
 
     def rows(self) -> list[list[str]]:
         """Return a table as texts: its header, then each cluster and its counterpart."""
