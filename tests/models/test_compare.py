@@ -13,7 +13,7 @@ import pytest
 from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table, vector_model, vectors_model
 from helpers.kinds import OTHER_KINDS
 
-from privclust import PEMeans, PrivateKMeans, compare
+from privclust import PEMeans, PrivateKMeans, compare, track
 from privclust.errors import ColumnError
 from privclust.models.compare import matched
 from privclust.testing import SeededNoise, noise_from
@@ -65,10 +65,14 @@ def test_models_that_do_not_know_their_errors_are_compared_without(kind: Any) ->
     assert kind in OTHER_KINDS
     with noise_from(SeededNoise(0)):
         model = kind(2, delta=1e-6, bounds=(0, 100)).fit(table(APART))
-    found = compare(model, model)
+        other = kind(2, delta=1e-6, bounds=(0, 100)).fit(table(APART, seed=1))
+    found = compare(model, other)
     assert np.isnan(found.shift_stderr).all()
+    assert np.abs(found.shifts).max() > 0
     assert not found.moved.any()
     assert "nan" not in str(found)
+    assert "no cluster is said to have moved" in str(found)
+    assert not track([model, other]).drifted.any()
 
 
 def test_models_of_one_column_of_vectors_are_compared_by_coordinate() -> None:

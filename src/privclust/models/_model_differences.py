@@ -39,6 +39,11 @@ def differences(before: ClusterModel, after: ClusterModel) -> list[str]:
             f"the second with {after.decimal!r}: where files are written alike, one of the two "
             "read its numbers wrongly or as missing."
         )
+    if before.center_stderr is None or after.center_stderr is None:
+        sentences.append(
+            "Standard errors of centres are not known of both models, so no cluster is said to "
+            "have moved."
+        )
     return sentences
 
 

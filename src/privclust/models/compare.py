@@ -46,8 +46,8 @@ class Comparison:
     gone, new : tuple of int
         Clusters without a counterpart, before and after.
     differences : tuple of str, default=()
-        In what the models count or were declared otherwise, which centres do not show, in
-        sentences. If sizes cannot be compared, the first one says so.
+        In what the models count or were declared otherwise, which centres do not show, and whether
+        errors are unknown, in sentences. If sizes cannot be compared, the first one says so.
 
     Examples
     --------
@@ -176,7 +176,8 @@ def moved(
         radii = np.maximum(model.cluster_radii[chosen], np.median(model.cluster_radii))
         lengths = model.domain.slopes(model.cluster_centers[chosen]) * model.domain.scales
         variance += (radii**2 / (d * rows))[:, None] * lengths**2
-    statistic = (shifts**2 / np.where(variance > 0, variance, 1e-300)).sum(axis=1)
+    # An unknown error is NaN and stays so: nothing is larger than it.
+    statistic = (shifts**2 / np.where(variance <= 0, 1e-300, variance)).sum(axis=1)
     certain = reported(before)[one] & reported(after)[other]
     return np.asarray((statistic > chi2.isf(chance, d)) & certain)
 
