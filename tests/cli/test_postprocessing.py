@@ -202,7 +202,10 @@ def test_comparison_is_that_of_python() -> None:
     for one, other in found.pairs:
         assert f"{one} -> {other}" in shown
     assert f"of the first model cluster {', '.join(map(str, found.gone))}." in shown
+    assert "numbers are after less before" in shown
+    assert all(move in shown for move in found.moves("yes", "no"))
     as_json = json.loads(said("compare", "model.json", "other.json", "--json"))
+    assert as_json["moved_columns"] == found.moved_columns.tolist()
     assert as_json["shifts"] == found.shifts.tolist()
     assert as_json["moved"] == found.moved.tolist()
     assert as_json["differences"] == list(found.differences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
@@ -158,3 +159,69 @@ def test_models_that_count_people_otherwise_say_so_first() -> None:
     assert rows.notes[0].startswith("Sizes cannot be compared: the first model counts every row,")
     assert len(rows.notes) == 2
     assert compare(counting(2), counting(2)).differences == ()
+
+
+def stays(seen: int = 0, bmi: float = 25.0) -> Any:
+    """Return a model of two groups of patients who came from that day on."""
+    rng = np.random.default_rng(seen)
+    old = rng.random(8000) < 0.4
+    rows = pd.DataFrame(
+        {
+            "age": np.where(old, 70, 30) + rng.normal(0, 3, 8000),
+            "bmi": rng.normal(bmi, 2, 8000),
+            "ward": np.where(rng.random(8000) < 0.5, "A", "B"),
+            "seen": pd.Timestamp("2024-03-01") + pd.to_timedelta(seen + 9 * old, "D"),
+        }
+    )
+    bounds: Any = {
+        "age": (0, 120),
+        "bmi": (10, 50),
+        "ward": {"type": "category", "levels": ["A", "B"], "weight": 0.1},
+        "seen": {"type": "date", "lower": "2024-01-01", "upper": "2024-12-31"},
+    }
+    with noise_from(SeededNoise(0)):
+        return PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0).fit(rows)
+
+
+def test_columns_by_which_clusters_moved_are_named() -> None:
+    """A reader saw "moved" and could not tell by what."""
+    found = compare(stays(), stays(30, bmi=29))
+    assert found.moved.all()
+    assert found.moved_columns.tolist() == [[False, True, False, False, True]] * 2
+    assert found.moves() == ["moved: bmi, seen"] * 2
+    assert found.moves("yes", "no") == ["yes: bmi, seen"] * 2
+    shown = str(found)
+    assert shown.startswith(f"{found.title}:\n")
+    assert found.title.startswith("2 of 2 clusters moved farther than noise and chance explain")
+    assert found.title.endswith("numbers are after less before")
+    assert re.search(r"\+30\.\d+ ± [.\d]+ days  moved: bmi, seen", shown)
+    assert " %  " in shown
+    html = found._repr_html_()
+    assert "<td>moved: bmi, seen</td>" in html
+    assert found.title in html
+    same = compare(stays(), stays())
+    assert not same.moved_columns.any()
+    assert same.moves() == ["", ""]
+
+
+def test_many_small_shifts_move_a_cluster_and_name_no_column() -> None:
+    found = replace(
+        compare(stays(), stays(30)),
+        moved=np.array([True, False]),
+        moved_columns=np.zeros((2, 5), dtype=bool),
+    )
+    assert found.moves() == ["moved", ""]
+
+
+def test_columns_by_which_clusters_moved_are_shown_though_others_shift_by_more() -> None:
+    """Shares are below 1, so that columns in large units pushed them out of the table."""
+    pair = compare(stays(), stays(30))
+    wide = replace(
+        pair,
+        names=tuple(f"column {place}" for place in range(9)),
+        uses=("number",) * 9,
+        shifts=np.tile(np.arange(9.0), (2, 1)),
+        shift_stderr=np.ones((2, 9)),
+        moved_columns=np.arange(9) == np.zeros((2, 1)),
+    )
+    assert wide.rows()[0][2:-1] == [f"column {place}" for place in (0, 4, 5, 6, 7, 8)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +14,9 @@ from privclust.cli._options import AsJson
 from privclust.cli.messages import INDENT, reporting_errors, say
 from privclust.cli.tables import print_in_parts
 from privclust.kernels.grid import FloatArray
-from privclust.models.formatting import with_error
+from privclust.models._coordinates import format_shift
 
 if TYPE_CHECKING:
-    from privclust.domains.reader import Use
     from privclust.models.compare import Comparison
 
 
@@ -40,7 +38,7 @@ def compare(
         if as_json:
             typer.echo(_as_json(found))
             return
-        _show(found, second.domain.coordinate_uses)
+        _show(found)
         for sentence in found.differences:
             say(sentence)
         counts = len(first.cluster_sizes), len(second.cluster_sizes)
@@ -48,17 +46,17 @@ def compare(
             say(_other_numbers(before, after, *counts))
 
 
-def _show(found: Comparison, uses: Sequence[Use]) -> None:
+def _show(found: Comparison) -> None:
     """Print pairs of clusters side by side, and how far their columns moved below each other."""
     header = ["after less before", *(f"{one} -> {other}" for one, other in found.pairs)]
-    moves = zip(found.size_shifts, found.size_stderr, strict=True)
-    rows = [["rows", *(_signed(*move) for move in moves)]]
-    columns = zip(found.names, uses, found.shifts.T, found.shift_stderr.T, strict=True)
+    sizes = zip(found.size_shifts, found.size_stderr, strict=True)
+    rows = [["rows", *(format_shift("number", *size) for size in sizes)]]
+    columns = zip(found.names, found.uses, found.shifts.T, found.shift_stderr.T, strict=True)
     for name, use, shifts, errors in columns:
-        factor, unit = (100.0, " %") if use == "category" else (1.0, "")
-        moves = zip(factor * shifts, factor * errors, strict=True)
-        rows.append([name, *(_signed(*move) + unit for move in moves)])
-    rows.append(["moved", *("yes" if moved else "no" for moved in found.moved)])
+        moves = zip(shifts, errors, strict=True)
+        rows.append([name, *(format_shift(use, *move) for move in moves)])
+    rows.append(["moved", *found.moves("yes", "no")])
+    say(f"{found.title}:")
     print_in_parts(header, rows)
     for clusters, model in ((found.gone, "first"), (found.new, "second")):
         if clusters:
@@ -66,7 +64,8 @@ def _show(found: Comparison, uses: Sequence[Use]) -> None:
             say(f"Without a counterpart: of the {model} model cluster {listed}.")
     say(
         "A cluster has moved if noise and the chance of which rows came do not explain it; of a "
-        "thousand comparisons in which none has, about one says so. Where clusters shade "
+        "thousand comparisons in which none has, about one says so. Columns are named that stand "
+        "out by themselves. Where clusters shade "
         "into each other, two fits may draw their borders differently."
     )
 
@@ -91,11 +90,6 @@ def _other_numbers(before: Path, after: Path, first: int, second: int) -> str:
     return f"{text} {remedy}\n{INDENT}{shlex.join(words)}"
 
 
-def _signed(value: float, error: float) -> str:
-    text = with_error(value, error)
-    return text if value < 0 else f"+{text}"
-
-
 def _as_json(found: Comparison) -> str:
     content = {
         "names": list(found.names),
@@ -106,6 +100,7 @@ def _as_json(found: Comparison) -> str:
         "size_stderr": _known(found.size_stderr),
         "distances": found.distances.tolist(),
         "moved": found.moved.tolist(),
+        "moved_columns": found.moved_columns.tolist(),
         "gone": list(found.gone),
         "new": list(found.new),
         "differences": list(found.differences),

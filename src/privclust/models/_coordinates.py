@@ -33,6 +33,19 @@ def format_coordinate(use: Use, value: float, error: float) -> str:
     return with_error(value, error)
 
 
+def format_shift(use: Use, value: float, error: float) -> str:
+    """Return by how much a coordinate is more or less, with its standard error.
+
+    Examples
+    --------
+    >>> format_shift("category", 0.0342, 0.0031), format_shift("date", -30.24, 3.1)
+    ('+3.42 ± 0.31 %', '-30.2 ± 3.1 days')
+    """
+    factor, unit = {"category": (100.0, " %"), "date": (1.0, " days")}.get(use, (1.0, ""))
+    text = with_error(factor * value, factor * error)
+    return f"{'' if value < 0 else '+'}{text}{unit}"
+
+
 def format_center(
     uses: Iterable[Use], values: Iterable[float], errors: Iterable[float]
 ) -> list[str]:

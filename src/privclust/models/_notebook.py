@@ -202,9 +202,8 @@ def _column_html(column: ColumnProfile) -> list[Html]:
 def comparison_html(comparison: Comparison) -> str:
     """Return which clusters moved, and by how much."""
     header, *rows = comparison.rows()
-    moved, count = int(comparison.moved.sum()), len(comparison.pairs)
     return block(
-        f"{moved} of {count} clusters moved farther than noise and chance explain",
+        comparison.title,
         table(header, rows),
         *(sentence(note) for note in comparison.notes),
     )

@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import chi2
 
+from privclust.domains.reader import Use
 from privclust.errors import ColumnError
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._coordinates import format_shift
+from privclust.models._fit_notes import listed
 from privclust.models._model_differences import differences
 from privclust.models._notebook import comparison_html
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
-from privclust.models.formatting import aligned, with_error
+from privclust.models.formatting import aligned
 from privclust.models.suppression import reported
 
 CHANCE = 1e-3
@@ -43,6 +46,12 @@ class Comparison:
         Whether a centre moved farther than noise and the chance of which rows came explain.
         A thousandth of comparisons say so of some cluster though none moved. Clusters that a
         report would leave out for their size never did.
+    moved_columns : array of shape (m, d)
+        By which coordinates: of each cluster that moved, those whose own shift noise and chance do
+        not explain. It is the same test of one coordinate at a time, its chance divided by d;
+        where many shifted a little, none may stand out.
+    uses : tuple of str
+        What each coordinate is: a number, a share of a category, or a date.
     gone, new : tuple of int
         Clusters without a counterpart, before and after.
     differences : tuple of str, default=()
@@ -62,6 +71,8 @@ class Comparison:
     size_stderr: FloatArray
     distances: FloatArray
     moved: NDArray[np.bool_]
+    moved_columns: NDArray[np.bool_]
+    uses: tuple[Use, ...]
     gone: tuple[int, ...]
     new: tuple[int, ...]
     differences: tuple[str, ...] = ()
@@ -75,27 +86,48 @@ class Comparison:
 
     def rows(self) -> list[list[str]]:
         """Return a table as texts: its header, then each cluster and its counterpart."""
-        ranked = np.argsort(-np.abs(self.shifts).max(axis=0, initial=0.0), kind="stable")
-        columns = np.sort(ranked[:SHOWN_COLUMNS])
+        columns, moves = self._shown_columns(), self.moves()
         rows = [["clusters", "size", *(self.names[column] for column in columns), ""]]
         for place, (before, after) in enumerate(self.pairs):
-            rows.append(
-                [
-                    f"{before} -> {after}",
-                    with_error(self.size_shifts[place], self.size_stderr[place]),
-                    *(
-                        with_error(self.shifts[place, column], self.shift_stderr[place, column])
-                        for column in columns
-                    ),
-                    "moved" if self.moved[place] else "",
-                ]
-            )
+            size = format_shift("number", self.size_shifts[place], self.size_stderr[place])
+            shifts = [self._shift(place, column) for column in columns]
+            rows.append([f"{before} -> {after}", size, *shifts, moves[place]])
         rows += [[f"{cluster} -> ", "gone"] for cluster in self.gone]
         rows += [[f"  -> {cluster}", "new"] for cluster in self.new]
         return rows
 
+    def moves(self, yes: str = "moved", no: str = "") -> list[str]:
+        """Return of each pair of clusters in words if it moved and by what.
+
+        `yes` begins what is said of those that moved, `no` is said of others.
+        """
+        found = [[self.names[one] for one in np.flatnonzero(row)] for row in self.moved_columns]
+        return [
+            (f"{yes}: {listed(names)}" if names else yes) if moved else no
+            for moved, names in zip(self.moved, found, strict=True)
+        ]
+
+    @property
+    def title(self) -> str:
+        """How many clusters moved, and what the numbers of the table are."""
+        moved, count = int(self.moved.sum()), len(self.pairs)
+        return (
+            f"{moved} of {count} cluster{'s' if count > 1 else ''} moved farther than noise and "
+            "chance explain; numbers are after less before"
+        )
+
+    def _shown_columns(self) -> IntArray:
+        """Return the columns that a table shows: those by which clusters moved come first."""
+        farthest = np.abs(self.shifts).max(axis=0, initial=0.0)
+        ranked = np.lexsort([-farthest, -self.moved_columns.sum(axis=0)])
+        return np.sort(ranked[:SHOWN_COLUMNS])
+
+    def _shift(self, place: int, column: int) -> str:
+        cell = self.shifts[place, column], self.shift_stderr[place, column]
+        return format_shift(self.uses[column], *cell)
+
     def __str__(self) -> str:
-        return "\n".join([aligned(self.rows()), *self.notes])
+        return "\n".join([f"{self.title}:", aligned(self.rows()), *self.notes])
 
     __repr__ = __str__
 
@@ -138,6 +170,8 @@ def compare(
     pairs = matched(start, end)
     one, other = pairs.T
     shifts = after.cluster_centers[other] - before.cluster_centers[one]
+    chance = CHANCE / max(1, len(pairs))
+    has_moved = moved(before, after, one, other, chance)
     return Comparison(
         pairs,
         names,
@@ -146,7 +180,9 @@ def compare(
         after.cluster_sizes[other] - before.cluster_sizes[one],
         np.hypot(_size_errors(before)[one], _size_errors(after)[other]),
         np.linalg.norm(end[other] - start[one], axis=1),
-        moved(before, after, one, other, CHANCE / max(1, len(pairs))),
+        has_moved,
+        has_moved[:, None] & _standing_out(before, after, one, other, chance),
+        tuple(after.domain.coordinate_uses),
         _without(one, len(before.cluster_centers)),
         _without(other, len(after.cluster_centers)),
         tuple(differences(before, after)),
@@ -166,6 +202,27 @@ def moved(
 
     `chance` is how often an unmoved cluster may seem to have moved.
     """
+    statistics = _statistics(before, after, one, other)
+    certain = reported(before)[one] & reported(after)[other]
+    far = statistics.sum(axis=1) > chi2.isf(chance, statistics.shape[1])
+    return np.asarray(far & certain)
+
+
+def _standing_out(
+    before: ClusterModel, after: ClusterModel, one: IntArray, other: IntArray, chance: float
+) -> NDArray[np.bool_]:
+    """Test each coordinate's shift alone, so that one of all stands out by this chance."""
+    statistics = _statistics(before, after, one, other)
+    return np.asarray(statistics > chi2.isf(chance / statistics.shape[1], 1))
+
+
+def _statistics(
+    before: ClusterModel, after: ClusterModel, one: IntArray, other: IntArray
+) -> FloatArray:
+    """Return squared shifts over their variance by noise and by which rows came.
+
+    Rows of a cluster are taken to scatter alike in all columns, on their scales.
+    """
     shifts = after.cluster_centers[other] - before.cluster_centers[one]
     d = shifts.shape[1]
     variance = np.hypot(_center_errors(before)[one], _center_errors(after)[other]) ** 2
@@ -177,9 +234,7 @@ def moved(
         lengths = model.domain.slopes(model.cluster_centers[chosen]) * model.domain.scales
         variance += (radii**2 / (d * rows))[:, None] * lengths**2
     # An unknown error is NaN and stays so: nothing is larger than it.
-    statistic = (shifts**2 / np.where(variance <= 0, 1e-300, variance)).sum(axis=1)
-    certain = reported(before)[one] & reported(after)[other]
-    return np.asarray((statistic > chi2.isf(chance, d)) & certain)
+    return np.asarray(shifts**2 / np.where(variance <= 0, 1e-300, variance))
 
 
 def _center_errors(model: ClusterModel) -> FloatArray:
