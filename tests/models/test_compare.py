@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import pytest
 from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table, vector_model, vectors_model
 from helpers.kinds import OTHER_KINDS
 
-from privclust import PEMeans, PrivateKMeans, compare, track
-from privclust.errors import ColumnError
+from privclust import PEMeans, PrivateKMeans, compare, compose, track
+from privclust.errors import ColumnError, ParameterError
 from privclust.models.compare import matched
 from privclust.testing import SeededNoise, noise_from
 
@@ -88,6 +89,16 @@ def test_other_columns_are_refused() -> None:
     one = fit_of(table()[:, :1], 2, bounds=(0, 100))
     with pytest.raises(ColumnError, match="different columns"):
         compare(four_clusters(), one)
+
+
+@pytest.mark.parametrize("name", ["m24.json", Path("m24.json")])
+def test_names_of_files_are_refused_with_how_to_load_them(name: Any) -> None:
+    """They ended in an AttributeError."""
+    for taking in (lambda: compare(name, name), lambda: track([name])):
+        with pytest.raises(ParameterError, match=r"'m24\.json'\. Load it first: privclust\.load"):
+            taking()
+    with pytest.raises(ParameterError, match=r"privclust\.load or privclust\.load_profile"):
+        compose(name)
 
 
 def test_directions_in_one_column_are_compared_in_every_coordinate() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Protocol
 
 from privclust.domains.base import Domain
+from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models._column_notes import alike, at_bounds, column_warnings
 from privclust.models._fit_notes import differ_most, explained, not_read, on_logarithms
@@ -207,4 +209,9 @@ class FittedEstimator(Protocol):
 
 def model_of(fitted: ClusterModel | FittedEstimator) -> ClusterModel:
     """Return the model of a fitted estimator, or the model itself."""
+    if isinstance(fitted, str | PathLike):
+        raise ParameterError(
+            f"a fitted model is expected, got the name of a file, {safe_repr(fspath(fitted))}. "
+            "Load it first: privclust.load(...)."
+        )
     return fitted if isinstance(fitted, ClusterModel) else fitted.model_

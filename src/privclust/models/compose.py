@@ -48,7 +48,7 @@ def _statement_of(released: ClusterModel | FittedEstimator | Profile | Statement
         return released.privacy_statement
     try:
         return model_of(released).privacy_statement
-    except AttributeError:
+    except (AttributeError, ParameterError):
         raise ParameterError(
             f"compose takes fitted models, profiles and statements, got {safe_repr(released)}. Fit "
             "it first, or load it with privclust.load or privclust.load_profile."
