@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,7 @@ def test_ragged_bounds_are_refused_with_an_example() -> None:
         read_bounds(ragged, NAMES, 2)
 
 
-@pytest.mark.parametrize(
-    "levels", [["A", "B"], ["A", "B", "C"], ("2020-01-01", "2020-12-31"), ["A"]]
-)
+@pytest.mark.parametrize("levels", [["A", "B"], ["A", "B", "C"], ("1.1.2020", "31.12.2020"), ["A"]])
 def test_levels_without_their_type_say_how_to_declare_them(levels: Any) -> None:
     with pytest.raises(BoundsError, match=r"'ward' are texts.*'type': 'category', 'levels'"):
         read_bounds({"ward": levels}, ["ward"], 1)
@@ -180,6 +179,23 @@ def test_levels_without_their_type_say_how_to_declare_them(levels: Any) -> None:
         read_bounds(
             {"ward": levels, "age": {"type": "number", "lower": 0, "upper": 9}}, ["ward", "age"], 2
         )
+
+
+def test_days_and_levels_that_are_typed_for_numbers_come_back_as_they_are_declared() -> None:
+    """A column of days was said to be a category with levels A and B."""
+    first, last = date(2024, 1, 1), date(2024, 12, 31)
+    declared = "{'seen': {'type': 'date', 'lower': '2024-01-01', 'upper': '2024-12-31'}}"
+    for pair in (("2024-01-01", "2024-12-31"), (first, last)):
+        given: Any = {"seen": pair, "ward": ["paediatrics", "surgery"], "age": (0, 120)}
+        with pytest.raises(BoundsError) as refused:
+            bounded_columns(given)
+        assert f"'seen' are days. Declare them as {declared}." in str(refused.value)
+        assert "{'ward': {'type': 'category', 'levels': ['paediatrics', 'surgery']}}" in str(
+            refused.value
+        )
+    many: Any = {"ward": list("ABCDEFG")}
+    with pytest.raises(BoundsError, match=r"'levels': \['A', 'B', 'C', 'D', 'E', '\.\.\.'\]"):
+        bounded_columns(many)
 
 
 def test_numbers_in_quotes_are_no_levels() -> None:

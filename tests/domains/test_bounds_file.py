@@ -72,6 +72,8 @@ def test_levels_may_be_a_tuple() -> None:
             "2024-12-31, without a time; got '20200101'",
         ),
         ({**DAY, "upper": datetime(2024, 1, 1, 12)}, "without a time"),
+        ({**DAY, "lower": "1.2.2024"}, "got '1.2.2024'. Write \"2024-02-01\". If the table"),
+        ({**DAY, "lower": "31.02.2024"}, "without a time; got '31.02.2024'."),
         ({**DAY, "from": date(2020, 1, 1)}, "has 'from', which a date does not take. It takes"),
         ({**NUMBER, "wieght": 2}, "'type', 'lower', 'upper', 'transform', 'weight'"),
         ({**CATEGORY, "levels": "AB"}, "a list that you type"),

@@ -290,6 +290,8 @@ def unreadable(folder: Path) -> Path:
     [
         ({"bounds": None, "radius": 9.0}, TypeError, "do not hold numbers: ward. Convert them"),
         ({"bounds": BOUNDS | {"ward": (0, 1)}}, TypeError, "do not hold numbers: ward"),
+        ({"bounds": None}, BoundsError, "bounds are missing"),
+        ({"bounds": BOUNDS | {"ward": ["A", "B"]}}, BoundsError, "'levels': \\['A', 'B'\\]"),
         ({"bounds": BOUNDS | {"weight": (0, 1)}}, ValueError, "not have these columns: 'weight'"),
         ({"bounds": {"weight": (0, 1)}}, ValueError, "not have these columns: 'weight'"),
         ({"unit": "patient"}, ValueError, "unit='patient' is not a column of the table. It has 'p"),

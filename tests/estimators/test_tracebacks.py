@@ -234,7 +234,7 @@ def test_errors_of_the_caller_keep_their_frames() -> None:
 def test_lines_of_a_traceback_stay() -> None:
     with pytest.raises(ValueError, match="bounds are missing") as caught:
         made("DPLloyd", bounds=None).fit(ROWS)
-    assert "_domain" in [entry.name for entry in caught.traceback]
+    assert "_check_extent" in [entry.name for entry in caught.traceback]
 
 
 def test_warning_points_to_the_caller() -> None:

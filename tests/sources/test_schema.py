@@ -28,6 +28,14 @@ def test_named_columns_are_clustered_in_the_tables_order_and_others_may_be_of_an
     assert VISITS.features(None, {"who", "age"}).names == ("who", "age")
 
 
+def test_numbers_that_are_stored_as_text_are_to_be_converted() -> None:
+    with pytest.raises(TypeError, match=r"pandas\.to_numeric\(\.\.\., errors='coerce'\)\.$"):
+        VISITS.features("who", ["age", "ward"])
+    with pytest.raises(TypeError) as refused:
+        VISITS.features("who", ["age", "day"])
+    assert "to_numeric" not in str(refused.value)
+
+
 def test_an_id_is_no_feature_even_if_it_is_named() -> None:
     assert VISITS.features("who", ["who", "age"]).names == ("age",)
 

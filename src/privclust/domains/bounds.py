@@ -118,6 +118,8 @@ def bounded_columns(bounds: Bounds | None) -> dict[str, Any] | None:
     given, _ = _by_name(bounds)
     if given is None:
         return None
+    # Days and levels that were typed for numbers are known for such before the table is looked at.
+    _check_pairs({name: one for name, one in given.items() if not isinstance(one, Mapping)})
     return {
         name: column.get("type") if isinstance(column, Mapping) else "number"
         for name, column in given.items()
@@ -188,6 +190,18 @@ def _declared(name: str, given: object) -> Column:
         return declared_column(name, given)
     lower, upper = pair_of(name, given)
     return declared_column(name, {"type": "number", "lower": lower, "upper": upper})
+
+
+def _check_pairs(given: Mapping[str, object]) -> None:
+    """Say of all columns at once which are no pairs of numbers."""
+    wrong = []
+    for name, pair in given.items():
+        try:
+            pair_of(name, pair)
+        except BoundsError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise BoundsError(" ".join(wrong))
 
 
 def _declared_each(given: Mapping[str, object], names: Iterable[str]) -> list[Column]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
 from pathlib import Path
@@ -36,6 +36,9 @@ _NEEDED = {
 """What a column of each type must declare."""
 _TRANSFORMS: tuple[Transform, ...] = ("none", "log", "log1p")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})", re.ASCII)
+LEVELS_SHOWN = 5
+"""Levels of a category that a message repeats."""
 
 
 def read_file(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
@@ -146,11 +149,7 @@ def column_from_dict(content: Mapping[str, Any]) -> Column:
 def pair_of(name: str, pair: object) -> tuple[float, float]:
     """Return a lower and an upper bound that a user typed."""
     if isinstance(pair, tuple | list) and pair and all(map(_is_no_number, pair)):
-        raise BoundsError(
-            f"bounds of column {name!r} are texts. A category is declared as {{'type': "
-            "'category', 'levels': ['A', 'B']}, days as {'type': 'date', 'lower': '2020-01-01', "
-            "'upper': '2029-12-31'}, and a number as a pair such as (0, 120)."
-        )
+        raise BoundsError(f"bounds of column {name!r} are {_declared_instead(name, pair)}")
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise BoundsError(
             f"bounds of column {name!r} must be a pair (lower, upper), got {safe_repr(pair)}. Type "
@@ -166,8 +165,26 @@ def pair_of(name: str, pair: object) -> tuple[float, float]:
     return lower, upper
 
 
+def _declared_instead(name: str, pair: Sequence[object]) -> str:
+    """Say how a column is declared of which no numbers were typed."""
+    days = [_day(value) for value in pair]
+    if len(days) == 2 and days[0] and days[1]:
+        lower, upper = (day.isoformat() for day in days if day)
+        declared = {name: {"type": "date", "lower": lower, "upper": upper}}
+        return f"days. Declare them as {declared}."
+    some = [*pair[:LEVELS_SHOWN], *(["..."] if len(pair) > LEVELS_SHOWN else [])]
+    levels = ", ".join(map(safe_repr, some))
+    return (
+        f"texts. A category is declared as {{{name!r}: {{'type': 'category', 'levels': [{levels}]"
+        "}}, days as {'type': 'date', 'lower': '2020-01-01', 'upper': '2029-12-31'}, and a number "
+        "as a pair such as (0, 120)."
+    )
+
+
 def _is_no_number(value: object) -> bool:
-    """Tell whether a value is a text that no number is written as."""
+    """Tell whether a value is a day, or a text that no number is written as."""
+    if isinstance(value, date):
+        return True
     try:
         return isinstance(value, str) and not math.isfinite(float(value))
     except ValueError:
@@ -251,17 +268,39 @@ def _weight(name: str, content: Mapping[str, Any]) -> float:
 
 
 def _date(name: str, side: str, value: object) -> date:
-    if isinstance(value, datetime) and value.timetz() == time():
-        return value.date()
-    if isinstance(value, date) and not isinstance(value, datetime):
+    day = _day(value)
+    if day is not None:
+        return day
+    written = _written_otherwise(value)
+    remedy = (
+        f" Write \"{written}\". If the table writes days otherwise, 'format' says how."
+        if written
+        else ""
+    )
+    raise BoundsError(
+        f"the {side} bound of column {name!r} must be a day such as 2024-12-31, without a time; "
+        f"got {safe_repr(value)}.{remedy}"
+    )
+
+
+def _day(value: object) -> date | None:
+    """Return the day that a value is; None if it is none, or has a time."""
+    if isinstance(value, datetime):
+        return value.date() if value.timetz() == time() else None
+    if isinstance(value, date):
         return value
     if isinstance(value, str) and _DAY.fullmatch(value):
         with suppress(ValueError):
             return date.fromisoformat(value)
-    raise BoundsError(
-        f"the {side} bound of column {name!r} must be a day such as 2024-12-31, without a time; "
-        f"got {safe_repr(value)}."
-    )
+    return None
+
+
+def _written_otherwise(value: object) -> date | None:
+    """Return the day that a text with dots means; with slashes, months may come first."""
+    found = _DOTTED.fullmatch(value) if isinstance(value, str) else None
+    with suppress(ValueError):
+        return None if found is None else date(*map(int, found.group(3, 2, 1)))
+    return None
 
 
 def _number(name: str, what: str, value: object) -> float:

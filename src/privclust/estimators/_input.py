@@ -109,6 +109,8 @@ def open_table(
             "the first line of the CSV file holds a value, so it may be a row. Put a line of "
             "names before it, or give bounds by the names that it has."
         )
+    if around is None and not _counts_directions(estimator):
+        _check_extent(estimator)
     uses = _vectors(whole) if _counts_directions(estimator) else named
     schema = table.clustered(unit, named, uses)
     domain, origin = _domain(estimator, schema, around)
@@ -197,11 +199,8 @@ def _sphere(given: Parameters, schema: Schema) -> Sphere:
     return Sphere(dict(schema.lengths)[name], name)
 
 
-def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
-    if around is not None:
-        return around, SERVER_DATA
-    if _counts_directions(given):
-        return _sphere(given, schema), NOT_NEEDED
+def _check_extent(given: Parameters) -> None:
+    """Refuse a fit that does not say where values lie; its columns' types come second."""
     if (given.bounds is None) == (given.radius is None):
         cause = "bounds are missing" if given.bounds is None else "bounds and radius are both given"
         raise BoundsError(
@@ -209,6 +208,13 @@ def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[D
             "value per column, or radius, the largest distance from the origin. Take them from "
             "knowledge of the field, not from the rows."
         )
+
+
+def _domain(given: Parameters, schema: Schema, around: Domain | None) -> tuple[Domain, str]:
+    if around is not None:
+        return around, SERVER_DATA
+    if _counts_directions(given):
+        return _sphere(given, schema), NOT_NEEDED
     if given.scale not in (None, "bounds", "none", MEASURED):
         raise BoundsError(
             f"scale must be 'bounds', 'none', {MEASURED!r} (of PrivateKMeans) or None, got "

@@ -40,6 +40,11 @@ _DECLARATIONS: dict[Kind, object] = {
 """How a column of each kind may be declared; of other kinds there is no way."""
 
 
+_STORED_AS_TEXT = (
+    " Numbers that are stored as text are converted with pandas.to_numeric(..., errors='coerce')."
+)
+
+
 class Variant(NamedTuple):
     """A column as another file than the first declares it.
 
@@ -153,9 +158,10 @@ class Schema:
             }
             if refused:
                 advice = "" if self.names is None else _declaring(refused)
+                texts = use == "number" and "text" in refused.values() and not self.hint
                 raise ColumnTypeError(
                     f"columns that do not hold {_CONTENT[use]}: {', '.join(refused)}. Convert "
-                    f"them,{advice} or leave them out.{self.hint}"
+                    f"them,{advice} or leave them out.{self.hint}{_STORED_AS_TEXT if texts else ''}"
                 )
         if not columns:
             raise ColumnError(
