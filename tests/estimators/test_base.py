@@ -16,7 +16,7 @@ import pytest
 from sklearn.base import clone
 
 from privclust import BalcanKMeans, LSHCoreset, PEMeans, PrivateKMeans
-from privclust.errors import EngineError, FitWarning
+from privclust.errors import EngineError, FitWarning, ParameterError
 from privclust.kernels.grid import FloatArray
 from privclust.testing import SeededNoise, noise_from
 
@@ -113,6 +113,14 @@ def test_types_are_never_guessed_from_values(rows: Any, message: str) -> None:
 def test_parameters_of_the_wrong_kind_are_named(parameters: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=f"{list(parameters)[-1]}"):
         fitted(**parameters)
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": "1"}, {"delta": "1e-6"}, {"n_clusters": "5"}])
+def test_quoted_numbers_are_one_kind_of_error(wrong: dict[str, Any]) -> None:
+    """A caught ParameterError let some of them through."""
+    with pytest.raises(ParameterError) as refused:
+        fitted(**wrong)
+    assert refused.value.parameter == next(iter(wrong))
 
 
 @pytest.mark.parametrize("value", [0, -3, 2.5, "8", True])

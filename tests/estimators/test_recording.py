@@ -188,14 +188,14 @@ def test_a_fit_without_noise_cannot_be_charged(place: str) -> None:
 
 def test_a_data_set_of_another_unit_is_refused(place: str) -> None:
     Ledger.create(place, "users", epsilon=2.0, delta=1e-6, unit="user")
-    with pytest.raises(ValueError, match="'users' is protected per user, this fit per row"):
+    with pytest.raises(ParameterError, match="'users' is protected per user, this fit per row"):
         fitted(model_of(place, dataset="users"))
     assert Ledger.open(place).runs("users") == ()
 
 
 @pytest.mark.parametrize("resume", [5, np.full((3, 2), CANARY), True])
 def test_a_run_is_resumed_by_its_name(place: str, resume: Any) -> None:
-    with pytest.raises(ValueError, match="needs a ledger, its dataset and the name") as refused:
+    with pytest.raises(ParameterError, match="needs a ledger, its dataset and the name") as refused:
         model_of(place).fit(patients(), resume=resume)
     assert str(CANARY)[:6] not in str(refused.value)
 

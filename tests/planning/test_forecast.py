@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from privclust import PrivateKMeans, forecast
+from privclust import PrivateKMeans, forecast, simulate
 from privclust.errors import CostError, ParameterError
 from privclust.models.formatting import spoken_memory
 from privclust.planning.forecast import Forecast, forecast_grid
@@ -268,3 +269,12 @@ def test_forecast_says_that_a_fit_is_refused() -> None:
     assert f"  such a fit is refused: {expected.refused}" in str(expected).splitlines()
     assert forecast(10**6, 16, 8, delta=1e-6).refused is None
     assert expected.fixed_seconds <= expected.seconds
+
+
+@pytest.mark.parametrize("planned", [forecast, simulate])
+def test_a_missing_delta_is_explained_as_estimators_do(planned: Any) -> None:
+    """It was a bare TypeError of a missing argument."""
+    with pytest.raises(ParameterError, match=r"delta is missing\. It is the remainder that"):
+        planned(40_000, 11, 8)
+    with pytest.raises(ParameterError, match="epsilon must lie between"):
+        planned(40_000, 11, 8, epsilon=0, delta=1e-6)

@@ -9,7 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from privclust.domains.bounds import Bounds
-from privclust.errors import Message, Parameter, ParameterError, TooManyClustersError, safe_repr
+from privclust.errors import (
+    Message,
+    Parameter,
+    ParameterError,
+    ParameterTypeError,
+    TooManyClustersError,
+    safe_repr,
+)
 from privclust.estimators._declared_parameters import Declared
 from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
@@ -94,6 +101,12 @@ def budget_of(epsilon: object, delta: object) -> Budget:
     epsilon = number("epsilon", epsilon)
     if epsilon == math.inf:
         return Budget(64.0, 1e-6)
+    return typed_budget(epsilon, delta)
+
+
+def typed_budget(epsilon: object, delta: object) -> Budget:
+    """Return the budget that was typed, or say what is missing or wrong."""
+    epsilon = number("epsilon", epsilon)
     if delta is None:
         raise ParameterError(
             Message(
@@ -156,7 +169,7 @@ def number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         kind = type(value).__name__
         remedy = "Type it without quotes." if isinstance(value, str) else "Type a number."
-        raise TypeError(
+        raise ParameterTypeError(
             Message(
                 Parameter(name), f" must be a number, got {safe_repr(value)} ({kind}). {remedy}"
             )

@@ -208,7 +208,7 @@ def run_to_resume(resume: object, ledger: Ledger | None) -> str | None:
     """Return the name of the run to go on with, if one is named."""
     if resume is None or (ledger is not None and isinstance(resume, str)):
         return resume
-    raise ValueError(
+    raise ParameterError(
         f"resume={safe_repr(resume)} needs a ledger, its dataset and the name of a run in it, as "
         "'privclust ledger runs' lists them."
     )
@@ -276,7 +276,7 @@ def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, 
     if place is None and label is None:
         return None, "unrecorded"
     if not isinstance(place, str | os.PathLike) or not isinstance(label, str):
-        raise ValueError(
+        raise ParameterError(
             f"ledger must be the path or URL of a ledger, not an object, which clone() would copy, "
             f"and dataset the name of a data set in it; got {safe_repr(place)} and "
             f"{safe_repr(label)}. Give both, such as ledger='budget.db' and dataset='patients', or "
@@ -287,7 +287,7 @@ def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, 
     if unit.clients == 0 and _FEDERATED.fullmatch(wanted):
         wanted = f"{wanted!r}, a column of one table"
     if protected != wanted:
-        raise ValueError(
+        raise ParameterError(
             f"data set {label!r} is protected per {protected}, this fit per {wanted}. Set unit "
             "to the column that the ledger names, or leave it out if that is 'row'; in a "
             "federation, set clients_per_unit to the number of clients that it names."

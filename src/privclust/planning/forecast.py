@@ -21,7 +21,7 @@ from privclust.algorithms._enough_rows import (
 )
 from privclust.algorithms._private_kmeans_plan import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
-from privclust.estimators._common_parameters import INTEGER_MAX
+from privclust.estimators._common_parameters import INTEGER_MAX, typed_budget
 from privclust.estimators._cost_check import beyond_limits
 from privclust.kernels.grid import to_grid
 from privclust.models._html import bar, block, details, sentence, table
@@ -188,7 +188,7 @@ def forecast(
     n_clusters: int = 8,
     *,
     epsilon: float = 1.0,
-    delta: float,
+    delta: float | None = None,
     max_rows_per_unit: int = 1,
     noise_ratio: float = 1.0,
 ) -> Forecast:
@@ -207,7 +207,7 @@ def forecast(
     epsilon : float, default=1.0
         Strength of the guarantee, smaller is stronger; 1 as the estimators have it.
     delta : float
-        The remainder that the guarantee allows beside epsilon, such as 1e-6.
+        The remainder that the guarantee allows beside epsilon, such as 1e-6. It must be typed.
     max_rows_per_unit : int, default=1
         With a fit that has `unit`: as how many rows one unit counts at most. `n_rows` is then how
         many rows there are if none counts for more.
@@ -238,7 +238,7 @@ def forecast(
                 "one table.",
             )
         )
-    budget = Budget(epsilon, delta)
+    budget = typed_budget(epsilon, delta)
     planned = planned_fit(n_columns, n_clusters, budget, max_rows_per_unit, noise_ratio)
     sampled = planned.sampling_exponent(n_rows) > 0
     passes = FULL_PASSES if sampled else SMALL_PASSES
@@ -248,7 +248,7 @@ def forecast(
         n_columns,
         n_clusters,
         epsilon,
-        delta,
+        budget.delta,
         ratio=expected_ratio(planned, n_rows),
         size_stderr=1 / (planned.mu * math.sqrt(SIZE_SHARE)),
         smallest=math.ceil(rows_needed(n_columns, planned.mu)),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from privclust._frames import clears_frames
 from privclust.algorithms._cost import Cost
 from privclust.errors import TooManyClustersError
+from privclust.estimators._common_parameters import typed_budget
 from privclust.estimators._cost_check import check_cost
 from privclust.kernels.grid import FloatArray
 from privclust.planning.forecast import check_sizes
@@ -51,7 +52,7 @@ def simulate(
     n_clusters: int = 8,
     *,
     epsilon: float = 1.0,
-    delta: float,
+    delta: float | None = None,
     max_rows_per_unit: int = 1,
     repeats: int = 3,
     public: str | None = None,
@@ -67,7 +68,7 @@ def simulate(
     epsilon : float, default=1.0
         Strength of the guarantee, smaller is stronger; 1 as the estimators have it.
     delta : float
-        The remainder that the guarantee allows beside epsilon, such as 1e-6.
+        The remainder that the guarantee allows beside epsilon, such as 1e-6. It must be typed.
     max_rows_per_unit : int, default=1
         If it is more, a guarantee for units that each have so many rows.
     repeats : int, default=3
@@ -91,6 +92,7 @@ def simulate(
         max_rows_per_unit=max_rows_per_unit,
         repeats=repeats,
     )
+    typed_budget(epsilon, delta)
     if public is None:
         made_up = 32.0 * n_rows * n_columns
         check_cost(Cost(0.0, 0.0, made_up, 0.0, 0.0), "making up so many rows")

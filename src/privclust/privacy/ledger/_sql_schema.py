@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from privclust.errors import ParameterError
+
 _COSTS = ("quanta INTEGER", "slack REAL", "tail REAL", "pure INTEGER")
 _DERIVED = ",\n    ".join(
     f"{column} GENERATED ALWAYS AS (CASE WHEN kind IN ('reserve', 'claim') AND json_valid(body) "
@@ -74,5 +76,5 @@ def grant(role: str) -> str:
 def quoted(role: str) -> str:
     """Return the name of a role as SQL takes it."""
     if not role.strip():
-        raise ValueError("role must not be empty. Type the name of a role of the server.")
+        raise ParameterError("role must not be empty. Type the name of a role of the server.")
     return '"' + role.replace('"', '""') + '"'

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from privclust.errors import safe_repr
+from privclust.errors import ParameterError, safe_repr
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger._admission import (
@@ -158,7 +158,7 @@ class Ledger:
         """
         check_texts(label, unit, source)
         if type(periods) is not int or periods < 1:
-            raise ValueError(
+            raise ParameterError(
                 f"periods must be an integer of at least 1, got {safe_repr(periods)}. Type one, "
                 "such as 52, or leave it out."
             )
@@ -176,7 +176,7 @@ class Ledger:
         }
         with self._journal.writing() as pages:
             if pages.lines("dataset", label=label):
-                raise ValueError(
+                raise ParameterError(
                     f"the ledger has a data set {label!r} already; a budget never grows. Choose "
                     "another label for another table; 'privclust ledger remaining' shows this one."
                 )

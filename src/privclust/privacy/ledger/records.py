@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from privclust.errors import safe_repr
+from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import IntArray
 from privclust.privacy.accounting import Budget, Spend, epsilon_of
 from privclust.privacy.ledger._entries import body_of
@@ -135,10 +135,10 @@ class Run:
 def check_texts(label: object, unit: object, source: object) -> None:
     """Refuse what cannot name a data set, its unit or its source."""
     if not all(isinstance(text, str) for text in (label, unit, source)):
-        raise ValueError("label, unit and source are texts. Put them into quotes.")
+        raise ParameterError("label, unit and source are texts. Put them into quotes.")
     for name, text in (("label", label), ("unit", unit)):
         if not str(text).strip():
-            raise ValueError(
+            raise ParameterError(
                 f"{name} must not be empty. Type a name, such as "
                 f"{'patients' if name == 'label' else 'row'}."
             )
