@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from privclust.models.statement import ReleaseLine, Statement
 
+_HOW_FAR = "how many rows, of all clusters together, lie how far from their centre"
 _MEANINGS = {
     "cells": "how many rows lie in each small region, and their mean there",
     "count": "how many rows there are",
-    "distances": "how many rows of each cluster lie how far from its centre",
+    "distances": _HOW_FAR,
     "far": "how many rows lie how far from every region that holds many",
     "final": "which of several sets of centres fits the rows best",
     "leaves": "how many rows lie in each small region, and their mean there",
@@ -31,7 +32,7 @@ _MEANINGS = {
     "tallies": "how many rows of each cluster have each level or lie in each range of a column",
     "votes": "how many rows are nearest to each candidate",
     "weights": "how many rows are nearest to each candidate",
-    "width": "how many rows of each cluster lie how far from its centre",
+    "width": _HOW_FAR,
 }
 """By the first word of a slot's name. Each result is noisy, which the page says once."""
 _OF_PROFILES = {"sums": "the sum of each numeric column in each cluster, and how many rows it has"}
