@@ -102,6 +102,8 @@ def test_columns_are_named_by_their_part_of_the_variance_of_centres() -> None:
         == "Of the variance of their centres, columns have: 'age' 94 %, 'cost' 6 %."
     )
     assert model.quality_sentences[1] == differ_most(model)
+    alike = replace(model, cluster_centers=np.array(centers)[:, [0, 0, 0, 0]])
+    assert str(differ_most(alike)).endswith("'age' 25 %, 'cost' 25 %, 'nights' 25 %, others 25 %.")
     equal = replace(model, cluster_centers=np.zeros((2, 4)))
     assert differ_most(equal) is None
     assert differ_most(made_up_model(CENTERS)) is None

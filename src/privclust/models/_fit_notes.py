@@ -139,7 +139,10 @@ def differ_most(model: ClusterModel) -> str | None:
     if not shares:
         return None
     most = sorted(shares.items(), key=lambda item: -item[1])[:NAMED]
-    named = ", ".join(f"{name!r} {100 * part:.0f} %" for name, part in most if part >= 0.01)
+    percents = {name: round(100 * part) for name, part in most if part >= 0.01}
+    named = ", ".join(f"{name!r} {percent} %" for name, percent in percents.items())
+    rest = 100 - sum(percents.values())
+    others = f", others {rest} %" if rest > 0 and len(shares) > len(percents) else ""
     first = most[0][0]
     levels = {one.name: one for one in columns_of(model) if isinstance(one, CategoryColumn)}
     hint = (
@@ -148,7 +151,7 @@ def differ_most(model: ClusterModel) -> str | None:
         if first in levels and shares[first] >= DECIDING
         else ""
     )
-    return f"Of the variance of their centres, columns have: {named}.{hint}"
+    return f"Of the variance of their centres, columns have: {named}{others}.{hint}"
 
 
 def smaller_weight(model: ClusterModel, column: Column) -> str:
