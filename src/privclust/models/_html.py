@@ -13,7 +13,8 @@ SHOWN_ROWS = 60
 """Rows of a table that a notebook shows; how many are left out is said."""
 _STYLE = """<style>
 .privclust { --line: #33638d; --mark: #c2570c; --edge: rgba(128, 128, 128, .35);
-  font-size: 13px; line-height: 1.4; max-width: 100%; overflow-x: auto; color: inherit; }
+  font-size: 13px; line-height: 1.4; max-width: 100%; color: inherit; }
+.privclust .wide { overflow-x: auto; }
 @media (prefers-color-scheme: dark) { .privclust { --line: #7fb2e5; --mark: #f0a36b; } }
 [data-jp-theme-light="true"] .privclust, .vscode-light .privclust, html[theme=light] .privclust
   { --line: #33638d; --mark: #c2570c; }
@@ -39,8 +40,8 @@ class Html(str):
 
     Examples
     --------
-    >>> table(["column"], [["<script>"]])
-    '<table><tr><th>column</th></tr><tr><td>&lt;script&gt;</td></tr></table>'
+    >>> table(["name"], [["<b>"]])
+    '<div class="wide"><table><tr><th>name</th></tr><tr><td>&lt;b&gt;</td></tr></table></div>'
     """
 
     __slots__ = ()
@@ -64,7 +65,10 @@ def details(title: str, *parts: Html) -> Html:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str | Html]], text: bool = False) -> Html:
-    """Return a table; if there are more rows than are shown, it says so. `text` may wrap."""
+    """Return a table that scrolls if it is wide, and says how many rows are not shown.
+
+    `text` may wrap.
+    """
     every = list(rows)
     names = "".join(f"<th>{escape(name)}</th>" for name in header)
     cell = '<td class="text">' if text else "<td>"
@@ -72,7 +76,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str | Html]], text: boo
         "<tr>" + "".join(f"{cell}{_cell(one)}</td>" for one in row) + "</tr>"
         for row in every[:SHOWN_ROWS]
     )
-    whole = Html(f"<table><tr>{names}</tr>{body}</table>")
+    whole = Html(f'<div class="wide"><table><tr>{names}</tr>{body}</table></div>')
     left_out = len(every) - SHOWN_ROWS
     return whole if left_out <= 0 else Html(whole + sentence(f"{left_out:,} more rows."))
 
