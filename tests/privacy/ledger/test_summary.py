@@ -22,3 +22,15 @@ def test_a_ledger_shows_each_data_set_and_what_is_left() -> None:
     assert "<td>patients</td><td>person</td><td>3</td>" in html
     assert "&lt;b&gt;visits" in html
     assert "<b>" not in html
+
+
+def test_a_run_shows_its_fit_and_how_much_of_its_reservation_is_spent() -> None:
+    """It had a name and a state, as if no more were known of it."""
+    ledger = Ledger.in_memory()
+    ledger.add("patients", 3.0, 1e-6)
+    whole = gaussian_spend(1000, l0=1)
+    facts = {"estimator": "PrivateKMeans", "n_clusters": "8", "epsilon": "1", "seed": "5"}
+    name = ledger.reserve("patients", whole + whole, facts)
+    ledger.claim(name, "sizes", whole, b"query")
+    words = "PrivateKMeans, 8 clusters, epsilon 1, open, results: 1, for 50.0 % of what it reserved"
+    assert repr(ledger.runs("patients")) == f"(<Run {name} of 'patients': {words}>,)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Literal
 
@@ -18,6 +18,9 @@ from privclust.privacy.ledger.journal import EntryError, LedgerError, Line, Page
 from privclust.queries.base import frozen
 
 _PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
+
+_SHOWN = {"estimator": "{}", "n_clusters": "{} clusters", "epsilon": "epsilon {}"}
+"""What a run's first line has of its facts."""
 
 State = Literal["open", "finished", "given up"]
 
@@ -101,7 +104,7 @@ class Dataset:
         return self.share.epsilon if delta == 0 else epsilon_of(self.share.mu, delta)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """One fit in a ledger: what it may spend, what it spent on which slot, whether it may go on.
 
@@ -110,11 +113,19 @@ class Run:
 
     name: str
     label: str
-    reserved: Spend = field(repr=False)
-    charges: Mapping[str, Spend] = field(repr=False)
+    reserved: Spend
+    charges: Mapping[str, Spend]
     state: State
-    facts: Mapping[str, str] = field(repr=False)
+    facts: Mapping[str, str]
     role: str = ""
+
+    def __repr__(self) -> str:
+        known = [text.format(self.facts[one]) for one, text in _SHOWN.items() if one in self.facts]
+        role = [f"role {self.role!r}"] if self.role else []
+        part = 100 * _part(self.spent, self.reserved)
+        spent = f"results: {len(self.charges)}, for {part:.1f} % of what it reserved"
+        words = ", ".join([*known, self.state, *role, spent])
+        return f"<Run {self.name} of {self.label!r}: {words}>"
 
     @property
     def open(self) -> bool:
@@ -130,6 +141,13 @@ class Run:
     def committed(self) -> Spend:
         """What this run takes from the budget: all it reserved, until it is closed."""
         return self.reserved if self.open else self.spent
+
+
+def _part(spent: Spend, reserved: Spend) -> float:
+    """Return which part of a reservation is spent: of epsilon where it is pure, else of mu²."""
+    if reserved.pure is not None:
+        return (spent.pure or 0) / max(reserved.pure, 1)
+    return spent.quanta / max(reserved.quanta, 1)
 
 
 def check_texts(label: object, unit: object, source: object) -> None:
