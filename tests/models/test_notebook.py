@@ -151,6 +151,8 @@ def test_refits_and_missing_values_are_named_where_there_are_any() -> None:
     assert OF_REFIT in repr(model.refit(1).model_)
     without = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.repeat([[-0.5], [0.5]], 4000, axis=0))
     assert MISSING not in repr(without.model_)
+
+
 def test_a_wide_table_scrolls_and_the_sentences_below_it_do_not() -> None:
     html = results()["model"]._repr_html_()
     assert '<div class="wide"><table>' in html
