@@ -230,18 +230,7 @@ class ParameterError(ValueError, NamesParameter):
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter is of another type than it must be.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from privclust import PrivateKMeans
-    >>> try:
-    ...     PrivateKMeans(2, epsilon="1", delta=1e-6, radius=1.0).fit(np.zeros((9, 2)))
-    ... except ParameterError as error:
-    ...     print(error.parameter, "is a number")
-    epsilon is a number
-    """
+    """A parameter is of another type than it must be: what catches `TypeError` catches it, too."""
 
 
 class TooManyClustersError(ParameterError):

@@ -37,7 +37,7 @@ def test_half_of_a_point_on_a_border_may_be_on_either_side() -> None:
     assert errors.sizes == pytest.approx([50.0, 50.0], rel=0.05)
 
 
-def test_points_without_rows_count_for_nothing() -> None:
+def test_points_without_rows_do_not_count() -> None:
     points, radii = np.array([[-0.5], [0.0], [0.5]]), np.full(3, 0.01)
     with_empty = border_errors(coreset(points, np.array([9.0, 0.0, 9.0]), radii), points[::2])
     without = border_errors(coreset(points[::2], np.full(2, 9.0), radii[::2]), points[::2])

@@ -50,7 +50,7 @@ def border_errors(coreset: Coreset, centers: FloatArray) -> BorderErrors:
     seen = coreset.weights > 0
     points, weights = coreset.points[seen], coreset.weights[seen]
     k, d = centers.shape
-    spread = SPREAD * np.hypot(coreset.precision.radii[seen] / np.sqrt(d), _gaps(points) / 2)
+    deviations = SPREAD * np.hypot(coreset.precision.radii[seen] / np.sqrt(d), _gaps(points) / 2)
     own = nearest(to_grid(points), to_grid(centers))
     from_own = ((points - centers[own]) ** 2).sum(axis=1)
     held = np.maximum(np.bincount(own, weights, k), 1.0)
@@ -58,7 +58,7 @@ def border_errors(coreset: Coreset, centers: FloatArray) -> BorderErrors:
     for other, center in enumerate(centers):
         apart = np.sqrt(((centers[own] - center) ** 2).sum(axis=1))
         from_other = ((points - center) ** 2).sum(axis=1)
-        moved = (weights * _beyond(from_own, from_other, apart, spread)) ** 2
+        moved = (weights * _beyond(from_own, from_other, apart, deviations)) ** 2
         sizes[other] += moved.sum()
         moments[other] += moved @ from_other
         sizes += np.bincount(own, moved, k)
@@ -67,12 +67,12 @@ def border_errors(coreset: Coreset, centers: FloatArray) -> BorderErrors:
 
 
 def _beyond(
-    from_own: FloatArray, from_other: FloatArray, apart: FloatArray, spread: FloatArray
+    from_own: FloatArray, from_other: FloatArray, apart: FloatArray, deviations: FloatArray
 ) -> FloatArray:
     """Return which part of each point's rows lies nearer to the other centre; of its own, none."""
     different = apart > 0
     to_border = (from_other - from_own) / (2 * np.where(different, apart, 1.0))
-    part = ndtr(-to_border / np.maximum(spread, 1e-300))
+    part = ndtr(-to_border / np.maximum(deviations, 1e-300))
     return np.asarray(np.where(different, part, 0.0))
 
 
