@@ -297,7 +297,7 @@ def test_a_model_of_another_version_than_was_recorded_is_not_approved() -> None:
     content["statement"]["version"] = "0.0.1"
     Path("model.json").write_text(json.dumps(content), encoding="utf-8")
     done = privclust("approve", "model.json", *PEOPLE, *LEDGER)
-    error_message(done, 9, "the version of privclust that made it is not what is recorded")
+    error_message(done, 9, "what is recorded differs from the version of privclust that made it")
     done = privclust("ledger", "verify", "budget.db", "--model", "model.json")
     assert "the version of privclust that made it" in done.output
     assert done.exit_code == 1

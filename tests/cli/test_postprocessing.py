@@ -11,6 +11,7 @@ from subprocess import PIPE
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -243,6 +244,18 @@ def test_sample_is_that_of_python(tmp_path: Path) -> None:
         assert drawn.column_names == ["age", "weight"]
         assert np.allclose(np.column_stack([drawn["age"], drawn["weight"]]), expected, rtol=1e-5)
         assert max(len(str(age)) for age in drawn["age"].to_pylist()) <= DIGITS + 1
+
+
+def test_sample_names_columns_of_small_weight(tmp_path: Path) -> None:
+    """Cells are as wide in every column, so that these are wider there than rows are."""
+    light = {"type": "number", "lower": 0, "upper": 300, "weight": 0.2}
+    rows = pa.table({"age": [30.0, 70.0] * 2000, "weight": [60.0, 80.0] * 2000})
+    model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120), "weight": light}).fit(rows)
+    save(model, tmp_path / "light.json")
+    shown = said("sample", tmp_path / "light.json", "--rows", 5, "-o", tmp_path / "s.csv")
+    assert "spread more widely there than in the table: 'weight'." in shown
+    shown = said("sample", "model.json", "--rows", 5, "-o", tmp_path / "t.csv")
+    assert "spread more widely" not in shown
 
 
 def test_sample_that_cannot_be_written(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from privclust.models.report._release_meaning import meaning
 from privclust.models.report.approval_page import approval_page
 from privclust.models.report.pdf import to_pdf
 from privclust.models.verdict import verdict
-from privclust.privacy.accounting import Budget
+from privclust.privacy.accounting import Budget, epsilon_of
 from privclust.testing import SeededNoise, noise_from
 
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
@@ -423,3 +423,10 @@ def test_the_annex_is_open_on_what_a_browser_prints(model: Any, page: str, tmp_p
     annex = text.split("Annex: each result on its own")[1]
     for line in model.privacy_statement_.releases:
         assert line.slot in annex
+
+
+def test_the_guarantee_of_a_household_is_stated(private_model: Any) -> None:
+    statement = private_model.privacy_statement_
+    text = words(approval_page(private_model.model_, Approval(**GIVEN)))
+    group = epsilon_of(4 * statement.mu, statement.delta)
+    assert f"each with a row of its own: protected at epsilon {rounded_up(group)}, at" in text

@@ -19,6 +19,7 @@ from privclust.models._column_notes import (
     alike,
     at_bounds,
     column_warnings,
+    equal_shares,
     long_tailed,
     overshadowed,
     ruled_by,
@@ -201,3 +202,16 @@ def test_centres_at_bounds_are_named() -> None:
 )
 def test_centres_within_bounds_are_not(columns: dict[str, Any]) -> None:
     assert at_bounds(fitted(**columns)) is None
+
+
+def test_clusters_whose_levels_are_not_declared_are_named() -> None:
+    """Cells of a misspelt level count as equal shares, which look like shares of the cluster."""
+    misspelt = {**LEVELS, "levels": ["norht", "south", "east"]}
+    note = equal_shares(fitted(ward=(np.array(WARDS)[GROUP], misspelt)))
+    assert note is not None
+    assert note.startswith("All levels have nearly the same share: 'ward' in cluster ")
+
+
+@pytest.mark.parametrize("ward", [np.array(WARDS)[GROUP], ANY_WARD])
+def test_levels_that_are_declared_or_tell_nothing_are_not(ward: Any) -> None:
+    assert equal_shares(fitted(ward=ward)) is None

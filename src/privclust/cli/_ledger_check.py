@@ -69,7 +69,8 @@ def contradictions(ledger: Ledger, content: dict[str, Any]) -> list[str]:
     except (LedgerError, LookupError, TypeError, ValueError):
         found = ["its run"]
     return [
-        f"the model was changed after its fit: {what} is not what is recorded" for what in found
+        f"the model was changed after its fit: what is recorded differs from {what}"
+        for what in found
     ]
 
 

@@ -18,8 +18,13 @@ from privclust.cli.messages import reporting_errors, say, writing
 from privclust.cli.table_files import ENDINGS, writing_table
 from privclust.domains.columns import Column, DateColumn
 from privclust.errors import ParameterError
+from privclust.models._fit_notes import columns_of, listed, parts_of_columns
+from privclust.models.cluster_model import ClusterModel
 from privclust.sources.dialects import Files
 
+LIGHT = 0.5
+"""Columns whose weight is a smaller part of the largest are wider in cells, which are round, than
+among rows."""
 DIGITS = 7
 """More say nothing about rows that nobody has."""
 
@@ -65,6 +70,24 @@ def sample(
             with writing(out), writing_table(file, out, drawn.schema, style) as write:
                 write(drawn)
         say(f"wrote {out.name}: {rows:,} made-up row(s) that follow from {model.name}.")
+        light = _light_columns(fitted.model_)
+        if light:
+            say(
+                "Columns of small weight spread more widely there than in the table: "
+                f"{listed(light)}."
+            )
+
+
+def _light_columns(model: ClusterModel) -> list[str]:
+    """Return the names of numbers and dates that count much less than another one."""
+    widths, columns = model.domain.half_widths / model.domain.scales, columns_of(model)
+    counts = {
+        column.name: float(widths[part.start])
+        for column, part in zip(columns, parts_of_columns(columns), strict=True)
+        if column.use != "category"
+    }
+    most = max(counts.values(), default=0.0)
+    return [repr(name) for name, one in counts.items() if one < LIGHT * most]
 
 
 def _style(out: Path, delimiter: str | None, decimal: str | None, fitted: str) -> Files:

@@ -39,6 +39,9 @@ CROWDED, BULK, BEYOND, TAIL = 0.1, 0.75, 3.0, 0.01
 far out as these at least one of a hundred."""
 AT_BOUND = 0.1
 """Parts of half a column's width from a bound within which a centre is said to lie at it."""
+LARGE, ALIKE, FEWEST_LEVELS = 0.05, 0.25, 3
+"""Of clusters with this part of the rows, shares of at least so many levels are alike if each is
+off their mean by no more than this part of it."""
 APART = 3.0
 """Standard errors by which two centres differ at least, if clusters differ in a column."""
 
@@ -190,6 +193,36 @@ def at_bounds(model: ClusterModel) -> str | None:
     return (
         f"Some centres lie at a bound of {_names(found)}. Rows beyond a bound count as if they had "
         "its value: if there may be many, declare wider bounds."
+    )
+
+
+def equal_shares(model: ClusterModel) -> str | None:
+    """Return which clusters have all levels of a category alike, in words; None if none have.
+
+    So have cells that are missing or of no declared level. Where it is so of every cluster, levels
+    tell nothing apart, and nothing is said.
+    """
+    errors, found = model.center_stderr, []
+    if model.fit_warning is not None or errors is None:
+        return None
+    sizes = np.maximum(model.cluster_sizes, 0.0)
+    large = sizes >= LARGE * sizes.sum()
+    columns = columns_of(model)
+    for column, part in zip(columns, parts_of_columns(columns), strict=True):
+        if not isinstance(column, CategoryColumn) or len(column.levels) < FEWEST_LEVELS:
+            continue
+        equal = 1 / len(column.levels)
+        off = np.abs(model.cluster_centers[:, part] - equal).max(axis=1)
+        alike = large & (off <= ALIKE * equal) & (errors[:, part].max(axis=1) <= ALIKE * equal)
+        if alike.any() and (off[large] > equal).any():
+            clusters = [f"cluster {one}" for one in np.flatnonzero(alike)]
+            found.append(f"{column.name!r} in {listed(clusters)}")
+    if not found:
+        return None
+    return (
+        "All levels have nearly the same share: " + "; ".join(found) + ". So they have where cells "
+        "are missing or their level is not declared as the table writes it: each counts as equal "
+        "shares."
     )
 
 

@@ -10,12 +10,15 @@ from privclust.models import _statement_text
 from privclust.models._cluster_table import ClusterTable
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
-from privclust.models.composition import describe_run
+from privclust.models.composition import Composition, describe_run
 from privclust.models.profile import Profile
 from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
 from privclust.models.verdict import verdict
-from privclust.privacy.accounting import Budget
+from privclust.privacy.accounting import Budget, epsilon_of
+
+GROUP = 4
+"""People of a household: what the guarantee comes to for so many units together is said."""
 
 
 def release_context(
@@ -56,5 +59,14 @@ def release_context(
         "quality": model.quality_sentences,
         "unmeasured": model.quality is None and not model.measured_quality,
         "warning": model.fit_warning,
+        "group": GROUP,
+        "group_epsilon": _group_epsilon(composed),
         "too_large": composed.delta * model.n_rows > 1,
     }
+
+
+def _group_epsilon(composed: Composition) -> float | None:
+    """Return at which epsilon a group is protected; None if that is not stated."""
+    if not composed.private or composed.delta == 0:
+        return None
+    return epsilon_of(GROUP * composed.mu, composed.delta)
