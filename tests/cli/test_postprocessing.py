@@ -184,6 +184,11 @@ def test_refit_is_that_of_python_and_needs_no_rows(tmp_path: Path) -> None:
     assert len(as_json["cluster_sizes"]) == len(load(out).cluster_centers_) == 3
 
 
+def test_quiet_refit_says_nothing(tmp_path: Path) -> None:
+    assert said("refit", "model.json", "-k", 2, "-o", tmp_path / "two.json", "-q") == ""
+    assert len(load(tmp_path / "two.json").cluster_centers_) == 2
+
+
 def test_refit_that_cannot_be(tmp_path: Path) -> None:
     out = tmp_path / "x.json"
     many = privclust("refit", "model.json", "-k", 900, "-o", out)

@@ -14,7 +14,7 @@ from privclust.cli._clusters import (
     quality_sentences,
 )
 from privclust.cli._models import load_with_coreset
-from privclust.cli._options import AsJson, Force, Model
+from privclust.cli._options import AsJson, Force, Model, Quiet
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import reporting_errors, say, writing
 from privclust.cli.tables import print_in_parts
@@ -25,6 +25,7 @@ def refit(
     n_clusters: Annotated[int, typer.Option("--clusters", "-k", help="How many to have instead.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write (JSON).")],
     force: Force = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a model with another number of clusters; no row is read and nothing is spent.
@@ -41,6 +42,8 @@ def refit(
                 file.write_bytes(to_json(found).encode())
         if as_json:
             typer.echo(clusters_json(found))
+            return
+        if quiet:
             return
         print_in_parts(*cluster_table(found))
         for sentence in quality_sentences(found, out):
