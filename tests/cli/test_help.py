@@ -89,3 +89,21 @@ def test_examples_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.Mo
                     words[words.index("RUN")] = Ledger.open("budget.db").runs("visits")[0].name
                 done = privclust(*(word.replace(NODE, node.address) for word in words))
                 assert done.exit_code == 0, (example, done.output)
+
+
+@pytest.mark.parametrize(
+    ("words", "advised"),
+    [
+        (("fit", "x.csv", "--epsilon", "0,5"), "Type 0.5 instead of 0,5."),
+        (("plan", "--delta", "1,5e-6"), "Type 1.5e-6 instead of 1,5e-6."),
+        (("ledger", "create", "b.db", "visits", "--epsilon", "4,0"), "Type 4.0 instead of 4,0."),
+        (("fit", "x.csv", "--epsilon", "1,000,000"), ""),
+        (("fit", "x.csv", "--epsilon", "high"), ""),
+        (("fit", "x.csv", "--clusters", "2,000"), ""),
+    ],
+)
+def test_decimals_are_typed_with_a_point(words: tuple[str, ...], advised: str) -> None:
+    found = privclust(*words)
+    assert found.exit_code == 2
+    assert ("a point marks decimals here" in found.output) == bool(advised)
+    assert advised in found.output

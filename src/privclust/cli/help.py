@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
@@ -107,7 +110,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return its arguments and options."""
-        return _in_words(super().get_params(ctx))
+        return _advising_points(_in_words(super().get_params(ctx)))
 
 
 class Group(TyperGroup):
@@ -116,6 +119,33 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return its options."""
         return _in_words(super().get_params(ctx))
+
+
+def _advising_points(parameters: list[Any]) -> list[Any]:
+    """Let options that take numbers say how decimals are typed, where a comma marks them."""
+    for parameter in parameters:
+
+        def process(ctx: Any, value: Any, parameter: Any = parameter) -> Any:
+            own = type(parameter).process_value
+            try:
+                return own(parameter, ctx, value)
+            except typer.BadParameter:
+                point = value.replace(",", ".") if isinstance(value, str) else value
+                if point == value or not _is_decimal(lambda: own(parameter, ctx, point)):
+                    raise
+            raise typer.BadParameter(
+                f"a point marks decimals here. Type {point} instead of {value}.", ctx, parameter
+            )
+
+        parameter.process_value = process
+    return parameters
+
+
+def _is_decimal(read: Callable[[], object]) -> bool:
+    """Tell whether an option takes what `read` gives it as a number that may have decimals."""
+    with suppress(typer.BadParameter):
+        return isinstance(read(), float)
+    return False
 
 
 def _in_words(parameters: list[Any]) -> list[Any]:
