@@ -26,7 +26,8 @@ NOBODY = 65534
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = lay_out(tmp_path_factory.mktemp("tables"))
-    Ledger.create(str(place / "budget.db"), "visits", epsilon=0.5, delta=1e-6)
+    made = Ledger.create(str(place / "budget.db"), "visits", epsilon=0.5, delta=1e-6)
+    made.add("people", 0.5, 1e-6, "who")
     return place
 
 
@@ -77,7 +78,10 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
         (("--max-rows-per-unit", 5), 3, "--max-rows-per-unit", "Leave both out"),
         (("--seed", -1), 3, "from 0 up, got -1", ""),
         (("--bounds", "nowhere.toml"), 4, "'nowhere.toml' cannot be read", "Check its path"),
-        (("--unit", "nobody"), 5, "'nobody' is not a column", "Name the column that says"),
+        (("--unit", "nobody"), 5, "--unit nobody is not a column", "Name the column that says"),
+        (("--unit", "whose"), 5, "It has 'age', 'weight', 'who', 'name'.", "Did you mean 'who'"),
+        ((*LEDGER, "--dataset", "people"), 3, "this fit per row. Type --unit who, or", ""),
+        ((*LEDGER, "--unit", "who"), 3, "this fit per who. Leave --unit who out.", ""),
         (("--unit", "age"), 4, "which is the unit", "Take it out of the bounds"),
         (("nowhere.parquet",), 7, "no Parquet, CSV, Excel or Arrow files", "Give a file, a folder"),
         (("empty",), 7, "no Parquet, CSV, Excel or Arrow files", "Give a file, a folder"),
@@ -88,7 +92,7 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
         (("--ledger", "nowhere.db", "--dataset", "visits"), 9, "no ledger", "ledger create"),
         (("--ledger", "visits.toml", "--dataset", "visits"), 9, "not a database", "Check that"),
         (("--ledger", "budget.db"), 3, "--ledger and --dataset", "Type both or neither"),
-        ((*LEDGER, "--dataset", "x"), 9, "no data set 'x'; it has 'visits'", "creates one"),
+        ((*LEDGER, "--dataset", "x"), 9, "no data set 'x'; it has 'visits', 'people'", "creates"),
         ((*LEDGER, "--resume", "feed"), 9, "no run 'feed'", "'privclust ledger runs' lists"),
         (("--rows", 1), 11, "is more than", "Ask for fewer clusters"),
     ],

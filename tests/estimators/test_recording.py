@@ -188,7 +188,7 @@ def test_a_fit_without_noise_cannot_be_charged(place: str) -> None:
 
 def test_a_data_set_of_another_unit_is_refused(place: str) -> None:
     Ledger.create(place, "users", epsilon=2.0, delta=1e-6, unit="user")
-    with pytest.raises(ParameterError, match="'users' is protected per user, this fit per row"):
+    with pytest.raises(ParameterError, match=r"per user, this fit per row\. Type unit='user', or"):
         fitted(model_of(place, dataset="users"))
     assert Ledger.open(place).runs("users") == ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -204,13 +205,13 @@ def option_of(parameter: Parameter) -> str:
     --------
     >>> option_of(Parameter("n_clusters", 8)), option_of(Parameter("max_rows_per_unit"))
     ('--clusters 8', '--max-rows-per-unit')
-    >>> option_of(Parameter("epsilon"))
-    'epsilon'
+    >>> option_of(Parameter("epsilon")), option_of(Parameter("unit", "id of patient"))
+    ('epsilon', "--unit 'id of patient'")
     """
     name = parameter.name
     option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
     if parameter.value is not None:
-        return f"{option} {parameter.value}"
+        return f"{option} {shlex.quote(str(parameter.value))}"
     return option if "_" in name else name  # a single word is the same in a sentence
 
 

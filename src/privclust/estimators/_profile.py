@@ -127,7 +127,8 @@ def prepare_profile(
     domain, unit, statement = table.domain, table.engine.unit, model.privacy_statement
     check_dependency(statement, unit, request.epsilon, "the model to profile")
     budget = _budget(statement.run, request.epsilon, request.delta)
-    ledger, label = ledger_of(*_account(estimator, statement.run, request), unit)
+    account = _account(estimator, statement.run, request)
+    ledger, label = ledger_of(*account, unit, is_profile=True)
     _check_account(statement.run, ledger, label)
     planned = algorithm.plan(model.domain.to_ball(model.cluster_centers), domain, budget)
     check_cost(cost_of(planned), "this profile", unit)

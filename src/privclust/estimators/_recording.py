@@ -49,6 +49,7 @@ _TAKEN = {
 """Facts that are no parameters."""
 _FEDERATED = re.compile(r"whole client|.* in \d+ clients?")
 """What only units of federations are called."""
+_ANOTHER = "Name another data set."
 _READABLE = 80
 """Characters of a fact; what is longer is written as a hash."""
 
@@ -271,7 +272,9 @@ def _hashed(content: bytes) -> str:
     return sha256(content).hexdigest()[:16]
 
 
-def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, str]:
+def ledger_of(
+    place: object, label: object, unit: Unit, *, is_profile: bool = False
+) -> tuple[Ledger | None, str]:
     """Open the ledger at a place, if one is named, and check that it protects the same unit."""
     if place is None and label is None:
         return None, "unrecorded"
@@ -287,9 +290,28 @@ def ledger_of(place: object, label: object, unit: Unit) -> tuple[Ledger | None, 
     if unit.clients == 0 and _FEDERATED.fullmatch(wanted):
         wanted = f"{wanted!r}, a column of one table"
     if protected != wanted:
-        raise ParameterError(
-            f"data set {label!r} is protected per {protected}, this fit per {wanted}. Set unit "
-            "to the column that the ledger names, or leave it out if that is 'row'; in a "
-            "federation, set clients_per_unit to the number of clients that it names."
-        )
+        stated = f"data set {label!r} is protected per {protected}, this fit per {wanted}. "
+        if is_profile:
+            raise ParameterError(f"{stated}A profile protects what its fit does. {_ANOTHER}")
+        raise ParameterError(Message(stated, *_other_unit(protected, unit)))
     return ledger, label
+
+
+def _other_unit(protected: str, unit: Unit) -> list[str | Parameter]:
+    """Return how a fit of `unit` comes to protect what its ledger names."""
+    if unit.clients or unit.whole:
+        number = Parameter("clients_per_unit")
+        return [
+            *(
+                "Set ",
+                Parameter("unit"),
+                " to the column that the ledger names, or leave it out if that is ",
+            ),
+            *("'row', and ", number, " to the number of clients that it names."),
+        ]
+    if _FEDERATED.fullmatch(protected):
+        return [f"Only a federation protects that. {_ANOTHER}"]
+    if protected == "row":
+        return ["Leave ", Parameter("unit", unit.column, f"unit={unit.column!r}"), " out."]
+    column = Parameter("unit", protected, f"unit={protected!r}")
+    return ["Type ", column, ", or name another data set."]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from privclust.domains.base import Domain
 from privclust.domains.reader import Use
-from privclust.errors import ColumnError, ColumnTypeError, did_you_mean
+from privclust.errors import ColumnError, ColumnTypeError, Message, Parameter, did_you_mean
 from privclust.sources.cells import DATES, IDS, LEVELS, NUMBERS, Kind
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -206,20 +206,29 @@ class Schema:
         """Refuse a column of ids that is not there, or in which equal ids could differ."""
         if self.names is None or unit not in self.names:
             raise ColumnError(
-                f"unit={unit!r} is not a column of the table. {self._known([unit])} Name the "
-                "column that says whose row it is."
+                Message(
+                    Parameter("unit", unit, f"unit={unit!r}"),
+                    f" is not a column of the table. {self._known([unit])} Name the column that "
+                    "says whose row it is.",
+                )
             )
         if self.kind(unit) not in IDS:
             raise ColumnTypeError(
-                f"unit={unit!r} holds neither integers nor text, so that equal ids could "
-                "differ. Convert it to one of them."
+                Message(
+                    Parameter("unit", unit, f"unit={unit!r}"),
+                    " holds neither integers nor text, so that equal ids could differ. Convert it "
+                    "to one of them.",
+                )
             )
         for name, kind, _, file in self.variants:
             if name == unit and kind not in IDS:
                 raise ColumnTypeError(
-                    f"unit={unit!r} of the file {file!r} holds neither integers nor text, so that "
-                    "ids that are equal in the first file could differ there. Convert it to one "
-                    "of them, or leave the file out."
+                    Message(
+                        Parameter("unit", unit, f"unit={unit!r}"),
+                        f" of the file {file!r} holds neither integers nor text, so that ids that "
+                        "are equal in the first file could differ there. Convert it to one of "
+                        "them, or leave the file out.",
+                    )
                 )
 
     def _columns(self) -> list[tuple[str, Kind]]:
