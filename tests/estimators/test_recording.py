@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import secrets
 import sqlite3
 import struct
@@ -22,9 +23,11 @@ from sklearn.base import clone
 
 from privclust import FedDPKMeans, Federation, PEMeans, PrivateKMeans, load, save
 from privclust.errors import ParameterError
+from privclust.estimators._recording import ledger_of
 from privclust.kernels.grid import FloatArray
 from privclust.privacy.ledger.journal import LedgerError
 from privclust.privacy.ledger.ledger import BudgetExceededError, Ledger
+from privclust.queries.unit import Unit
 from privclust.testing import RepeatableNoise, noise_from
 
 CANARY = 73.19283746501928
@@ -184,6 +187,25 @@ def test_a_fit_without_noise_cannot_be_charged(place: str) -> None:
     with pytest.raises(ValueError, match="epsilon = inf adds no noise and cannot be charged"):
         model_of(place, epsilon=np.inf, delta=None).fit(patients())
     assert Ledger.open(place).export() == before
+
+
+@pytest.mark.parametrize(
+    ("protected", "unit", "is_profile", "advice"),
+    [
+        ("user", Unit(), False, "Type unit='user', or name another data set."),
+        ("row", Unit("user"), False, "Leave unit='user' out."),
+        ("user in 2 clients", Unit("user"), False, "Only a federation protects that. Name an"),
+        ("user", Unit("user", clients=2), False, "clients_per_unit to the number of clients"),
+        ("user", Unit(), True, "A profile protects what its fit does. Name another data set."),
+    ],
+)
+def test_another_unit_is_answered_with_what_to_type(
+    protected: str, unit: Unit, is_profile: bool, advice: str, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "ledger.db")
+    Ledger.create(place, "d", epsilon=2.0, delta=1e-6, unit=protected)
+    with pytest.raises(ParameterError, match=re.escape(advice)):
+        ledger_of(place, "d", unit, is_profile=is_profile)
 
 
 def test_a_data_set_of_another_unit_is_refused(place: str) -> None:

@@ -302,12 +302,8 @@ def _other_unit(protected: str, unit: Unit) -> list[str | Parameter]:
     if unit.clients or unit.whole:
         number = Parameter("clients_per_unit")
         return [
-            *(
-                "Set ",
-                Parameter("unit"),
-                " to the column that the ledger names, or leave it out if that is ",
-            ),
-            *("'row', and ", number, " to the number of clients that it names."),
+            *("Set ", Parameter("unit"), " to the column that the ledger names, or leave it out "),
+            *("if that is 'row', and ", number, " to the number of clients that it names."),
         ]
     if _FEDERATED.fullmatch(protected):
         return [f"Only a federation protects that. {_ANOTHER}"]
