@@ -72,6 +72,30 @@ def test_a_model_remembers_decimals_and_days() -> None:
     assert json.loads(Path("one.json").read_text(encoding="utf-8"))["decimal"] == ","
 
 
+@pytest.mark.parametrize("typed", [(), ("--delimiter", ",")])
+def test_a_table_that_is_written_otherwise_than_that_of_the_fit(typed: tuple[str, ...]) -> None:
+    done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
+    Path("new.csv").write_text("patient,nights,day\nP1,4.5,14.02.2025\n", encoding="utf-8")
+    wanted = ("--columns", "nights", "--epsilon", 1)
+    profile = ("profile", "right.json", "new.csv", "--bounds", "right.toml", *wanted)
+    for words in (("predict", "right.json", "new.csv", "-o", "new.parquet"), profile):
+        message = error_message(privclust(*words, *typed), 3, "fitted with decimal commas; ")
+        assert message.endswith(
+            "separated by commas. Type --decimal . if points mark its decimals."
+        )
+        assert typed or "the cells of 'new.csv' are" in message
+    done("predict", "right.json", "new.csv", "--decimal", ".", *typed, "-o", "new.parquet")
+
+
+def test_a_mark_that_separates_cells_is_explained() -> None:
+    words = ("bounds", "check", "right.toml", "stays.csv", "--decimal")
+    said = "privclust: --decimal {} marks no decimals: it must be one of '.', ','."
+    message = error_message(privclust(*words, ";"), 3)
+    meant = " What separates cells is said by --delimiter ';'."
+    assert message == said.format("';'") + meant
+    assert error_message(privclust(*words, "comma"), 3) == said.format("comma")
+
+
 def test_labels_are_written_for_the_same_programs_as_the_table() -> None:
     done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
     labels = ("predict", "right.json", "stays.csv", "--keep", "patient", "-o", "labels.csv")

@@ -76,7 +76,8 @@ def test_quoted_cells_may_hold_what_separates(tmp_path: Path) -> None:
     ("given", "cause"),
     [
         ({"delimiter": "#"}, "delimiter must be one of"),
-        ({"decimal": "'"}, "decimal must be one of"),
+        ({"decimal": "'"}, "marks no decimals: it must be one of '.', ','.$"),
+        ({"decimal": ";"}, "decimal=';' marks .* separates cells is said by delimiter=';'"),
         ({"delimiter": ",", "decimal": ","}, "separated by commas"),
     ],
 )

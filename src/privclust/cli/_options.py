@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from privclust.errors import ParameterError
-from privclust.sources.dialects import Files
+from privclust.sources.dialects import Files, MarksClashError
 from privclust.sources.files import list_files
 from privclust.sources.found_files import format_of
 from privclust.sources.lake_paths import names_lake
@@ -57,6 +57,29 @@ def files_to_pay_for(
                     "Say what marks them in its numbers: type --decimal , or --decimal ."
                 )
     return files
+
+
+def files_as_fitted(
+    paths: list[str], delimiter: str | None, decimal: str | None, sheet: str | None, fitted: str
+) -> Files:
+    """Return the files of a table for a model, whose fit says what marks decimals if nobody does.
+
+    `fitted` is what marked them there.
+    """
+    if decimal is not None:
+        return table_files(paths, delimiter, decimal, sheet)
+    try:
+        files = table_files(paths, delimiter, fitted, sheet)
+        if fitted == "," and paths and not names_lake(files):
+            list_files(files)
+    except MarksClashError as clash:
+        cells = clash.cells
+    else:
+        return files
+    raise ParameterError(
+        f"The model was fitted with decimal commas; {cells} are separated by commas. Type "
+        "--decimal . if points mark its decimals."
+    )
 
 
 def as_typed(unit: str | None, delimiter: str | None, decimal: str, sheet: str | None) -> list[str]:

@@ -20,7 +20,7 @@ from privclust.cli._options import (
     Model,
     OutTable,
     Sheet,
-    table_files,
+    files_as_fitted,
 )
 from privclust.cli.atomic_write import FOR_THE_OWNER, replacing
 from privclust.cli.messages import reporting_errors, say, state_dialects, writing
@@ -63,7 +63,7 @@ def predict(
         for_files = {"delimiter": delimiter, "decimal": decimal, "sheet": sheet}
         queried, names = queried_table(table, query, casts, **for_files), keep or []
         paths = [] if queried else table
-        files = table_files(paths, delimiter, decimal or fitted.model_.decimal, sheet)
+        files = files_as_fitted(paths, delimiter, decimal, sheet, fitted.model_.decimal)
         if queried is not None and not names:
             raise ParameterError(
                 "--keep is missing: rows of a query have no order, so that labels alone would say "

@@ -17,7 +17,7 @@ from privclust.cli._options import (
     Model,
     Quiet,
     Sheet,
-    table_files,
+    files_as_fitted,
 )
 from privclust.cli._remote import CaFile, Certificate, remote_table
 from privclust.cli.atomic_write import replacing
@@ -95,7 +95,7 @@ def profile(
                 "--bounds is missing. Name a bounds file that declares the columns to profile."
             )
         paths = [] if elsewhere else table
-        files = table_files(paths, delimiter, decimal or fitted.model_.decimal, sheet)
+        files = files_as_fitted(paths, delimiter, decimal, sheet, fitted.model_.decimal)
         others = (Path(one) for one in (bounds, ledger) if one is not None)
         reads = [model, *paths_of(paths), *others]
         with replacing(out, ".json", reads, may_replace=force, may_stream=False) as file:

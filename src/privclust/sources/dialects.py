@@ -12,13 +12,27 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from privclust.errors import ParameterError, UnreadableFileError, safe_repr
+from privclust.errors import Message, Parameter, ParameterError, UnreadableFileError, safe_repr
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DECIMALS = {".": "points", ",": "commas"}
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 Paths: TypeAlias = str | os.PathLike[str] | list[str | os.PathLike[str]]
+
+
+class MarksClashError(ParameterError):
+    """Commas are to mark decimals where they separate cells."""
+
+    def __init__(self, cells: str) -> None:
+        super().__init__(
+            f"{cells} are separated by commas, so that a comma cannot mark decimals. Leave the "
+            "decimal mark out, or write the table with semicolons."
+        )
+        self.cells = cells
+
+    def __reduce__(self) -> tuple[type[MarksClashError], tuple[str]]:
+        return type(self), (self.cells,)
 
 
 @dataclass(frozen=True)
@@ -55,12 +69,9 @@ class Files:
                 f"{safe_repr(self.delimiter)}."
             )
         if self.decimal not in DECIMALS:
-            raise ParameterError(
-                f"decimal must be one of {', '.join(map(repr, DECIMALS))}, got "
-                f"{safe_repr(self.decimal)}."
-            )
+            raise ParameterError(_no_mark(self.decimal))
         if self.delimiter == self.decimal:
-            raise ParameterError(_clash("cells"))
+            raise MarksClashError("cells")
 
     def delimiter_of(self, names: str, file: str) -> str:
         """Return what separates the cells of a CSV file: what was typed, or what its names show.
@@ -74,7 +85,7 @@ class Files:
         """
         found = self.delimiter or _most_frequent(names, file)
         if found == self.decimal:
-            raise ParameterError(_clash(f"the cells of {file!r}"))
+            raise MarksClashError(f"the cells of {file!r}")
         return found
 
 
@@ -91,8 +102,13 @@ def _most_frequent(names: str, file: str) -> str:
     return first
 
 
-def _clash(cells: str) -> str:
-    return (
-        f"{cells} are separated by commas, so that a comma cannot mark decimals. Leave the decimal "
-        "mark out, or write the table with semicolons."
-    )
+def _no_mark(typed: object) -> Message:
+    """Say what may mark decimals, and how to say what separates cells if that was meant."""
+    parts: list[str | Parameter] = [
+        *(Parameter("decimal", typed, f"decimal={safe_repr(typed)}"), " marks no decimals: "),
+        *("it must be one of ", ", ".join(map(repr, DECIMALS)), "."),
+    ]
+    if typed in DELIMITERS:
+        delimiter = Parameter("delimiter", typed, f"delimiter={typed!r}")
+        parts += [" What separates cells is said by ", delimiter, "."]
+    return Message(*parts)
