@@ -230,7 +230,7 @@ class ParameterError(ValueError, NamesParameter):
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter is of another type than it must be: what catches `TypeError` catches it, too."""
+    """A parameter is of another type than it must be."""
 
 
 class TooManyClustersError(ParameterError):

@@ -290,10 +290,10 @@ def ledger_of(
     if unit.clients == 0 and _FEDERATED.fullmatch(wanted):
         wanted = f"{wanted!r}, a column of one table"
     if protected != wanted:
-        stated = f"data set {label!r} is protected per {protected}, this fit per {wanted}. "
+        both = f"data set {label!r} is protected per {protected}, this fit per {wanted}. "
         if is_profile:
-            raise ParameterError(f"{stated}A profile protects what its fit does. {_ANOTHER}")
-        raise ParameterError(Message(stated, *_other_unit(protected, unit)))
+            raise ParameterError(f"{both}A profile protects what its fit does. {_ANOTHER}")
+        raise ParameterError(Message(both, *_other_unit(protected, unit)))
     return ledger, label
 
 
