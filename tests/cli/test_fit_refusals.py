@@ -81,7 +81,12 @@ LEDGER = ("--ledger", "budget.db", "--dataset", "visits")
         (("--unit", "nobody"), 5, "--unit nobody is not a column", "Name the column that says"),
         (("--unit", "whose"), 5, "It has 'age', 'weight', 'who', 'name'.", "Did you mean 'who'"),
         ((*LEDGER, "--dataset", "people"), 3, "this fit per row. Type --unit who, or", ""),
-        ((*LEDGER, "--unit", "who"), 3, "this fit per who. Leave --unit who out.", ""),
+        (
+            (*LEDGER, "--unit", "who"),
+            3,
+            "To protect each 'who'",
+            "A fit without --unit who protects",
+        ),
         (("--unit", "age"), 4, "which is the unit", "Take it out of the bounds"),
         (("nowhere.parquet",), 7, "no Parquet, CSV, Excel or Arrow files", "Give a file, a folder"),
         (("empty",), 7, "no Parquet, CSV, Excel or Arrow files", "Give a file, a folder"),

@@ -193,7 +193,7 @@ def test_a_fit_without_noise_cannot_be_charged(place: str) -> None:
     ("protected", "unit", "is_profile", "advice"),
     [
         ("user", Unit(), False, "Type unit='user', or name another data set."),
-        ("row", Unit("user"), False, "Leave unit='user' out."),
+        ("row", Unit("user"), False, "A fit without unit='user' protects single rows alone."),
         ("user in 2 clients", Unit("user"), False, "Only a federation protects that. Name an"),
         ("user", Unit("user", clients=2), False, "clients_per_unit to the number of clients"),
         ("user", Unit(), True, "A profile protects what its fit does. Name another data set."),

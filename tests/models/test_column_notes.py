@@ -215,3 +215,11 @@ def test_clusters_whose_levels_are_not_declared_are_named() -> None:
 @pytest.mark.parametrize("ward", [np.array(WARDS)[GROUP], ANY_WARD])
 def test_levels_that_are_declared_or_tell_nothing_are_not(ward: Any) -> None:
     assert equal_shares(fitted(ward=ward)) is None
+
+
+def test_zeros_at_the_lower_bound_of_a_logarithm_are_answered_with_log1p() -> None:
+    declared = {"type": "number", "lower": 1, "upper": 1e5, "transform": "log"}
+    costs = (np.where(GROUP == 0, 0.0, COST), declared)
+    note = at_bounds(fitted(cost=costs))
+    assert note is not None
+    assert 'transform = "log1p" takes them.' in note

@@ -236,3 +236,6 @@ def test_columns_by_which_clusters_moved_are_shown_though_others_shift_by_more()
         moved_columns=np.arange(9) == np.zeros((2, 1)),
     )
     assert wide.rows()[0][2:-1] == [f"column {place}" for place in (0, 4, 5, 6, 7, 8)]
+    assert "Columns that are not shown: 3." in wide.notes
+    moved = replace(wide, moved_columns=np.ones((2, 9), dtype=bool))
+    assert moved.rows()[0][2:-1] == list(wide.names)

@@ -159,3 +159,12 @@ def test_a_wide_table_scrolls_and_the_sentences_below_it_do_not() -> None:
     assert "</table></div><p" in html
     rule = html.partition(".privclust {")[2].partition("}")[0]
     assert "overflow" not in rule
+
+
+def test_an_epsilon_of_several_runs_says_so() -> None:
+    rows = np.repeat([[-0.5], [0.5]], 4000, axis=0)
+    first = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(rows)
+    second = PrivateKMeans(2, delta=1e-6, radius=1.0, init=first).fit(rows)
+    assert "together with" not in repr(first.model_)
+    said = "That is this run, epsilon = 1, together with 1 that it follows from."
+    assert said in repr(second.model_)

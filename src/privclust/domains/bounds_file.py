@@ -167,7 +167,7 @@ def pair_of(name: str, pair: object) -> tuple[float, float]:
 
 def _declared_instead(name: str, pair: Sequence[object]) -> str:
     """Say how a column is declared of which no numbers were typed."""
-    days = [_day(value) for value in pair]
+    days = [_day(value) or _written_otherwise(value) for value in pair]
     if len(days) == 2 and days[0] and days[1]:
         lower, upper = (day.isoformat() for day in days if day)
         declared = {name: {"type": "date", "lower": lower, "upper": upper}}

@@ -308,6 +308,11 @@ def _other_unit(protected: str, unit: Unit) -> list[str | Parameter]:
     if _FEDERATED.fullmatch(protected):
         return [f"Only a federation protects that. {_ANOTHER}"]
     if protected == "row":
-        return ["Leave ", Parameter("unit", unit.column, f"unit={unit.column!r}"), " out."]
+        return [
+            f"To protect each {unit.quoted}, name a data set that was created with it as its unit. "
+            "A fit without ",
+            Parameter("unit", unit.column, f"unit={unit.column!r}"),
+            " protects single rows alone.",
+        ]
     column = Parameter("unit", protected, f"unit={protected!r}")
     return ["Type ", column, ", or name another data set."]

@@ -190,9 +190,13 @@ def at_bounds(model: ClusterModel) -> str | None:
             found.append(column)
     if not found:
         return None
+    zeros = any(isinstance(column, NumberColumn) and column.transform == "log" for column in found)
+    hint = (
+        ' Zeros lie beyond those of a logarithm: transform = "log1p" takes them.' if zeros else ""
+    )
     return (
         f"Some centres lie at a bound of {_names(found)}. Rows beyond a bound count as if they had "
-        "its value: if there may be many, declare wider bounds."
+        f"its value: if there may be many, declare wider bounds.{hint}"
     )
 
 

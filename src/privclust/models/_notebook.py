@@ -36,9 +36,16 @@ def guarantee(statement: Statement) -> str:
     """Return the guarantee in one line."""
     if not statement.private:
         return "NOT PRIVATE: nothing here protects anybody."
+    others = len(statement.composed.runs) - 1
+    together = (
+        f" That is this run, epsilon = {rounded_up(statement.run.epsilon)}, together with "
+        f"{others} that it follows from."
+        if others
+        else ""
+    )
     return (
         f"epsilon = {rounded_up(statement.epsilon)}, delta = {rounded_up(statement.delta)}, for "
-        f"adding or removing any one {statement.run.unit.quoted}."
+        f"adding or removing any one {statement.run.unit.quoted}.{together}"
     )
 
 

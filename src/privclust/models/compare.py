@@ -22,7 +22,8 @@ from privclust.models.suppression import reported
 
 CHANCE = 1e-3
 """How often some cluster of two models seems to have moved though none has."""
-SHOWN_COLUMNS = 6
+SHOWN_COLUMNS, MOST_COLUMNS = 6, 12
+"""Columns that a table shows, and that it shows at most where clusters moved by more of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +81,8 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """What to know when reading the table: what it leaves out, and how models differ."""
-        left_out = len(self.names) - SHOWN_COLUMNS
-        hidden = [f"Columns that moved less and are not shown: {left_out:,}."]
+        left_out = len(self.names) - len(self._shown_columns())
+        hidden = [f"Columns that are not shown: {left_out:,}."]
         return [*self.differences, *(hidden if left_out > 0 else [])]
 
     def rows(self) -> list[list[str]]:
@@ -120,7 +121,9 @@ class Comparison:
         """Return the columns that a table shows: those by which clusters moved come first."""
         farthest = np.abs(self.shifts).max(axis=0, initial=0.0)
         ranked = np.lexsort([-farthest, -self.moved_columns.sum(axis=0)])
-        return np.sort(ranked[:SHOWN_COLUMNS])
+        moved = int(self.moved_columns.any(axis=0).sum())
+        count = min(max(SHOWN_COLUMNS, moved), MOST_COLUMNS)
+        return np.sort(ranked[:count])
 
     def _shift(self, place: int, column: int) -> str:
         cell = self.shifts[place, column], self.shift_stderr[place, column]
