@@ -59,7 +59,6 @@ class FitWarning(UserWarning):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from privclust import PrivateKMeans
     >>> with warnings.catch_warnings(action="ignore", category=FitWarning):
     ...     PrivateKMeans(2, delta=1e-6, radius=1.0, n_rows=9).fit(np.zeros((9, 2)))
@@ -162,8 +161,7 @@ class NamesParameter:
     @property
     def parameter(self) -> str | None:
         """The name of the first parameter that the message names, in Python; None if none."""
-        text = self.args[0] if self.args else None
-        parts = text.parts if isinstance(text, Message) else ()
+        parts = [part for one in self.args[:1] if isinstance(one, Message) for part in one.parts]
         return next((part.name for part in parts if isinstance(part, Parameter)), None)
 
 
@@ -172,7 +170,6 @@ class BoundsError(ValueError, NamesParameter):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from privclust import PrivateKMeans
     >>> try:
     ...     PrivateKMeans(2, delta=1e-6).fit(np.zeros((9, 2)))
@@ -219,7 +216,6 @@ class ParameterError(ValueError, NamesParameter):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from privclust import PrivateKMeans
     >>> try:
     ...     PrivateKMeans(2, epsilon=-1, delta=1e-6, radius=1.0).fit(np.zeros((9, 2)))
@@ -230,7 +226,13 @@ class ParameterError(ValueError, NamesParameter):
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter is of another type than it must be."""
+    """A parameter is of another type than it must be.
+
+    Examples
+    --------
+    >>> issubclass(ParameterTypeError, TypeError)
+    True
+    """
 
 
 class TooManyClustersError(ParameterError):
@@ -252,7 +254,6 @@ class CostError(ParameterError):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from privclust import PrivateKMeans
     >>> try:
     ...     PrivateKMeans(10**9, delta=1e-6, radius=1.0).fit(np.zeros((9, 2)))

@@ -221,7 +221,8 @@ def test_verify_detects_a_changed_model(place: Path, model: PrivateKMeans, tmp_p
         file.write_text(json.dumps(content))
         changed = privclust("ledger", "verify", place, "--model", file)
         assert changed.exit_code == 1
-        assert f"was changed after its fit: {what}" in changed.stderr
+        assert "was changed after its fit: " in changed.stderr
+        assert what in changed.stderr
 
 
 @pytest.mark.attack

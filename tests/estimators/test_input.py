@@ -214,7 +214,7 @@ def test_a_ledger_charges_a_unit_only_where_it_protects_that_unit(tmp_path: Path
     with noise_from(SeededNoise(0)):
         Ledger.create(place, "visits", epsilon=8.0, delta=1e-6, unit="person")
         model = PrivateKMeans(2, delta=1e-6, bounds=BOUNDS, ledger=place, dataset="visits")
-        with pytest.raises(ValueError, match=r"protected per person, this fit per row\. Set unit"):
+        with pytest.raises(ValueError, match=r"per person, this fit per row\. Type unit="):
             model.fit(parquet(tmp_path))
         model.set_params(unit="person").fit(parquet(tmp_path))
     assert model.privacy_statement_.unit == "person"
