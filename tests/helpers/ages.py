@@ -17,7 +17,7 @@ type = "number"
 lower = 0
 upper = 120
 """
-FAST = ("--delta", "1e-6", "-k", "2", "--bounds", "bounds.toml")
+FAST = ("--delta", "1e-6", "-k", "2", "--bounds", "bounds.toml", "--seed", "0")
 
 
 def profile_ages(place: str) -> None:
