@@ -45,22 +45,11 @@ SAMPLED_ROWS = 2**18
 SIDE = 1.5
 MIXED = """
 bounds_origin = "domain knowledge"
-[columns.age]
-type = "number"
-lower = 0
-upper = 120
-[columns.income]
-type = "number"
-lower = 100
-upper = 10_000_000
-transform = "log"
-[columns.ward]
-type = "category"
-levels = ["A", "B", "other"]
-[columns.visit]
-type = "date"
-lower = 2020-01-01
-upper = 2025-12-31
+[columns]
+age = {type = "number", lower = 0, upper = 120}
+income = {type = "number", lower = 100, upper = 10_000_000, transform = "log"}
+ward = {type = "category", levels = ["A", "B", "other"]}
+visit = {type = "date", lower = 2020-01-01, upper = 2025-12-31}
 """
 PURE = ("DPLloyd", "BalcanKMeans")
 """Estimators that can have delta = 0."""
@@ -139,8 +128,7 @@ def _refit_bits(model: Any) -> str:
 
 
 def _path_bits(model: Any) -> str:
-    choices = [dataclasses.astuple(choice) for choice in model.k_path().choices]
-    return _hash([np.array(choices, dtype=float)])
+    return _hash([np.array([dataclasses.astuple(one) for one in model.k_path().choices], float)])
 
 
 def _profile_bits(model: Any, table: Any) -> str:

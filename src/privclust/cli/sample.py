@@ -23,8 +23,8 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.sources.dialects import Files
 
 LIGHT = 0.5
-"""Columns whose weight is a smaller part of the largest are wider in cells, which are round, than
-among rows."""
+"""Columns whose weight is a smaller part of the largest may be wider in cells, which are round,
+than among rows."""
 DIGITS = 7
 """More say nothing about rows that nobody has."""
 
@@ -73,7 +73,7 @@ def sample(
         light = _light_columns(fitted.model_)
         if light:
             say(
-                "Columns of small weight spread more widely there than in the table: "
+                "Columns of small weight may spread more widely there than in the table: "
                 f"{listed(light)}."
             )
 
