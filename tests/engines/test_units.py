@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 
@@ -35,6 +35,7 @@ class Listed:
     blocks: IntArray
     values: IntArray
     n_blocks: int = 3
+    rows_alike: bool = False
 
     @property
     def size(self) -> int:
@@ -117,7 +118,7 @@ def cases(draw: st.DrawFn) -> tuple[Listed, Unit, list[list[int]]]:
     some = st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=8)
     repeats = st.sampled_from([1, 2, 60, 400])
     members = [draw(some) * draw(repeats) for _ in range(draw(st.integers(1, 3)))]
-    return Listed(bounds, blocks, values), unit, members
+    return Listed(bounds, blocks, values, rows_alike=draw(st.booleans())), unit, members
 
 
 @pytest.mark.attack
@@ -142,11 +143,13 @@ def test_clipping_agrees_with_fractions(case: tuple[Listed, Unit, list[list[int]
     bounds = unit.sensitivity(query)
     for one in members:
         whole, found = summed(query, one), result(query, unit, [one])
-        if keeps(whole, bounds):
+        if query.rows_alike and len(one) > unit.rows:
+            whole = shrunk(whole, Fraction(unit.rows, len(one)))
+        elif keeps(whole, bounds):
             assert found == whole
         # Floats may fall on the other side of an integer, once for each time it is shrunk.
         pairs = zip(found, clipped(whole, bounds), strict=True)
-        assert max(abs(a - b) for a, b in pairs) <= 2
+        assert max(abs(a - b) for a, b in pairs) <= 3
         assert all(abs(a) <= abs(b) and a * b >= 0 for a, b in zip(found, whole, strict=True))
 
 
@@ -160,6 +163,22 @@ def test_order_of_rows_and_size_of_batches_do_not_matter(
     rng = np.random.default_rng(seed)
     mixed = [rng.permutation(one).tolist() for one in rng.permutation(np.array(members, object))]
     assert result(query, unit, mixed, batch_rows) == result(query, unit, members)
+
+
+@cheap
+@given(cases())
+def test_rows_that_weigh_alike_are_never_clipped(
+    case: tuple[Listed, Unit, list[list[int]]],
+) -> None:
+    """As many rows as may count keep the bounds: what a row weighs depends on their number only."""
+    query, unit, members = case
+    query = replace(query, rows_alike=True)
+    for one in members:
+        weight = min(Fraction(1), Fraction(unit.rows, len(one)))
+        expected = [cell * weight for cell in summed(query, one)]
+        found = result(query, unit, [one])
+        for cell, exact in zip(found, expected, strict=True):
+            assert abs(cell - exact) <= 2 + abs(exact) * Fraction(1, 2**37)
 
 
 # At the limits -----------------------------------------------------------------------------------

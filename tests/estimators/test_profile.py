@@ -170,6 +170,45 @@ def test_every_engine_sums_units_alike(name: str, tmp_path: Path) -> None:
     assert found.sizes.values.sum() == pytest.approx(1400, rel=0.25)
 
 
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("name", ["pandas", "Parquet"])
+def test_each_row_of_a_person_weighs_alike_in_sizes_shares_and_means(
+    name: str, most: int, tmp_path: Path
+) -> None:
+    """A person's rows in the middle weighed more, so that no share or mean was of the same rows."""
+    rng = np.random.default_rng(0)
+    whose = np.repeat(np.arange(900), np.tile([1, 2, 6], 300))
+    n_rows = len(whose)
+    age = rng.normal(np.where(rng.random(n_rows) < 0.5, 25.0, 60.0), 3.0)
+    table = pa.table(
+        {
+            "x": rng.choice([30.0, 70.0], n_rows),
+            "y": np.full(n_rows, 50.0),
+            "age": age,
+            "ward": np.where(age < 40, "A", "B"),
+            "who": [f"p{number}" for number in whose],
+        }
+    )
+    model = PrivateKMeans(2, delta=1e-6, bounds=CLUSTERED, unit="who", max_rows_per_unit=most)
+    with noise_from(SeededNoise(0)):
+        model.fit(table.select(["x", "y", "who"]))
+    rows: Any = table.to_pandas() if name == "pandas" else tmp_path / "people.parquet"
+    if name == "Parquet":
+        pq.write_table(table, rows)
+    columns: Any = {name: BOUNDS[name] for name in ("age", "ward")}
+    found = profiled(model, rows, columns=list(columns), bounds=columns, epsilon=64.0)
+    weights = np.minimum(1.0, most / np.bincount(whose))[whose]
+    labels = model.predict(table.select(["x", "y"]))
+    for cluster in range(2):
+        own = weights * (labels == cluster)
+        assert found.sizes.values[cluster] == pytest.approx(own.sum(), abs=4)
+        means, shares = found["age"].means, found["ward"].shares
+        assert means is not None
+        assert means.values[cluster] == pytest.approx(own @ age / own.sum(), abs=0.5)
+        in_a = own[age < 40].sum() / own.sum()
+        assert shares.values[cluster] == pytest.approx([in_a, 1 - in_a, 0, 0], abs=0.02)
+
+
 @pytest.mark.attack
 def test_person_with_any_number_of_rows_moves_a_profile_no_more_than_guaranteed() -> None:
     by_person = fitted(unit="who", max_rows_per_unit=2)

@@ -1,22 +1,21 @@
 """Whose rows count as one: every row alone, or all rows that share an id.
 
 All rows of a unit are added up first, exactly; then the sum is clipped to `max_rows_per_unit`
-times what the query allows one row. The result is a function of the unit's own rows, bit for bit
-(docs/proofs/units.md).
+times what the query allows one row. Of some queries each row weighs alike before that. The result
+is a function of the unit's own rows, bit for bit (docs/proofs/units.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.engines.base import bounded_sum, contributions, kept_rows
+from privclust.engines.base import Engine, bounded_sum, contributions, kept_rows
 from privclust.engines.exact_sums import ExactSums, clamped
-from privclust.kernels.grid import FloatArray, IntArray
-from privclust.queries.base import Query, Sensitivity
+from privclust.kernels.grid import UNIT, FloatArray, IntArray
+from privclust.queries.base import Count, Query, Sensitivity, weighs_rows_alike
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
 
 GridRows = NDArray[np.int32] | NDArray[np.float64]
@@ -76,24 +75,38 @@ def batch_sum(query: Query, unit: Unit, batch: Batch) -> IntArray:
     if batch.starts is None:
         return bounded_sum(query, contributions(query, batch.rows.astype(np.float64, copy=False)))
     blocks, values, of_unit = _sums_of_units(query, batch)
+    if weighs_rows_alike(query):
+        n_rows = np.diff(np.append(batch.starts, len(batch.rows)))
+        values = _shrunk(values, _row_weights(unit, n_rows)[of_unit])
     clipped = _clipped(values, of_unit, unit.sensitivity(query))
     total = np.zeros((query.size // values.shape[1], values.shape[1]), dtype=np.int64)
     np.add.at(total, blocks, clipped)
     return total.ravel()
 
 
-def clipped_whole(query: Query, unit: Unit, sums: Sequence[int]) -> IntArray:
+def clipped_whole(query: Query, unit: Unit, engine: Engine) -> IntArray:
     """Clip the sum of all rows of a client, which is one unit, to the unit's bounds.
 
     Examples
     --------
-    >>> from privclust.queries.base import Count
-    >>> int(clipped_whole(Count(), Unit("client", 2, whole=True), [5 * 2**26])[0]) <= 2 * 2**26
+    >>> from privclust.domains.ball import Ball
+    >>> from privclust.engines.memory import NumpyEngine
+    >>> rows = NumpyEngine(np.zeros((5, 2)), Ball([0.0, 0.0], 1.0))
+    >>> int(clipped_whole(Count(), Unit("client", 2, whole=True), rows)[0]) <= 2 * 2**26
     True
     """
+    values = clamped(engine.aggregate(query))[None, :]
+    if weighs_rows_alike(query):
+        n_rows = clamped(engine.aggregate(Count())) // UNIT
+        values = _shrunk(values, _row_weights(unit, n_rows))
     one = np.zeros(1, dtype=np.int64)
-    found: IntArray = _clipped(clamped(sums)[None, :], one, unit.sensitivity(query))[0]
+    found: IntArray = _clipped(values, one, unit.sensitivity(query))[0]
     return found
+
+
+def _row_weights(unit: Unit, n_rows: IntArray) -> FloatArray:
+    """Return what each row of a unit weighs, so that they are as many as may count."""
+    return np.asarray(np.minimum(1.0, unit.rows / np.maximum(n_rows, 1)))
 
 
 def rows_at_once(query: Query) -> int:
@@ -140,10 +153,10 @@ def _clipped(values: IntArray, of_unit: IntArray, bounds: Sensitivity) -> IntArr
     counts = np.diff(np.append(first, len(values)))
     linf = min(bounds.linf, ROWS_PER_UNIT_MAX * 2**31)
     largest = np.maximum.reduceat(np.abs(values).max(axis=1), first)
-    values = _shrunk(values, _factor(linf, largest), counts)
+    values = _shrunk(values, np.repeat(_factor(linf, largest), counts))
     l1, squared = _lengths(values, first)
     factor = np.minimum(_factor(bounds.l1, l1), np.sqrt(_factor(bounds.l2_squared, squared)))
-    values = _shrunk(values, factor, counts)
+    values = _shrunk(values, np.repeat(factor, counts))
     l1, squared = _lengths(values, first)
     largest = np.maximum.reduceat(np.abs(values).max(axis=1), first)
     within = (l1 <= bounds.l1) & (squared <= bounds.l2_squared) & (largest <= linf)
@@ -158,11 +171,11 @@ def _factor(allowed: int, lengths: IntArray | NDArray[np.object_]) -> FloatArray
     return np.where(exceeding, np.minimum(ratio, 1.0) * _MARGIN, 1.0)
 
 
-def _shrunk(values: IntArray, factor: FloatArray, counts: IntArray) -> IntArray:
-    of_value = np.repeat(factor, counts)
+def _shrunk(values: IntArray, factors: FloatArray) -> IntArray:
+    """Multiply each line of values by its factor of at most 1, and truncate toward zero."""
     shrunk = values.copy()
-    less = of_value < 1
-    shrunk[less] = np.trunc(values[less] * of_value[less, None]).astype(np.int64)
+    less = factors < 1
+    shrunk[less] = np.trunc(values[less] * factors[less, None]).astype(np.int64)
     return shrunk
 
 

@@ -73,6 +73,21 @@ class Query(Protocol):
         """Return what each grid row contributes."""
 
 
+def weighs_rows_alike(query: Query) -> bool:
+    """Tell whether of a unit with more rows than may count each row has the same, smaller weight.
+
+    Otherwise its sum is shortened to what the query allows, and rows near the middle of what is
+    measured weigh more. Queries whose results are compared with each other declare
+    ``rows_alike = True``.
+
+    Examples
+    --------
+    >>> weighs_rows_alike(Count())
+    False
+    """
+    return bool(getattr(query, "rows_alike", False))
+
+
 ONE_HOT = Sensitivity(l1=UNIT, l2_squared=UNIT**2, linf=UNIT, l0=1, monotone=True)
 """One vote in one place."""
 

@@ -1,13 +1,15 @@
 """Queries about other columns of each cluster's rows: sums of numbers, and tallies.
 
 The same protocol as in `privclust.queries.base`, for the rows of
-`privclust.domains.profiled.ProfileDomain`. Proof: docs/proofs/sensitivity.md, section 12.
+`privclust.domains.profiled.ProfileDomain`. All rows of a unit weigh alike in both, so that shares
+and means are of the same rows. Proof: docs/proofs/sensitivity.md, section 12.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +50,7 @@ class ProfileSums:
     centers: FloatArray
     skipped: int
     n_values: int
+    rows_alike: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centers", frozen_points(self.centers))
@@ -111,6 +114,7 @@ class ProfileTallies:
 
     centers: FloatArray
     n_places: tuple[int, ...]
+    rows_alike: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centers", frozen_points(self.centers))

@@ -139,7 +139,7 @@ class Client:
             )
             if not is_in:
                 return None if is_in is None else np.zeros(query.size, dtype=np.int64)
-        return clipped_whole(query, unit, self._opened_engine(request, ROW).aggregate(query))
+        return clipped_whole(query, unit, self._opened_engine(request, ROW))
 
     def _engine(self, request: QueryRequest, unit: Unit) -> LocalEngine | None:
         engine = self._opened_engine(request, unit)
