@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,9 +23,8 @@ from privclust import FedDPKMeans, Ledger, PEMeans, PrivateKMeans, limits, load,
 from privclust.models import _statement_text
 from privclust.models._cluster_table import SHOWN_COLUMNS
 from privclust.models.report import to_html
-from privclust.models.report._templates import GAP, LINE, NAME, parts_of
+from privclust.models.report._wide_table import GAP, LINE, NAME, parts_of, table_of_clusters
 from privclust.models.verdict import verdict
-from privclust.privacy.noise import NoiseSource, OpenDPNoise
 from privclust.testing import SeededNoise, noise_from
 
 VOID = {"meta", "img", "br", "hr"}
@@ -81,24 +81,36 @@ class Page(HTMLParser):
 
 
 def cluster_table(page: Page) -> list[list[str]]:
-    """Return the table of centres and sizes, with the parts it is split into put together."""
+    """Return centres and sizes, a line each, whichever way they lie and in how many parts."""
+    below = ["cluster", "size"]
     parts: list[list[list[str]]] = []
     inside = False
     for row in page.rows:
-        if row[:2] == ["cluster", "size"]:
+        begins = row[:2] == below or (row[0] == "column" and row[1].startswith("cluster "))
+        if begins:
             parts.append([])
-        inside = row[:2] == ["cluster", "size"] or (inside and row[0].isdigit())
+        inside = begins or (inside and len(row) == len(parts[-1][0]))
         if inside:
             parts[-1].append(row)
+    lead = 2 if parts[0][0][:2] == below else 1
     first, *others = parts
-    return [row + [cell for part in others for cell in part[i][2:]] for i, row in enumerate(first)]
+    rows = [
+        row + [cell for part in others for cell in part[i][lead:]] for i, row in enumerate(first)
+    ]
+    if lead == 2:
+        return [row for row in rows if row is rows[0] or row[0].isdigit()]
+    (_, *clusters), *columns = rows
+    cells = zip(*(row[1:] for row in columns), strict=True)
+    numbers = (cluster.removeprefix("cluster ") for cluster in clusters)
+    lines = [[number, *cell] for number, cell in zip(numbers, cells, strict=True)]
+    return [["cluster", *(row[0] for row in columns)], *lines]
 
 
 def fitted(
     names: list[str] | None = None,
     kind: Any = PrivateKMeans,
     k: int = 2,
-    noise: NoiseSource | None = None,
+    private: bool = False,
     **given: Any,
 ) -> Any:
     names = ["age", "weight"] if names is None else names
@@ -111,7 +123,7 @@ def fitted(
     parameters: dict[str, Any] = {"max_clusters": 4} if kind is PrivateKMeans else {}
     bounds = dict.fromkeys(names, (-1, 1))
     parameters |= {"delta": 1e-6, "bounds": bounds, "random_state": 0, **given}
-    with noise_from(noise or SeededNoise(0)):
+    with nullcontext() if private else noise_from(SeededNoise(0)):
         return kind(k, **parameters).fit(frame)
 
 
@@ -147,7 +159,7 @@ def page_of(model: Any) -> Page:
 def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
     ledger = str(tmp_path_factory.mktemp("uncommon") / "uncommon.db")
     Ledger.create(ledger, "wards & <towns>", epsilon=4.0, delta=1e-6)
-    return fitted(noise=OpenDPNoise(), ledger=ledger, dataset="wards & <towns>")
+    return fitted(private=True, ledger=ledger, dataset="wards & <towns>")
 
 
 @pytest.fixture(scope="module")
@@ -316,8 +328,8 @@ def test_one_cluster_or_many(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_people_are_the_unit_where_they_are() -> None:
-    page = page_of(fitted(kind=PEMeans, unit="who", noise=OpenDPNoise()))
-    assert "whether any one who, with all its rows, was in the table or not" in page.text
+    page = page_of(fitted(kind=PEMeans, unit="who", private=True))
+    assert "whether any one who, with all their rows, was in the table or not" in page.text
     assert "Is one who what has to be protected?" in page.text
 
 
@@ -363,17 +375,28 @@ def test_parts_of_a_table_hold_every_column_once_and_fit_a_line(
     columns: list[tuple[str, str]],
 ) -> None:
     names, cells = [name for name, _ in columns], [cell for _, cell in columns]
-    parts = parts_of(names, [("lead", cells), ("lead", [""] * len(cells))])
+    parts = parts_of(names, [(["lead"], cells), (["lead"], [""] * len(cells))])
     assert [column for part in parts for column in columns[part]] == columns
     for part in parts:
         widths = [max(min(len(name), NAME), len(cell)) + GAP for name, cell in columns[part]]
-        assert sum(widths) <= LINE
+        assert len(columns[part]) == 1 or sum(widths) + len("lead") + GAP <= LINE
     lengths = [part.stop - part.start for part in parts]
     assert max(lengths) - min(lengths) <= 1
 
 
 def test_a_cell_longer_than_a_line_has_a_part_of_its_own() -> None:
-    assert parts_of(["a", "b"], [("lead", ["x" * LINE, "1"])]) == [slice(0, 1), slice(1, 2)]
+    assert parts_of(["a", "b"], [(["lead"], ["x" * LINE, "1"])]) == [slice(0, 1), slice(1, 2)]
+
+
+def test_clusters_stand_beside_each_other_where_that_takes_fewer_parts() -> None:
+    """A table of four clusters and eleven columns was cut into three."""
+    names = [f"column {place}" for place in range(11)]
+    clusters = [("6,947 ± 30", ["35.87 ± 0.21 %"] * 11)] * 4
+    beside = table_of_clusters(names, clusters)
+    assert beside.names == [f"cluster {number}" for number in range(4)]
+    assert [lead for lead, _ in beside.rows] == [["size"], *([name] for name in names)]
+    assert len(beside.parts) == 1
+    assert table_of_clusters(names[:2], [("9", ["1", "2"])] * 40).names == names[:2]
 
 
 @pytest.mark.parametrize("name", ["costs $5", "$x$ and $y", "$\\frac$", "名前 Größe 😀"], ids=ascii)

@@ -23,6 +23,7 @@ from privclust.models.profile import (
     mean_name,
 )
 from privclust.models.report._pictures import draw_panels
+from privclust.models.report._wide_table import WideTable
 from privclust.models.statement import Statement
 
 SHOWN_PLACES = 12
@@ -39,10 +40,8 @@ class ShownColumn:
     ----------
     name : str
         Of the column.
-    header : list of str
-        What each cluster's row has: the mean, or the shares of levels.
-    rows : list of pairs of lists of str
-        The number of each cluster; the same for it, with intervals.
+    table : WideTable
+        The mean of each cluster, or shares of its levels, with intervals.
     left_out : int
         How many levels are not shown.
     picture : bytes or None
@@ -50,8 +49,7 @@ class ShownColumn:
     """
 
     name: str
-    header: list[str]
-    rows: list[tuple[list[str], list[str]]]
+    table: WideTable
     left_out: int
     picture: bytes | None
 
@@ -107,8 +105,9 @@ def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:
     drawn = np.flatnonzero(~hidden)[:DRAWN_CLUSTERS]
     return ShownColumn(
         column.column.name,
-        header,
-        [([str(number)], cells) for number, cells in enumerate(rows)],
+        WideTable(
+            ["cluster"], header, [([str(number)], cells) for number, cells in enumerate(rows)]
+        ),
         len(column.labels) - len(places),
         _picture(column, drawn, places, labels) if len(drawn) else None,
     )

@@ -14,6 +14,7 @@ from privclust.models.composition import Composition, describe_run
 from privclust.models.profile import Profile
 from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
+from privclust.models.report._wide_table import table_of_clusters
 from privclust.models.verdict import verdict
 from privclust.privacy.accounting import Budget, epsilon_of
 
@@ -51,9 +52,7 @@ def release_context(
         "meaning": meaning,
         "roles": _statement_text.ROLES,
         "table": table,
-        "clusters": [
-            ([str(number), size], cells) for number, (size, cells) in enumerate(table.rows())
-        ],
+        "clusters": table_of_clusters(table.names, table.rows()),
         "n_rows": f"{model.n_rows:,}",
         "verdict": verdict(model),
         "quality": model.quality_sentences,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -18,9 +16,6 @@ LONGEST_WORD = 1000
 _LONG_WORDS = re.compile(rf"(\S{{{LONGEST_WORD}}})\S+")
 _SPACES = re.compile(r"[\u00a0\u202f\u2007]")
 """Spaces that keep words on one line."""
-LINE, GAP, NAME = 84, 2, 11
-"""Characters of a line that cells beside each other may take, those between them, and those after
-which a name is broken; paper and windows have space for so many."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,6 @@ def render(name: str, **values: Any) -> str:
         loader=FunctionLoader(_text_of),
     )
     environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
-    environment.globals["parts_of"] = parts_of
     return environment.get_template(name).render(**values)
 
 
@@ -84,31 +78,6 @@ def legible(value: Any) -> Any:
         seen = (one if one.isprintable() else repr(one)[1:-1] for one in _SPACES.sub(" ", value))
         value = "".join(seen)
     return _LONG_WORDS.sub(r"\1…", value)
-
-
-def parts_of(names: Sequence[str], rows: Sequence[tuple[Any, Sequence[str]]]) -> list[slice]:
-    """Return which columns of a table stand beside each other: as many as fit, and evenly.
-
-    Rows are pairs of lead cells and cells.
-
-    Examples
-    --------
-    >>> parts_of(["age", "pay"], [("1", ["52 ± 1", "21,300 ± 250"])])
-    [slice(0, 2, None)]
-    >>> wide = ["21,300.25 ± 250.50"] * 6
-    >>> parts_of([f"pay {year}" for year in range(6)], [("1", wide)])
-    [slice(0, 3, None), slice(3, 6, None)]
-    """
-    widths = [
-        GAP + max([min(len(name), NAME), *(len(cells[place]) for _, cells in rows)])
-        for place, name in enumerate(names)
-    ]
-    for n_parts in range(1, len(names) + 1):
-        edges = [round(len(names) * part / n_parts) for part in range(n_parts + 1)]
-        parts = [slice(*edge) for edge in pairwise(edges)]
-        if all(sum(widths[part]) <= LINE for part in parts):
-            return parts
-    return [slice(place, place + 1) for place in range(len(names))]
 
 
 def _text_of(name: str) -> str:

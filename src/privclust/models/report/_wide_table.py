@@ -1,0 +1,89 @@
+"""Tables that no paper and no window cuts: split, and with clusters beside or below each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+LINE, GAP, NAME, LEAD = 110, 2, 11, 30
+"""Characters of a line that a table may take, those between its cells, and those after which a name
+and a lead cell are broken; paper and windows have space for so many."""
+Row = tuple[list[str], list[str]]
+"""Lead cells, which stand in every part of a table, and cells."""
+
+
+@dataclass(frozen=True)
+class WideTable:
+    """A table whose columns may be split among several parts.
+
+    Attributes
+    ----------
+    lead : list of str
+        Names of the columns that stand in every part.
+    names : list of str
+        Those of the others.
+    rows : list of Row
+    """
+
+    lead: list[str]
+    names: list[str]
+    rows: list[Row]
+
+    @property
+    def parts(self) -> list[slice]:
+        """Which columns stand beside each other."""
+        return parts_of(self.names, self.rows)
+
+
+def table_of_clusters(names: Sequence[str], clusters: Sequence[tuple[str, list[str]]]) -> WideTable:
+    """Return the table of sizes and centres: with clusters beside each other if parts are fewer.
+
+    Examples
+    --------
+    >>> found = table_of_clusters(["age", "pay"], [("52 ± 1", ["40", "9"])])
+    >>> found.lead, found.rows
+    (['cluster', 'size'], [(['0', '52 ± 1'], ['40', '9'])])
+    >>> table_of_clusters([f"pay {year}" for year in range(40)], [("52 ± 1", ["40"] * 40)]).names
+    ['cluster 0']
+    """
+    below = WideTable(
+        ["cluster", "size"],
+        list(names),
+        [([str(number), size], cells) for number, (size, cells) in enumerate(clusters)],
+    )
+    columns = zip(names, zip(*(cells for _, cells in clusters), strict=True), strict=True)
+    beside = WideTable(
+        ["column"],
+        [f"cluster {number}" for number in range(len(clusters))],
+        [
+            (["size"], [size for size, _ in clusters]),
+            *(([name], list(cells)) for name, cells in columns),
+        ],
+    )
+    return min(below, beside, key=lambda table: len(table.parts))
+
+
+def parts_of(names: Sequence[str], rows: Sequence[Row]) -> list[slice]:
+    """Return which columns of a table stand beside each other: as many as fit, and evenly.
+
+    Examples
+    --------
+    >>> parts_of(["age", "pay"], [(["1"], ["52 ± 1", "21,300 ± 250"])])
+    [slice(0, 2, None)]
+    >>> wide = ["21,300.25 ± 250.50"] * 6
+    >>> parts_of([f"pay {year}" for year in range(6)], [(["1"], wide)])
+    [slice(0, 3, None), slice(3, 6, None)]
+    """
+    leads = zip(*(lead for lead, _ in rows), strict=True)
+    left = LINE - sum(GAP + min(max(map(len, cells)), LEAD) for cells in leads)
+    widths = [
+        GAP + max([min(len(name), NAME), *(len(cells[place]) for _, cells in rows)])
+        for place, name in enumerate(names)
+    ]
+    for n_parts in range(1, len(names) + 1):
+        edges = [round(len(names) * part / n_parts) for part in range(n_parts + 1)]
+        parts = [slice(*edge) for edge in pairwise(edges)]
+        if all(sum(widths[part]) <= left for part in parts):
+            return parts
+    return [slice(place, place + 1) for place in range(len(names))]
