@@ -31,8 +31,8 @@ def test_plan_prints_the_forecast_and_other_epsilons_beside_it() -> None:
     for line in lines:
         if "time: " not in line:  # which is measured
             assert line in shown.stdout
-    assert "have equal sizes" in lines[-2]
-    assert "a category as one for each of its levels" in lines[-1]
+    assert "have equal sizes" in lines[-3]
+    assert "a category as one for each of its levels" in lines[-2]
     assert "    privclust simulate --rows 20000 --columns 10 -k 6 --epsilon 0.7" in shown.stdout
     for epsilon in ("0.25", "0.5", "0.7", "1", "2", "4", "8"):
         assert f"│ {epsilon} " in shown.stdout
@@ -63,10 +63,10 @@ def test_plan_counts_rows_by_unit() -> None:
 
 def test_plan_says_what_counts() -> None:
     given = ("plan", "--rows", 20_000, "--columns", 4, "--delta", 1e-6)
-    assert "The protected unit is one row." in privclust(*given).stdout
+    assert "  protected: one row; if a fit has a unit it is one id" in privclust(*given).stdout
     shown = privclust(*given, "--max-rows-per-unit", 30).stdout
     assert "all rows of one id, of which up to 30 count" in shown
-    assert "If all 20,000 rows count, they are those of at least 667 ids." in shown
+    assert "if all 20,000 rows do, they are those of at least 667 ids" in shown
 
 
 def test_a_picture_is_drawn(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from privclust import Ledger, PEMeans, PrivateKMeans, compare, compose, load, lo
 from privclust.cli.k_path import WIDTH
 from privclust.cli.sample import DIGITS
 from privclust.models.composition import CHOSEN_LATER
-from privclust.models.formatting import rounded_up
+from privclust.models.formatting import rounded_up, with_error
 from privclust.models.profile_file import save_profile
 
 NARROW = {"COLUMNS": "80"}
@@ -154,7 +154,7 @@ def test_path_shows_small_numbers_and_some_large_ones_and_prefers_none(
     for row, k in zip(rows, shown_k, strict=True):
         choice = path.choices[k - 1]
         assert row[3].strip() == f"{choice.stability:.2f}"
-        assert f"{choice.loss:.4g} ± {choice.stderr:.2g}" in row[1]
+        assert with_error(choice.loss, choice.stderr) in row[1]
     assert max(len(row[2].rstrip()) for row in rows) <= WIDTH + 1
     places = {
         path.choices[k - 1].loss: row[2].index("●") for row, k in zip(rows, shown_k, strict=True)

@@ -20,7 +20,7 @@ FIT = "privclust fit visits.csv --bounds visits.toml -k 2 --delta 1e-6 --epsilon
 HOUR = (
     ("privclust bounds init visits.csv -o new.toml", 0, ("wrote new.toml.", "--out model.json")),
     ("privclust bounds check visits.toml visits.csv", 0, ("visits.toml is complete", "Next:")),
-    ("privclust plan --rows 600 --columns 2 -k 2 --delta 1e-6", 0, ("The protected unit is one",)),
+    ("privclust plan --rows 600 --columns 2 -k 2 --delta 1e-6", 0, ("protected: one row",)),
     (FIT, 0, ("cluster 1", "Quality: good.", "privclust report model.json -o report.html")),
     ("privclust show model.json", 0, ("cluster 0", "Quality: good.", "The protected unit is one")),
     ("privclust report model.json -o report.html", 0, ("wrote report.html; open report.html",)),

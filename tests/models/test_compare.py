@@ -209,10 +209,20 @@ def test_columns_by_which_clusters_moved_are_named() -> None:
     assert " %  " in shown
     html = found._repr_html_()
     assert "<td>moved: bmi, seen</td>" in html
-    assert found.title in html
+    assert escape(found.title) in html
     same = compare(stays(), stays())
     assert not same.moved_columns.any()
     assert same.moves() == ["", ""]
+
+
+def test_what_moved_beside_dates_is_counted() -> None:
+    """Clusters of two years had always moved, by their dates."""
+    said = ", {} of them by another column than 'seen', which moves with time; numbers are"
+    later, heavier = compare(stays(), stays(30)), compare(stays(), stays(30, bmi=29))
+    assert later.moved.all()
+    assert said.format(0) in later.title
+    assert said.format(2) in heavier.title
+    assert "seen" not in compare(stays(), stays(bmi=29)).title, "no date moved"
 
 
 def test_many_small_shifts_move_a_cluster_and_name_no_column() -> None:

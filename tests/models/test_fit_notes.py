@@ -181,14 +181,17 @@ def test_column_with_one_centre_elsewhere_is_not_named() -> None:
     assert not_read(replace(model, domain=Box([0.0, 0.0], [10.0, 10.0]))) is None
 
 
-def test_centres_of_logarithms_are_called_typical() -> None:
+@pytest.mark.parametrize(("transform", "has_zeros"), [("log1p", True), ("log", False)])
+def test_centres_of_logarithms_are_called_what_they_are(transform: str, has_zeros: bool) -> None:
+    """They were called typical, also where most cells were 0 and no row was like the centre."""
     table = pd.DataFrame({"age": [30.0, 60.0] * 500, "cost": [10.0, 500.0] * 500})
-    cost = {"type": "number", "lower": 0, "upper": 1e5, "transform": "log1p"}
+    cost = {"type": "number", "lower": 1, "upper": 1e5, "transform": transform}
     bounds: dict[str, Any] = {"age": (0, 120), "cost": cost}
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0).fit(table).model_
-    (note,) = [text for text in model.quality_sentences if "typical" in text]
-    assert note.startswith("Centres of 'cost' are means of logarithms")
+    (note,) = [text for text in model.quality_sentences if "logarithms" in text]
+    assert note.startswith("Centres of 'cost' are means of logarithms, no higher than means.")
+    assert ("Where many cells of a cluster are 0" in note) is has_zeros
     assert on_logarithms(made_up_model(np.zeros((2, 2)))) is None
 
 

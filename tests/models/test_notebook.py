@@ -116,7 +116,7 @@ def test_means_of_logarithms_are_called_so() -> None:
         by_cost = PrivateKMeans(1, delta=1e-6, bounds=cost).fit(rows.select(["cost"])).model_
     assert "mean of logarithms, as a number" in profile._repr_html_()
     for shown in (str(by_cost), by_cost._repr_html_()):
-        assert "are means of logarithms: typical values" in shown
+        assert "are means of logarithms, no higher than means." in shown
 
 
 def test_how_good_a_fit_is_stands_in_text_and_html() -> None:

@@ -62,9 +62,22 @@ def test_a_column_at_its_middle_is_named_with_what_clusters_are_if_it_was_read(
     with noise_from(SeededNoise(0)):
         model = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0).fit(table).model_
     assert verdict(model) == (
-        "Quality: fair. Perhaps no cell of 'visits' was read, see below; if cells were, clusters "
-        f"are {word}."
+        "Quality: in doubt. Perhaps no cell of 'visits' was read, see below; if cells were, "
+        f"clusters are {word}."
     )
+
+
+@pytest.mark.parametrize(("upper", "doubt"), [(120, False), (45, True)])
+def test_bounds_that_cut_rows_are_said_beside_what_clusters_explain(
+    upper: float, doubt: bool
+) -> None:
+    """Too narrow bounds make clusters look good: what they cut off is not in the variance."""
+    rows = np.repeat([[20.0], [80.0]], 2000, axis=0)
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=(0, upper), random_state=0).fit(rows).model_
+    said = verdict(model)
+    assert said.startswith("Quality: good. ")
+    assert ("That is the variance of rows as bounds cut them, and some cen" in said) is doubt
 
 
 def test_clusters_that_another_fit_would_not_find_are_not_good(

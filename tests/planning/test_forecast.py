@@ -199,6 +199,8 @@ def test_a_forecast_in_words() -> None:
         "  assumed: clusters lie apart and have equal sizes; where these differ, each still needs "
         "as many rows",
         "  columns: a number or a date counts as one, a category as one for each of its levels",
+        "  protected: one row; if a fit has a unit it is one id, of which one row counts, and the "
+        "number of rows to type is that of ids",
     ]
     found = str(forecast(1_000_000, 8, delta=1e-6))
     assert "times that of k-means without privacy (1 is as good, 1.1 a tenth worse)" in found

@@ -12,6 +12,7 @@ from privclust.cli.messages import INDENT
 from privclust.errors import safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models._coordinates import format_coordinate
+from privclust.models._notebook import OF_REFIT
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
 from privclust.models.model_file import to_json
@@ -81,10 +82,10 @@ def quality_sentences(model: ClusterModel, file: Path) -> list[str]:
     """Return how good clusters are, a verdict first; of a refit, where to see what it is like."""
     if model.refit_from is None:
         return [verdict(model), *model.quality_sentences]
-    fitted = len(model.refit_from.centers)
+    fitted, path = len(model.refit_from.centers), shlex.join(["privclust", "k-path", str(file)])
     return [
-        f"{verdict(model)} The fit measured that of its own {fitted} cluster(s). What each number "
-        f"of clusters is like:\n{INDENT}{shlex.join(['privclust', 'k-path', str(file)])}",
+        f"{verdict(model)} The fit measured that of its own {fitted} cluster(s). {OF_REFIT} What "
+        f"each number of clusters is like:\n{INDENT}{path}",
         *model.quality_sentences,
     ]
 

@@ -65,8 +65,8 @@ def _show(found: Comparison) -> None:
     say(
         "A cluster has moved if noise and the chance of which rows came do not explain it; of a "
         "thousand comparisons in which none has, about one says so. Columns are named that stand "
-        "out by themselves. Where clusters shade "
-        "into each other, two fits may draw their borders differently."
+        "out by themselves. Where clusters shade into each other, two fits may draw their borders "
+        "differently. ± is the noise alone: of other rows there may be more or fewer by chance."
     )
 
 

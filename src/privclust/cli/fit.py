@@ -218,6 +218,8 @@ def _next_step(statement: Statement, epsilon_left: float | None, out: Path, at_n
             # A node says what is left of an analyst's part, and not of the whole budget.
             kept += f"; you have {left} there" if at_node else f", which has {left}"
             kept += " for one more run"
+            if statement.record.delta > 0 and not at_node:
+                kept += f" at delta {rounded_up(statement.record.delta)}"
         kept += "."
     if statement.dependencies:
         kept += (

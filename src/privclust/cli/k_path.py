@@ -33,6 +33,7 @@ def k_path(model: Model, as_json: AsJson = False) -> None:
     right, only you can say: for what the clusters are used, and how many of them people can tell
     apart. 'privclust refit' makes the model.
     """
+    from privclust.models.formatting import with_error
     from privclust.models.k_path import HOW_TO_READ, ON_STABILITY
     from privclust.models.quality import NO_UNIT
 
@@ -47,7 +48,7 @@ def k_path(model: Model, as_json: AsJson = False) -> None:
         lines = [
             (
                 str(choice.n_clusters),
-                f"{choice.loss:.4g} ± {choice.stderr:.2g}",
+                with_error(choice.loss, choice.stderr),
                 drawn,
                 f"{choice.stability:.2f}",
                 f"{choice.silhouette:.2f}",
@@ -63,7 +64,8 @@ def k_path(model: Model, as_json: AsJson = False) -> None:
             say(path.shortened)
         say(
             f"{HOW_TO_READ}\n"
-            f"Loss is the mean squared distance of rows to their centre. {NO_UNIT} "
+            "Loss is the mean squared distance of rows to their centre, estimated from the "
+            f"coreset. {NO_UNIT} "
             "Most of its standard error is the same for all k: how losses compare is known better. "
             f"{ON_STABILITY} Silhouette is near 1 where clusters lie apart."
         )

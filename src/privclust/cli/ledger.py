@@ -91,7 +91,7 @@ def lower(
             left = _at_most(ledger.epsilon_left(label))
             say(
                 f"{label}: epsilon {found.budget.epsilon:g} in all from now on, of which epsilon "
-                f"{left:g} is left for one more fit."
+                f"{left:g} is left for one more fit at delta {found.budget.delta:g}."
             )
 
 
@@ -125,7 +125,8 @@ def remaining(
         if any(found.budget.delta > 0 for found in datasets):
             say(
                 "Spent is the epsilon of all fits so far, with what open ones set aside. Several "
-                "fits come to less together than the sum of their epsilons."
+                "fits come to less together than the sum of their epsilons. All of it is at the "
+                "data set's delta; a fit with a smaller delta may have a larger epsilon."
             )
 
 

@@ -113,7 +113,6 @@ def _say_all(expected: Forecast, costs: Iterable[SparkCost]) -> None:
 
     for part in (expected, *costs):
         say(str(part))
-    say(_what_counts(expected.n_rows, expected.max_rows_per_unit))
     _print_others(forecast_grid(expected))
     sizes = f"--rows {expected.n_rows} --columns {expected.n_columns} -k {expected.n_clusters}"
     strength = f"--epsilon {expected.epsilon} --delta {expected.delta}"
@@ -141,8 +140,7 @@ def _plan_at_node(
     if expected is not None:
         say(str(replace(expected, seconds=sent.price)))  # the public time, whatever it computes
         if expected.max_rows_per_unit > 1:
-            say(_what_counts(expected.n_rows, expected.max_rows_per_unit))
-        _print_others(forecast_grid(expected))
+            _print_others(forecast_grid(expected))
     say(f"It would spend {sent}.")
     if not sent.allowed:
         say("Nothing was spent. Ask for less, or talk to the owner of the table.")
@@ -164,16 +162,3 @@ def _print_others(grid: Iterable[Forecast]) -> None:
         for other in grid
     ]
     print_table(("epsilon", "loss / k-means", "sizes ±", "rows a cluster needs"), lines)
-
-
-def _what_counts(rows: int, most: int) -> str:
-    """Say who is protected, and of how many people so many rows are, at least."""
-    if most == 1:
-        return (
-            "The protected unit is one row. With fit --unit COLUMN it is one id, of which one row "
-            "counts unless --max-rows-per-unit says more: then type the number of ids as --rows."
-        )
-    return (
-        f"The protected unit is all rows of one id, of which up to {most:,} count and others do "
-        f"not. If all {rows:,} rows count, they are those of at least {-(-rows // most):,} ids."
-    )

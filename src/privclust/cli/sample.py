@@ -70,6 +70,11 @@ def sample(
             with writing(out), writing_table(file, out, drawn.schema, style) as write:
                 write(drawn)
         say(f"wrote {out.name}: {rows:,} made-up row(s) that follow from {model.name}.")
+        say(
+            "Each column is spread smoothly around the points of the coreset: values that many "
+            "rows share, such as 0, are not repeated, and columns that go together within a point "
+            "are drawn apart."
+        )
         light = _light_columns(fitted.model_)
         if light:
             say(

@@ -180,9 +180,9 @@ def _account(
         raise ParameterError(
             Message(
                 f"the fit is recorded in a ledger, for data set {safe_repr(record.dataset)}, and "
-                "model files do not say where that is. Type ",
-                Parameter("ledger"),
-                ", its path or URL, so that the profile is charged to the same account.",
+                "model files do not say where that is. Type its path or URL, as in ",
+                Parameter("ledger", "budget.db", "ledger='budget.db'"),
+                ", so that the profile is charged to the same account.",
             )
         )
     return place, label

@@ -40,10 +40,13 @@ def format_shift(use: Use, value: float, error: float) -> str:
     --------
     >>> format_shift("category", 0.0342, 0.0031), format_shift("date", -30.24, 3.1)
     ('+3.42 ± 0.31 %', '-30.2 ± 3.1 days')
+    >>> format_shift("number", -0.2, 37.0)
+    '+0 ± 37'
     """
     factor, unit = {"category": (100.0, " %"), "date": (1.0, " days")}.get(use, (1.0, ""))
-    text = with_error(factor * value, factor * error)
-    return f"{'' if value < 0 else '+'}{text}{unit}"
+    text = with_error(factor * abs(value), factor * error)
+    seems_zero = not set(text.partition(" ")[0]) & set("123456789")
+    return f"{'-' if value < 0 and not seems_zero else '+'}{text}{unit}"
 
 
 def format_center(

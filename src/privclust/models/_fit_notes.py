@@ -120,16 +120,24 @@ def _spread_in_coreset(model: ClusterModel) -> NDArray[np.bool_]:
 
 
 def on_logarithms(model: ClusterModel) -> str | None:
-    """Return which columns have typical values for centres, in words; None if there are none."""
+    """Return which columns have means of logarithms for centres, in words; None if none have."""
     found = [
-        repr(column.name)
+        column
         for column in columns_of(model)
         if isinstance(column, NumberColumn) and column.transform != "none"
     ]
     if not found:
         return None
+    with_zeros = any(column.transform == "log1p" for column in found)
+    zeros = (
+        " Where many cells of a cluster are 0, its centre lies between these and the others, where "
+        "there may be no row."
+        if with_zeros
+        else ""
+    )
     return (
-        f"Centres of {listed(found)} are means of logarithms: typical values, no higher than means."
+        f"Centres of {listed([repr(column.name) for column in found])} are means of logarithms, no "
+        f"higher than means.{zeros}"
     )
 
 

@@ -93,8 +93,8 @@ def read_json(file: Path, kind: Kind, make: Callable[[Mapping[str, Any]], Made])
     except OSError as error:
         cause = error.strerror or type(error).__name__
         raise ModelFileError(
-            f"the {kind} file {file.name!r} cannot be read: {cause}. Check its path and your "
-            "rights to it."
+            f"the file {file.name!r}, which should hold a {kind}, cannot be read: {cause}. Check "
+            "its path and your rights to it."
         ) from None
     except ValueError as error:
         wrong = str(error)

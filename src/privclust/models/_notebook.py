@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from privclust.models.statement import Statement
 
 MISSING = "A missing value counted as the middle of its column's bounds."
-OF_REFIT = "They follow from the coreset, as does the loss that k_path estimates for them."
+OF_REFIT = (
+    "These clusters follow from the coreset, as does the loss that k_path estimates for them, and "
+    "most errors are larger than those of a fit with as many clusters would be."
+)
 SHOWN_LEVELS = 12
 """Levels of a profiled category that a notebook shows."""
 

@@ -114,8 +114,18 @@ class Comparison:
         moved, count = int(self.moved.sum()), len(self.pairs)
         return (
             f"{moved} of {count} cluster{'s' if count > 1 else ''} moved farther than noise and "
-            "chance explain; numbers are after less before"
+            f"chance explain{self._beside_dates}; numbers are after less before"
         )
+
+    @property
+    def _beside_dates(self) -> str:
+        """How many moved by what is no date: those of two periods always do by dates."""
+        of_dates = np.array([use == "date" for use in self.uses])
+        if not self.moved_columns[:, of_dates].any():
+            return ""
+        names = listed([repr(name) for name, one in zip(self.names, of_dates, strict=True) if one])
+        others = int(self.moved_columns[:, ~of_dates].any(axis=1).sum())
+        return f", {others} of them by another column than {names}, which moves with time"
 
     def _shown_columns(self) -> IntArray:
         """Return the columns that a table shows: those by which clusters moved come first."""

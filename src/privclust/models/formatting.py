@@ -12,10 +12,10 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from privclust.domains._number_text import LONGEST
+
 PERCENT_STEP = 0.1
 """Finer shares of a loss tell a reader nothing."""
-READABLE = 1e15
-"""Up to this size, numbers have all their digits and no power of ten."""
 
 
 def rounded_up(value: float, digits: int = 4) -> str:
@@ -56,7 +56,7 @@ def percent_up(share: float) -> str:
 def _rounded(value: float, digits: int, direction: str) -> str:
     rounded = Context(prec=digits, rounding=direction).create_decimal(_twelve_digits(value))
     found = f"{float(rounded):.{digits}g}"
-    return found if "e+" not in found or abs(rounded) >= READABLE else f"{rounded:.0f}"
+    return found if "e+" not in found or abs(rounded) >= LONGEST else f"{rounded:.0f}"
 
 
 def _twelve_digits(value: float) -> Decimal:
@@ -161,6 +161,6 @@ def with_error(value: float, error: float) -> str:
     ('40.762312 ± 0.000047', '5,154 ± 30', '1.5')
     """
     if not (math.isfinite(error) and error > 0):
-        return f"{value:.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
+        return f"{value:.0f}" if 1e3 <= abs(value) < LONGEST else f"{value:.4g}"
     decimals = max(0, min(12, 1 - math.floor(math.log10(error))))
     return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"

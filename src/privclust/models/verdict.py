@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privclust.models._column_notes import unmatched
+from privclust.models._column_notes import at_bounds, unmatched
 from privclust.models._fit_notes import at_the_middle, explained_share, listed
 from privclust.models.stability import stability_of, stability_seconds
 from privclust.models.suppression import reported
@@ -24,7 +24,7 @@ MOST_SECONDS = 1.0
 
 
 def verdict(model: ClusterModel) -> str:
-    """Return how good clusters are: good, fair or poor, and why; or that nobody measured it.
+    """Return how good clusters are: good, fair, poor or in doubt, and why; or that it is unknown.
 
     Examples
     --------
@@ -51,19 +51,30 @@ def verdict(model: ClusterModel) -> str:
         return f"Quality: fair. Noise is as large as {hidden} of the clusters; do not use those."
     if unmatched(model) is not None:
         return "Quality: fair. A column may not have been read; see below."
-    stability = _low_stability(model) if share >= GOOD else None
+    found = _by_share(model, share)
     unread = [repr(name) for name in at_the_middle(model)]
     if unread:
-        word = "good" if share >= GOOD and stability is None else "fair"
+        word = found.removeprefix("Quality: ").partition(".")[0]
         return (
-            f"Quality: fair. Perhaps no cell of {listed(unread)} was read, see below; if cells "
+            f"Quality: in doubt. Perhaps no cell of {listed(unread)} was read, see below; if cells "
             f"were, clusters are {word}."
         )
+    if at_bounds(model) is not None:
+        return (
+            f"{found} That is the variance of rows as bounds cut them, and some centres lie at a "
+            "bound, see below."
+        )
+    return found
+
+
+def _by_share(model: ClusterModel, share: int) -> str:
+    """Return what the explained part of the variance makes of clusters, if nothing is in doubt."""
     if share < GOOD:
         return (
             f"Quality: fair. Clusters explain at least {FAIR} % of the variance of rows, and "
             f"perhaps less than {GOOD} %: rows of one cluster differ much."
         )
+    stability = _low_stability(model)
     if stability is not None:
         return (
             "Quality: fair. Clusters explain half of the variance of rows or more, but another fit "

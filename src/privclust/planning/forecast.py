@@ -145,6 +145,7 @@ class Forecast:
         lines.append(
             "  columns: a number or a date counts as one, a category as one for each of its levels"
         )
+        lines.append(f"  protected: {self._protected}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -166,6 +167,20 @@ class Forecast:
             title,
             *(sentence(line.strip()) for line in lines),
             details("With other epsilons", table(header, others)),
+        )
+
+    @property
+    def _protected(self) -> str:
+        """Who is protected, and of how many ids so many rows are, at least."""
+        most = self.max_rows_per_unit
+        if most == 1:
+            return (
+                "one row; if a fit has a unit it is one id, of which one row counts, and the "
+                "number of rows to type is that of ids"
+            )
+        return (
+            f"all rows of one id, of which up to {most:,} count; if all {self.n_rows:,} rows do, "
+            f"they are those of at least {-(-self.n_rows // most):,} ids"
         )
 
     @property

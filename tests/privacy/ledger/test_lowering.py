@@ -70,6 +70,17 @@ def test_budget_holds_what_was_spent_and_set_aside(ledger: Ledger) -> None:
     assert ledger.verify() == []
 
 
+def test_spent_budget_cannot_be_lowered() -> None:
+    """Its message asked for an epsilon of at least 3 and below 3."""
+    ledger = Ledger.in_memory()
+    ledger.add("table", 3.0, 1e-6)
+    quanta = ledger.remaining("table").quanta
+    run = ledger.reserve("table", gaussian_spend(quanta - 1, 1), {})
+    ledger.claim(run, "count", gaussian_spend(quanta - 1, 1), b"query")
+    with pytest.raises(ParameterError, match="it cannot be lowered"):
+        ledger.lower("table", 2.9)
+
+
 def test_closed_data_set_grants_nothing_and_its_runs_go_on(ledger: Ledger) -> None:
     run = ledger.reserve("table", HALF, {})
     ledger.lower("table", None)

@@ -26,12 +26,19 @@ def lower_budget(journal: Journal, label: str, epsilon: float | None) -> None:
         else:
             fallen = replace(account, budget=Budget(epsilon, account.budget.delta))
             total = total_of(pages, label)
+            least = rounded_up(total.epsilon)
+            if float(least) >= account.budget.epsilon:
+                raise ParameterError(
+                    f"the budget of data set {label!r} is spent or set aside but for less than can "
+                    "be typed, so that it cannot be lowered, and it never grows. To grant no "
+                    "further run, close the data set."
+                )
             if fallen.budget.epsilon >= account.budget.epsilon or not fallen.admits(total.cost):
                 raise ParameterError(
                     Message(
                         f"to lower the budget of data set {label!r}, ",
                         Parameter("epsilon"),
-                        f" must be at least {rounded_up(total.epsilon)}, what runs have spent and "
+                        f" must be at least {least}, what runs have spent and "
                         f"set aside, and below {account.budget.epsilon:g}, the budget now; got "
                         f"{epsilon:g}. It never grows. To grant no further run, close the data "
                         "set.",

@@ -36,12 +36,12 @@ def refusal(
         f"  Requested:  {wanted}\n"
         f"  Remaining:  {left}\n"
         f"  Difference: {difference}\n",
-        *_remedy(affordable),
+        *_remedy(affordable, budget.delta),
         *_open(open_runs),
     )
 
 
-def _remedy(affordable: float) -> tuple[str | Parameter, ...]:
+def _remedy(affordable: float, delta: float) -> tuple[str | Parameter, ...]:
     """Say what may be asked for, if any fit can do with it."""
     thousandths = math.floor(affordable * 1000) / 1000
     if thousandths < EPSILON_MIN:
@@ -53,7 +53,8 @@ def _remedy(affordable: float) -> tuple[str | Parameter, ...]:
     return (
         "Ask for at most ",
         Parameter("epsilon", epsilon, f"epsilon = {epsilon}"),
-        "; a budget never grows.",
+        # Another delta may be typed, with which it is another epsilon.
+        f"{f' at delta {delta:g}' if delta > 0 else ''}; a budget never grows.",
     )
 
 
