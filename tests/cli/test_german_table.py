@@ -105,16 +105,21 @@ def test_labels_are_written_for_the_same_programs_as_the_table() -> None:
     assert Path("labels.csv").read_text(encoding="utf-8").splitlines()[0] == '"patient";"cluster"'
 
 
-def test_a_table_with_semicolons_is_read_with_points_and_a_hint_at_commas() -> None:
-    for words, hinted in (((), True), (("--decimal", ","), False)):
-        found = privclust("bounds", "check", "right.toml", "stays.csv", *words)
-        assert ("If commas mark decimals, type --decimal ," in found.output) == hinted
+def test_bounds_of_a_table_with_semicolons_ask_what_marks_decimals() -> None:
+    """The fit that they suggested asked again."""
+    for words in (("init", "stays.csv", "-o", "asked.toml"), ("check", "right.toml", "stays.csv")):
+        asked = privclust("bounds", *words)
+        error_message(asked, 3, "cells by semicolons", "Type --decimal , if")
+        shown = done("bounds", *words, "--decimal", ",")
+        assert "privclust fit stays.csv --decimal , --bounds" in shown
+    shown = done("bounds", "check", "right.toml", "stays.csv", "--decimal", ".")
+    assert "privclust fit stays.csv --decimal . --bounds" in shown
 
 
 def test_a_fit_of_a_table_with_semicolons_asks_what_marks_decimals() -> None:
     """Without a mark no cost was read, and the fit was paid for."""
     words = ("fit", "stays.csv", "--bounds", "right.toml", *FIT, "-o", "asked.json")
-    error_message(privclust(*words), 3, "cells by semicolons", "type --decimal , or --dec")
+    error_message(privclust(*words), 3, "cells by semicolons", "Type --decimal , if")
     assert not Path("asked.json").exists()
 
 

@@ -41,10 +41,10 @@ def table_files(paths: list[str], delimiter: str | None, decimal: str, sheet: st
     return Files(list(paths), separator(delimiter), decimal, sheet)
 
 
-def files_to_pay_for(
+def unambiguous_files(
     paths: list[str], delimiter: str | None, decimal: str | None, sheet: str | None
 ) -> Files:
-    """Return the files of a table that is measured, once it is clear what marks decimals.
+    """Return the files of a table, once it is clear what marks decimals.
 
     Numbers whose mark is another count as missing, and what was spent on them is spent.
     """
@@ -53,8 +53,9 @@ def files_to_pay_for(
         for file in list_files(files)[1]:
             if format_of(file.path) == "csv" and file.dialect.delimiter == ";":
                 raise ParameterError(
-                    f"{file.path.name} separates cells by semicolons, as with decimal commas. "
-                    "Say what marks them in its numbers: type --decimal , or --decimal ."
+                    f"{file.path.name} separates cells by semicolons, as files with decimal commas "
+                    "do. Type --decimal , if commas mark decimals there, and --decimal . if points "
+                    "do."
                 )
     return files
 
@@ -82,7 +83,9 @@ def files_as_fitted(
     )
 
 
-def as_typed(unit: str | None, delimiter: str | None, decimal: str, sheet: str | None) -> list[str]:
+def as_typed(
+    unit: str | None, delimiter: str | None, decimal: str | None, sheet: str | None
+) -> list[str]:
     """Return the options by which a table is read, for a command that is suggested.
 
     Examples
@@ -91,8 +94,6 @@ def as_typed(unit: str | None, delimiter: str | None, decimal: str, sheet: str |
     ['--unit', 'patient', '--decimal', ',']
     """
     typed = {"unit": unit, "delimiter": delimiter, "decimal": decimal, "sheet": sheet}
-    if decimal == ".":
-        del typed["decimal"]
     given = [(f"--{name}", value) for name, value in typed.items() if value is not None]
     return [word for pair in given for word in pair]
 
@@ -135,9 +136,6 @@ Delimiter = Annotated[
         help="What separates cells of CSV files: ',', ';', '|' or 'tab'; else what their line of "
         "names shows."
     ),
-]
-Decimal = Annotated[
-    str, typer.Option("--decimal", help="What marks decimals in CSV files: '.' or ','.")
 ]
 DecimalOfFit = Annotated[
     str | None,

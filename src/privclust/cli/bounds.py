@@ -12,7 +12,14 @@ from typing import Annotated
 import typer
 
 from privclust.cli._databases import Casts, QueryText, queried_table, typed_query
-from privclust.cli._options import Decimal, Delimiter, Sheet, Unit, as_typed, table_files
+from privclust.cli._options import (
+    DecimalOfFit,
+    Delimiter,
+    Sheet,
+    Unit,
+    as_typed,
+    unambiguous_files,
+)
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import INDENT, reporting_errors, say, state_dialects, writing
 from privclust.cli.tables import print_table
@@ -51,7 +58,7 @@ def init(
     ],
     unit: Unit = None,
     delimiter: Delimiter = None,
-    decimal: Decimal = ".",
+    decimal: DecimalOfFit = None,
     sheet: Sheet = None,
     query: QueryText = None,
     casts: Casts = None,
@@ -93,7 +100,7 @@ def check(
     ] = None,
     unit: Unit = None,
     delimiter: Delimiter = None,
-    decimal: Decimal = ".",
+    decimal: DecimalOfFit = None,
     sheet: Sheet = None,
     query: QueryText = None,
     casts: Casts = None,
@@ -142,15 +149,14 @@ def _added(unit: str | None) -> str:
 
 def _table(
     typed: list[str],
-    style: tuple[str | None, str, str | None],
+    style: tuple[str | None, str | None, str | None],
     query: str | None,
     casts: list[str] | None,
 ) -> Files | SqlTable:
     """Return the table that was typed: files, or the result of a query."""
     delimiter, decimal, sheet = style
-    commas = None if decimal == "." else decimal
-    queried = queried_table(typed, query, casts, delimiter=delimiter, decimal=commas, sheet=sheet)
-    return queried or table_files(typed, *style)
+    queried = queried_table(typed, query, casts, delimiter=delimiter, decimal=decimal, sheet=sheet)
+    return queried or unambiguous_files(typed, *style)
 
 
 def _schema_of(table: Files | SqlTable) -> Schema:

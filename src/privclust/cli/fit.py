@@ -26,7 +26,7 @@ from privclust.cli._options import (
     Sheet,
     Unit,
     as_typed,
-    files_to_pay_for,
+    unambiguous_files,
 )
 from privclust.cli._remote import CaFile, Certificate, ColumnNames, remote_table
 from privclust.cli.atomic_write import replacing
@@ -119,7 +119,7 @@ def fit(
         remote = remote_table(table, columns, ca_file, certificate, **for_files)
         elsewhere = remote or queried
         if bounds is None and remote is None:
-            typed = [*as_typed(unit, delimiter, decimal or ".", sheet), *typed_query(query, casts)]
+            typed = [*as_typed(unit, delimiter, decimal, sheet), *typed_query(query, casts)]
             raise BoundsError(
                 "--bounds is missing. This writes a file to fill in from knowledge of the field; "
                 "then type your line again with --bounds bounds.toml:\n"
@@ -152,7 +152,7 @@ def fit(
             random_state=seed,
         )
         paths = [] if elsewhere else table
-        files = files_to_pay_for(paths, delimiter, decimal, sheet)
+        files = unambiguous_files(paths, delimiter, decimal, sheet)
         reads = [*paths_of(paths), *(Path(one) for one in (bounds, ledger) if one is not None)]
         with _kept(out, reads, force) as file:
             if not (quiet or as_json or elsewhere):
