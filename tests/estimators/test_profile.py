@@ -282,7 +282,7 @@ def test_a_profile_that_the_account_cannot_pay_is_refused_before_rows_are_read(l
 def test_loaded_model_of_a_recorded_fit_needs_its_ledger(ledger: str, tmp_path: Path) -> None:
     save(fitted(ledger=ledger, dataset="people"), tmp_path / "model.json")
     model = load(tmp_path / "model.json")
-    with pytest.raises(ParameterError, match="Type ledger"):
+    with pytest.raises(ParameterError, match="Type its path or URL"):
         profiled(model)
     profile = profiled(model, ledger=ledger, epsilon=0.5)
     assert profile.privacy_statement.record is not None

@@ -139,8 +139,7 @@ def _plan_at_node(
         return
     if expected is not None:
         say(str(replace(expected, seconds=sent.price)))  # the public time, whatever it computes
-        if expected.max_rows_per_unit > 1:
-            _print_others(forecast_grid(expected))
+        _print_others(forecast_grid(expected))
     say(f"It would spend {sent}.")
     if not sent.allowed:
         say("Nothing was spent. Ask for less, or talk to the owner of the table.")
