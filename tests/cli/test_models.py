@@ -199,7 +199,11 @@ def test_a_table_without_rows_has_no_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "cause"),
     [
-        (("nowhere.json", "visits.parquet"), 12, "'nowhere.json', which should hold a model, cannot be read"),
+        (
+            ("nowhere.json", "visits.parquet"),
+            12,
+            "'nowhere.json', which should hold a model, cannot be read",
+        ),
         (("visits.toml", "visits.parquet"), 12, "'visits.toml' is not a model"),
         (("model.json", "nowhere.parquet"), 7, "no Parquet, CSV, Excel or Arrow files"),
         (("model.json", "visits.txt"), 7, "none of the endings"),

@@ -111,8 +111,8 @@ def test_from_an_approval_to_a_signature_and_a_check() -> None:
 
 
 def test_ids_that_are_no_column_are_refused_before_a_file_is_written() -> None:
-    done = privclust("bounds", "init", TABLE, "--unit", "patient", "-o", BOUNDS)
-    assert done.exit_code == 5
+    given = ("--unit", "patient", *TYPED[2:])
+    assert privclust("bounds", "init", TABLE, *given, "-o", BOUNDS).exit_code == 5
     assert not Path(BOUNDS).exists()
 
 

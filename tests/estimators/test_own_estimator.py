@@ -113,7 +113,7 @@ def test_copies_hold_the_same_model_and_clones_none(kind: Any) -> None:
 
 def test_model_makes_a_fitted_estimator() -> None:
     model = fitted(Steps, widths=0.5)
-    again = Steps.from_model(model.model_)
+    again = Steps.from_model(model)  # as from its model_
     assert again.model_ is model.model_
     assert again.widths == 0.5
     assert again.radius == 1.0  # as the domain says

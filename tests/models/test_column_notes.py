@@ -17,6 +17,7 @@ from privclust.domains.columns import Column, NumberColumn
 from privclust.errors import ColumnWarning
 from privclust.models._column_notes import (
     alike,
+    all_other,
     at_bounds,
     column_warnings,
     equal_shares,
@@ -115,6 +116,24 @@ def test_levels_that_match_hardly_anything_are_named(
     most = int(note.partition("'ward' ")[2].partition(" %")[0])
     assert 100 * matching <= most <= 30
     assert verdict(model).startswith("Quality: fair. A column may not have been read")
+
+
+def test_levels_that_all_count_as_other_are_named() -> None:
+    """Levels in capitals passed without a word, and clusters looked better without the column."""
+    levels = [level.upper() for level in WARDS]
+    wrong, right = ({**LEVELS, "levels": [*some, "other"]} for some in (levels, WARDS))
+    said = all_other(fitted(ward=(ANY_WARD, wrong)))
+    assert said is not None
+    assert said.startswith("Nearly all cells of 'ward' count as 'other', ")
+    assert said in column_warnings(fitted(ward=(ANY_WARD, wrong)))
+    assert all_other(fitted(ward=(ANY_WARD, right))) is None
+
+
+def test_narrower_bounds_are_no_advice_for_rows_that_all_lie_beyond_one() -> None:
+    """Last year's bounds of a day were answered with narrower ones."""
+    model = fitted(pressure=(PRESSURE + 300, (60, 240)))
+    assert at_bounds(model) is not None
+    assert overshadowed(model) is None
 
 
 def test_share_of_matching_cells_is_never_understated() -> None:

@@ -17,7 +17,7 @@ from helpers.kinds import OTHER_KINDS
 
 from privclust import PEMeans, PrivateKMeans, compare, compose, track
 from privclust.errors import ColumnError, ParameterError
-from privclust.models.compare import matched
+from privclust.models.compare import BORDERS, matched
 from privclust.testing import SeededNoise, noise_from
 
 APART = MIDDLES[1:]
@@ -223,6 +223,8 @@ def test_what_moved_beside_dates_is_counted() -> None:
     assert said.format(0) in later.title
     assert said.format(2) in heavier.title
     assert "seen" not in compare(stays(), stays(bmi=29)).title, "no date moved"
+    assert BORDERS in heavier.notes
+    assert BORDERS not in compare(stays(), stays()).notes
 
 
 def test_many_small_shifts_move_a_cluster_and_name_no_column() -> None:

@@ -48,6 +48,8 @@ def compare(
 
 def _show(found: Comparison) -> None:
     """Print pairs of clusters side by side, and how far their columns moved below each other."""
+    from privclust.models.compare import BORDERS
+
     header = ["after less before", *(f"{one} -> {other}" for one, other in found.pairs)]
     sizes = zip(found.size_shifts, found.size_stderr, strict=True)
     rows = [["rows", *(format_shift("number", *size) for size in sizes)]]
@@ -65,8 +67,8 @@ def _show(found: Comparison) -> None:
     say(
         "A cluster has moved if noise and the chance of which rows came do not explain it; of a "
         "thousand comparisons in which none has, about one says so. Columns are named that stand "
-        "out by themselves. Where clusters shade into each other, two fits may draw their borders "
-        "differently. ± is the noise alone: of other rows there may be more or fewer by chance."
+        f"out by themselves. {BORDERS} ± is the noise alone: of other rows there may be more or "
+        "fewer by chance."
     )
 
 

@@ -23,7 +23,7 @@ from privclust.estimators._released_attribute import Released
 from privclust.estimators._sklearn_names import Absent, refusing_weights
 from privclust.kernels.grid import FloatArray
 from privclust.models._column_notes import column_warnings
-from privclust.models.cluster_model import ClusterModel
+from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.clustering import Clustering
 from privclust.models.profile import Profile
 from privclust.models.quality import Quality
@@ -297,12 +297,13 @@ class PrivateClusterer(
         return self.model_.to_frame()
 
     @classmethod
-    def from_model(cls, model: ClusterModel) -> Self:
+    def from_model(cls, model: ClusterModel | FittedEstimator) -> Self:
         """Return a fitted estimator that holds `model`, with the parameters that it names.
 
         Its `bounds` are those of the fit, with their origin, so that it can be fitted again; None
         if the fit measured how much columns count (``scale="private"``).
         """
+        model = model_of(model)
         scale, origin = model.parameters.get("scale"), model.privacy_statement.bounds_origin
         declared = model.domain.parameters(scale, model.feature_names_in)
         if scale == MEASURED:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.domains.columns import CategoryColumn, Column, DateColumn, NumberColumn
+from privclust.domains.columns import OTHER, CategoryColumn, Column, DateColumn, NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models._fit_notes import (
     at_the_middle,
@@ -31,6 +31,8 @@ RULING = 0.9
 """From this part of the variance of centres on, one column rules what clusters are."""
 MATCHED = 0.5
 """If fewer cells of a category than this part can have a declared level, that is said."""
+NEARLY_ALL = 0.95
+"""From this share of "other" on, few cells have another declared level."""
 NARROW, OVERSHADOWED = 0.03, 0.1
 """Standard deviations below which a column hardly counts: parts of half the width of its bounds,
 and of that of the column that counts most."""
@@ -53,8 +55,8 @@ def column_warnings(model: ClusterModel) -> list[str]:
     """
     if model.fit_warning is not None:
         return []
-    found = [unmatched(model), overshadowed(model), long_tailed(model)]
-    if found[1] is None and found[2] is None:  # otherwise that is why another column rules
+    found = [unmatched(model), all_other(model), overshadowed(model), long_tailed(model)]
+    if found[2] is None and found[3] is None:  # otherwise that is why another column rules
         found.append(ruled_by(model))
     return [note for note in found if note is not None]
 
@@ -112,6 +114,27 @@ def unmatched(model: ClusterModel) -> str | None:
     )
 
 
+def all_other(model: ClusterModel) -> str | None:
+    """Return of which categories nearly all cells count as "other", in words; None if of none."""
+    sizes = np.maximum(model.cluster_sizes, 0.0)
+    shares = sizes @ model.cluster_centers / max(float(sizes.sum()), 1.0)
+    columns = columns_of(model)
+    found = [
+        repr(column.name)
+        for column, part in zip(columns, parts_of_columns(columns), strict=True)
+        if isinstance(column, CategoryColumn)
+        and OTHER in column.levels
+        and shares[part][column.levels.index(OTHER)] >= NEARLY_ALL
+    ]
+    if not found:
+        return None
+    return (
+        f"Nearly all cells of {listed(found)} count as {OTHER!r}, as cells do whose level is not "
+        "declared. Levels are compared letter by letter: look whether they are declared as the "
+        "table writes them."
+    )
+
+
 def overshadowed(model: ClusterModel) -> str | None:
     """Return which numbers and dates hardly count, in words; None if there are none."""
     columns = model.domain.bounded_columns(model.coordinate_names)
@@ -122,11 +145,12 @@ def overshadowed(model: ClusterModel) -> str | None:
     spreads = np.sqrt(weights @ (points - weights @ points) ** 2)
     of_width = spreads * model.domain.scales / model.domain.half_widths
     narrow = (of_width < NARROW) & (spreads < OVERSHADOWED * spreads.max())
-    unread = at_the_middle(model)
+    # Where cells were not read, or lie beyond a bound, narrower bounds would not help.
+    explained = {*at_the_middle(model), *(column.name for column in _columns_at_bounds(model))}
     found = [
         column
         for column, part in zip(columns, parts_of_columns(columns), strict=True)
-        if column.use != "category" and narrow[part].all() and column.name not in unread
+        if column.use != "category" and narrow[part].all() and column.name not in explained
     ]
     if not found:
         return None
@@ -174,20 +198,7 @@ def at_bounds(model: ClusterModel) -> str | None:
     Rows beyond a bound count as if they had its value, so that nothing else shows too narrow ones.
     0 is no such bound, nor are those of flags, 0 and 1: many rows have these values.
     """
-    domain, errors = model.domain, model.center_stderr
-    if model.fit_warning is not None or errors is None:
-        return None
-    columns, widths = columns_of(model), domain.half_widths
-    places = (domain.to_scales(model.cluster_centers) - domain.center) / widths
-    known = errors / domain.slopes(model.cluster_centers) / widths < AT_BOUND
-    found = []
-    for column, part in zip(columns, parts_of_columns(columns), strict=True):
-        if isinstance(column, CategoryColumn) or _is_flag(column):
-            continue
-        at_lower = (places[:, part] <= AT_BOUND - 1) & (column.lower != 0)
-        at_either = (places[:, part] >= 1 - AT_BOUND) | at_lower
-        if (at_either & known[:, part]).any():
-            found.append(column)
+    found = _columns_at_bounds(model)
     if not found:
         return None
     zeros = any(isinstance(column, NumberColumn) and column.transform == "log" for column in found)
@@ -198,6 +209,24 @@ def at_bounds(model: ClusterModel) -> str | None:
         f"Some centres lie at a bound of {_names(found)}. Rows beyond a bound count as if they had "
         f"its value: if there may be many, declare wider bounds.{hint}"
     )
+
+
+def _columns_at_bounds(model: ClusterModel) -> list[NumberColumn | DateColumn]:
+    domain, errors = model.domain, model.center_stderr
+    if model.fit_warning is not None or errors is None:
+        return []
+    columns, widths = columns_of(model), domain.half_widths
+    places = (domain.to_scales(model.cluster_centers) - domain.center) / widths
+    known = errors / domain.slopes(model.cluster_centers) / widths < AT_BOUND
+    found: list[NumberColumn | DateColumn] = []
+    for column, part in zip(columns, parts_of_columns(columns), strict=True):
+        if isinstance(column, CategoryColumn) or _is_flag(column):
+            continue
+        at_lower = (places[:, part] <= AT_BOUND - 1) & (column.lower != 0)
+        at_either = (places[:, part] >= 1 - AT_BOUND) | at_lower
+        if (at_either & known[:, part]).any():
+            found.append(column)
+    return found
 
 
 def equal_shares(model: ClusterModel) -> str | None:

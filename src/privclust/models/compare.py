@@ -22,6 +22,11 @@ from privclust.models.suppression import reported
 
 CHANCE = 1e-3
 """How often some cluster of two models seems to have moved though none has."""
+BORDERS = (
+    "Where clusters shade into each other, another fit of the same rows may draw other borders, "
+    "which looks like a move. It does so less often if the second fit starts from the first "
+    "(init); where stability, which k_path estimates, is well below 1, expect it."
+)
 SHOWN_COLUMNS, MOST_COLUMNS = 6, 12
 """Columns that a table shows, and that it shows at most where clusters moved by more of them."""
 
@@ -83,7 +88,8 @@ class Comparison:
         """What to know when reading the table: what it leaves out, and how models differ."""
         left_out = len(self.names) - len(self._shown_columns())
         hidden = [f"Columns that are not shown: {left_out:,}."]
-        return [*self.differences, *(hidden if left_out > 0 else [])]
+        borders = [BORDERS] if self.moved.any() else []
+        return [*borders, *self.differences, *(hidden if left_out > 0 else [])]
 
     def rows(self) -> list[list[str]]:
         """Return a table as texts: its header, then each cluster and its counterpart."""
