@@ -15,11 +15,13 @@ from hypothesis.extra.numpy import arrays
 
 from privclust.engines import units
 from privclust.engines._summing import total
-from privclust.engines.units import split_batches
+from privclust.engines.memory import GridTable, NumpyEngine
+from privclust.engines.units import clipped_whole, split_batches
 from privclust.kernels.grid import UNIT, FloatArray, IntArray
 from privclust.queries.base import Contribution, Count, Query, Sensitivity
 from privclust.queries.clusters import ClusterSums
-from privclust.queries.unit import ROWS_PER_UNIT_MAX, Unit
+from privclust.queries.profiles import ProfileTallies
+from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
 
 Units = Sequence[Sequence[int]]
 MARGIN = Fraction(2**38 - 1, 2**38)
@@ -301,3 +303,13 @@ def test_whole_client_without_a_name_is_refused() -> None:
         with pytest.raises(ValueError, match="a whole client has a name"):
             Unit(None, rows, clients, whole=True)
     assert Unit("client", 3, 1, whole=True).sensitivity(Count()).linf == 3 * UNIT
+
+
+def test_rows_of_a_whole_client_weigh_alike_in_profiles() -> None:
+    """Its 40 rows lie in one cluster and two places, 30 to 10: they count as three votes."""
+    rows = np.zeros((40, 3))
+    rows[:10, 2] = 1.0
+    tallies = ProfileTallies(np.zeros((1, 2)), (2,))
+    engine = NumpyEngine.holding(lambda: GridTable(rows), 3, ROW, 1)
+    found = clipped_whole(tallies, Unit("client", 3, whole=True), engine)
+    np.testing.assert_allclose(found / UNIT, [3 * 30 / 40, 3 * 10 / 40], atol=1e-6)

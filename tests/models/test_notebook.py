@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.fitted_models import fit_of, table
 
 from privclust import PrivateKMeans, compare, forecast
 from privclust.models._notebook import MISSING, OF_REFIT
@@ -151,6 +152,13 @@ def test_refits_and_missing_values_are_named_where_there_are_any() -> None:
     assert OF_REFIT in repr(model.refit(1).model_)
     without = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.repeat([[-0.5], [0.5]], 4000, axis=0))
     assert MISSING not in repr(without.model_)
+
+
+def test_most_errors_of_a_refit_are_larger_than_those_of_a_fit() -> None:
+    for k in (3, 6, 8):
+        refit, fit = fit_of(table(), 4).refit(k), fit_of(table(), k)
+        assert np.mean(refit.size_stderr_ > fit.size_stderr_.max()) > 0.5
+        assert np.median(refit.center_stderr_) > np.median(fit.center_stderr_)
 
 
 def test_a_wide_table_scrolls_and_the_sentences_below_it_do_not() -> None:

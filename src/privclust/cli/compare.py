@@ -65,10 +65,10 @@ def _show(found: Comparison) -> None:
             listed = ", ".join(map(str, clusters))
             say(f"Without a counterpart: of the {model} model cluster {listed}.")
     say(
-        "A cluster has moved if noise and the chance of which rows came do not explain it; of a "
-        "thousand comparisons in which none has, about one says so. Columns are named that stand "
-        f"out by themselves. {BORDERS} ± is the noise alone: of other rows there may be more or "
-        "fewer by chance."
+        "A cluster has moved if noise and the chance of which rows came do not explain it; where "
+        "clusters lie apart, of a thousand comparisons in which none has about one says so. "
+        f"Columns are named that stand out by themselves. {BORDERS} ± is the noise alone: of other "
+        "rows there may be more or fewer by chance."
     )
 
 

@@ -71,9 +71,9 @@ def sample(
                 write(drawn)
         say(f"wrote {out.name}: {rows:,} made-up row(s) that follow from {model.name}.")
         say(
-            "Each column is spread smoothly around the points of the coreset: values that many "
-            "rows share, such as 0, are not repeated, and columns that go together within a point "
-            "are drawn apart."
+            "Each column is spread smoothly around the points of the coreset: how many rows share "
+            "a value, such as 0, is not kept, and columns that go together within a point are "
+            "drawn apart."
         )
         light = _light_columns(fitted.model_)
         if light:

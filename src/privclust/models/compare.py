@@ -21,7 +21,7 @@ from privclust.models.formatting import aligned
 from privclust.models.suppression import reported
 
 CHANCE = 1e-3
-"""How often some cluster of two models seems to have moved though none has."""
+"""How often some cluster of two models seems to have moved though none has, if they lie apart."""
 BORDERS = (
     "Where clusters shade into each other, another fit of the same rows may draw other borders, "
     "which looks like a move. It does so less often if the second fit starts from the first "
@@ -50,8 +50,9 @@ class Comparison:
         How far centres moved, in radii of the first model's domain.
     moved : array of shape (m,)
         Whether a centre moved farther than noise and the chance of which rows came explain.
-        A thousandth of comparisons say so of some cluster though none moved. Clusters that a
-        report would leave out for their size never did.
+        Where clusters lie apart, a thousandth of comparisons say so of some cluster though none
+        moved; where they shade into each other, more do. Clusters that a report would leave out for
+        their size never did.
     moved_columns : array of shape (m, d)
         By which coordinates: of each cluster that moved, those whose own shift noise and chance do
         not explain. It is the same test of one coordinate at a time, its chance divided by d;
