@@ -1,4 +1,4 @@
-"""Spark: what its workers cost beside the kernel alone, k-means of Spark ML, and the cost model.
+"""Spark: what its workers cost beside the kernel alone, and beside k-means of Spark ML.
 
 CPU seconds are those of this process, Spark's JVM and all its workers; starting them and making
 the files does not count.
@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,33 +21,29 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import loss
 from benchmarks.scale import CLUSTERS, NARROW, RADIUS, blobs
-from privclust import PrivateKMeans, forecast, on_spark
+from privclust import PrivateKMeans, on_spark
 from privclust.domains.ball import Ball
 from privclust.engines._summing import total
 from privclust.engines.spark.engine import SparkEngine
 from privclust.engines.spark.table import spark_table_of
 from privclust.engines.units import split_batches
 from privclust.kernels.grid import FloatArray
-from privclust.planning.spark_cost import Kind, spark_cost
 from privclust.queries import ROW, Count, NearestVotes
 
 CANDIDATES, WIDE = 2000, 16
 FILE_ROWS, GROUP_ROWS = 1_000_000, 2**17
 KERNEL_ROWS = 500_000
-FILES_TARGET, FRAME_TARGET, LOSS_TARGET, MODEL_TARGET = 0.6, 0.25, 1.02, 0.3
-MODEL_ROWS = (1_000_000, 10_000_000, 100_000_000)
+FILES_TARGET, FRAME_TARGET, LOSS_TARGET = 0.6, 0.25, 1.02
 
 
 def main(quick: bool) -> None:
-    """Print throughputs, the comparison with Spark ML, and the cost model beside fits."""
+    """Print throughputs, and the comparison with Spark ML."""
     n_rows = 150_000 if quick else 10_000_000
     session = spark_session()
     try:
         with tempfile.TemporaryDirectory() as folder:
             _throughput(session, Path(folder), n_rows)
             _against_spark_ml(session, Path(folder), n_rows)
-        for rows in (n_rows,) if quick else MODEL_ROWS:
-            _cost(session, rows)
     finally:
         session.stop()
 
@@ -57,13 +52,13 @@ def _throughput(session: Any, folder: Path, n_rows: int) -> None:
     def rows_of(number: int, count: int) -> FloatArray:
         return np.random.default_rng([5, number]).normal(0.0, 0.2, (count, WIDE))
 
-    lake = _written(folder / "wide", n_rows, rows_of)
+    lake = written(folder / "wide", n_rows, rows_of)
     rng = np.random.default_rng(0)
     query = NearestVotes(rng.normal(0.0, 0.2, (CANDIDATES, WIDE)))
     domain = Ball(np.zeros(WIDE), 1.0)
     known = split_batches(domain.to_grid(rows_of(0, min(n_rows, KERNEL_ROWS))), None)
     with threadpool_limits(1, "blas"):
-        kernel = min(_cpu(lambda: total(query, ROW, known)) for _ in range(3))
+        kernel = min(cpu_seconds(lambda: total(query, ROW, known)) for _ in range(3))
     kernel *= n_rows / min(n_rows, KERNEL_ROWS)
     tables = {"files": on_spark(session, lake), "frame": session.read.parquet(str(lake))}
     results = []
@@ -88,14 +83,16 @@ def _against_spark_ml(session: Any, folder: Path, n_rows: int) -> None:
     from pyspark.ml.clustering import KMeans
     from pyspark.ml.feature import VectorAssembler
 
-    lake = _written(folder / "narrow", n_rows, blobs)
+    lake = written(folder / "narrow", n_rows, blobs)
     names = [f"x{column}" for column in range(NARROW)]
     frame = VectorAssembler(inputCols=names, outputCol="features").transform(
         session.read.parquet(str(lake))
     )
     found: dict[str, Any] = {}
-    plain = _cpu(lambda: found.update(ml=KMeans(k=CLUSTERS, seed=1).fit(frame.select("features"))))
-    private = _cpu(lambda: found.update(ours=_fit(on_spark(session, lake))))
+    plain = cpu_seconds(
+        lambda: found.update(ml=KMeans(k=CLUSTERS, seed=1).fit(frame.select("features")))
+    )
+    private = cpu_seconds(lambda: found.update(ours=_fit(on_spark(session, lake))))
     held_out = blobs(10**6, min(n_rows, FILE_ROWS)).astype(np.float64)
     ratio = loss(held_out, found["ours"].cluster_centers_) / loss(
         held_out, np.array(found["ml"].clusterCenters())
@@ -108,26 +105,13 @@ def _against_spark_ml(session: Any, folder: Path, n_rows: int) -> None:
     _verdict("loss, of that of Spark ML's k-means", ratio, LOSS_TARGET)
 
 
-def _cost(session: Any, n_rows: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        lake = _written(Path(folder) / "lake", n_rows, blobs)
-        tables: dict[Kind, Any] = {"files": on_spark(session, lake)}
-        if n_rows < MODEL_ROWS[-1]:
-            tables["frame"] = session.read.parquet(str(lake))
-        for kind, table in tables.items():
-            spent = _cpu(partial(_fit, table))
-            fit = forecast(n_rows, NARROW, CLUSTERS, delta=1e-9)
-            expected = spark_cost(fit, kind).core_hours * 3600
-            print(f"{n_rows:,} rows, {kind}: {spent:.1f} CPU s, expected {expected:.1f}")
-            _verdict(f"cost model for {kind}, off by", abs(expected / spent - 1), MODEL_TARGET)
-
-
 def _fit(table: Any) -> PrivateKMeans:
     bounds = {f"x{column}": (-RADIUS, RADIUS) for column in range(NARROW)}
     return PrivateKMeans(CLUSTERS, delta=1e-9, bounds=bounds, random_state=0).fit(table)
 
 
-def _written(lake: Path, n_rows: int, rows_of: Callable[[int, int], Any]) -> Path:
+def written(lake: Path, n_rows: int, rows_of: Callable[[int, int], Any]) -> Path:
+    """Write rows, made a million at a time, into Parquet files of a new folder."""
     lake.mkdir()
     for number, start in enumerate(range(0, n_rows, FILE_ROWS)):
         part = rows_of(number, min(FILE_ROWS, n_rows - start))
@@ -153,7 +137,7 @@ def spark_session() -> Any:
     return SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
 
 
-def _cpu(act: Callable[[], object]) -> float:
+def cpu_seconds(act: Callable[[], object]) -> float:
     """Return the CPU seconds that all processes of the tree spend on it."""
     before = _tree_seconds()
     act()

@@ -75,7 +75,7 @@ def code_of(method: str) -> str:
 def measure(piece: Piece) -> Compared:
     """Make the fits of one setting, and compare what they predict with what they do."""
     rows, setting = table(piece.dataset), Setting(piece.dataset, piece.seed, piece.epsilon)
-    fits = [_fit(rows, setting, seed) for seed in range(FITS)]
+    fits = [fit(rows, setting, seed) for seed in range(FITS)]
     most = min(int(np.count_nonzero(refit_cells(fit.model_).weights)) for fit in fits)
     asked = [k for k in setting.asked if k <= most]
     refits = [[fit.refit(k) for fit in fits] for k in asked]
@@ -120,7 +120,8 @@ def report() -> bool:
     return met
 
 
-def _fit(rows: Any, setting: Setting, seed: int) -> PrivateKMeans:
+def fit(rows: Any, setting: Setting, seed: int) -> PrivateKMeans:
+    """Fit the rows of a setting."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that clusters will hardly be found, on hard settings
         return PrivateKMeans(

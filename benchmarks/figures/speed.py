@@ -25,17 +25,23 @@ def draw(results: Mapping[Piece, Timing]) -> Figure:
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = ("scikit-learn, one start", "scikit-learn, ten starts")
     tables = sorted({piece.dataset for piece in results})
-    for axes, which, title in zip(panels, ("one_start", "ten_starts"), titles, strict=True):
+    for axes, starts, title in zip(panels, ("one_start", "ten_starts"), titles, strict=True):
+        measured = f"{starts}_cpu_seconds"
         for n_rows, marker in MARKERS.items():
             dots = [
                 (
-                    median(getattr(timing, f"{which}_cpu_seconds") for timing in timings),
+                    median(getattr(timing, measured) for timing in timings),
                     median(timing.cpu_seconds for timing in timings),
                 )
                 for name in tables
                 if name.endswith(f"_{n_rows}")
-                and (timings := [results[piece] for piece in results if piece.dataset == name])
-                and timings[0].ten_starts_cpu_seconds is not None
+                and (
+                    timings := [
+                        timing
+                        for piece, timing in results.items()
+                        if piece.dataset == name and getattr(timing, measured) is not None
+                    ]
+                )
             ]
             if dots:
                 color = style.MUTED if n_rows < 100_000 else style.METHODS[FLAGSHIP].color

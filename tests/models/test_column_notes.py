@@ -122,10 +122,13 @@ def test_levels_that_all_count_as_other_are_named() -> None:
     """Levels in capitals passed without a word, and clusters looked better without the column."""
     levels = [level.upper() for level in WARDS]
     wrong, right = ({**LEVELS, "levels": [*some, "other"]} for some in (levels, WARDS))
-    said = all_other(fitted(ward=(ANY_WARD, wrong)))
+    model = fitted(ward=(ANY_WARD, wrong))
+    said = all_other(model)
     assert said is not None
     assert said.startswith("Nearly all cells of 'ward' count as 'other', ")
-    assert said in column_warnings(fitted(ward=(ANY_WARD, wrong)))
+    assert said in column_warnings(model)
+    beside = fitted(pressure=PRESSURE, ward=(ANY_WARD, wrong))
+    assert verdict(beside).startswith("Quality: fair. A category tells nothing apart, ")
     assert all_other(fitted(ward=(ANY_WARD, right))) is None
 
 

@@ -17,7 +17,8 @@ from helpers.kinds import OTHER_KINDS
 
 from privclust import PEMeans, PrivateKMeans, compare, compose, track
 from privclust.errors import ColumnError, ParameterError
-from privclust.models.compare import BORDERS, matched
+from privclust.models._soft_borders import matched
+from privclust.models.compare import BORDERS, SOFT_BORDERS
 from privclust.testing import SeededNoise, noise_from
 
 APART = MIDDLES[1:]
@@ -99,6 +100,18 @@ def test_names_of_files_are_refused_with_how_to_load_them(name: Any) -> None:
             taking()
     with pytest.raises(ParameterError, match=r"privclust\.load or privclust\.load_profile"):
         compose(name)
+
+
+def test_what_is_no_fitted_model_is_refused_with_what_to_do() -> None:
+    """Profiles of two years ended in an AttributeError."""
+    fitted: Any = stays()
+    people = pd.DataFrame({"age": [30.0], "bmi": [25.0], "ward": ["A"], "seen": ["2024-03-01"]})
+    people["seen"] = pd.to_datetime(people["seen"])
+    bounds: Any = {"age": (0, 120)}
+    profile = fitted.profile(people, ["age"], bounds=bounds, epsilon=1.0)
+    for one in (profile, PrivateKMeans(2, delta=1e-6)):
+        with pytest.raises(ParameterError, match=f"got a {type(one).__name__}. Fit an estimator"):
+            compare(one, one)
 
 
 def test_directions_in_one_column_are_compared_in_every_coordinate() -> None:
@@ -223,8 +236,38 @@ def test_what_moved_beside_dates_is_counted() -> None:
     assert said.format(0) in later.title
     assert said.format(2) in heavier.title
     assert "seen" not in compare(stays(), stays(bmi=29)).title, "no date moved"
-    assert BORDERS in heavier.notes
-    assert BORDERS not in compare(stays(), stays()).notes
+
+
+def test_soft_borders_explain_moves_as_chance_does() -> None:
+    """Fits of the same rows had nearly always "moved" where clusters shade into each other."""
+    rows = np.random.default_rng(0).normal(50, 12, (20_000, 2))
+    fits = [fit_of(rows, 5, seed=seed, bounds=(0, 100)) for seed in range(4)]
+    for pair in pairwise(fits):
+        found = compare(*pair)
+        assert not found.moved.any()
+        assert found.border_stderr is not None
+        assert (found.border_stderr > found.shift_stderr).all()
+        assert found.notes == [SOFT_BORDERS]
+    assert not track(fits).drifted.any()
+    assert compare(
+        fits[0], fit_of(rows + np.array([40, 0]), 5, seed=9, bounds=(0, 100))
+    ).moved.any()
+
+
+def test_borders_are_not_spoken_of_where_clusters_lie_apart() -> None:
+    found = compare(stays(), stays(30, bmi=29))
+    assert found.moved.all()
+    assert not np.any(found.border_stderr)
+    assert found.notes == []
+
+
+def test_what_borders_do_is_said_to_be_unknown_without_a_coreset() -> None:
+    before, after = (replace(fit.model_, coreset=None) for fit in (stays(), stays(30, bmi=29)))
+    found = compare(before, after)
+    assert found.moved.all()
+    assert found.border_stderr is None
+    assert found.notes == [BORDERS]
+    assert compare(before, before).notes == []
 
 
 def test_many_small_shifts_move_a_cluster_and_name_no_column() -> None:
@@ -248,6 +291,7 @@ def test_columns_by_which_clusters_moved_are_shown_though_others_shift_by_more()
         moved_columns=np.arange(9) == np.zeros((2, 1)),
     )
     assert wide.rows()[0][2:-1] == [f"column {place}" for place in (0, 4, 5, 6, 7, 8)]
-    assert "Columns that are not shown: 3." in wide.notes
+    hidden = "'column 1', 'column 2', 'column 3'"
+    assert f"Columns that moved less and are not shown (3): {hidden}." in wide.notes
     moved = replace(wide, moved_columns=np.ones((2, 9), dtype=bool))
     assert moved.rows()[0][2:-1] == list(wide.names)

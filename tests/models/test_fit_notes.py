@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from helpers.cluster_models import made_up_model
 
 from privclust import PrivateKMeans
 from privclust.domains.box import Box
-from privclust.domains.columns import CategoryColumn, NumberColumn
+from privclust.domains.columns import CategoryColumn, DateColumn, NumberColumn
 from privclust.domains.mixed import Mixed
 from privclust.domains.sphere import Sphere
 from privclust.models._fit_notes import (
@@ -120,6 +121,25 @@ def test_category_whose_levels_decide_most_is_said_to() -> None:
     helping = replace(model, cluster_centers=np.array([[10, 0.5, 0.5, 0], [90, 0.4, 0.6, 0]]))
     assert "Levels of 'ward' decide most" in str(differ_most(deciding))
     assert "decide" not in str(differ_most(helping))
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.1, False), (0.4, True), (0.97, False)])
+def test_dates_that_make_clusters_in_part_are_said_to(share: float, said: bool) -> None:
+    """Groups that season split were called good, and the hint named another column's weight.
+
+    Where a date makes clusters nearly alone, a warning says it.
+    """
+    seen = DateColumn("seen", date(1970, 1, 1), date(1970, 1, 1) + timedelta(100))
+    model = replace(
+        made_up_model(np.zeros((2, 2)), quality=Quality(1.0, 0.1, 0.1, 0.1, 0.1)),
+        domain=Mixed((NumberColumn("age", 0.0, 100.0), seen)),
+        feature_names_in=("age", "seen"),
+    )
+    apart = 30 * np.sqrt([1 - share, share])
+    split = replace(model, cluster_centers=50 + np.array([-apart, apart]))
+    found = str(differ_most(split))
+    assert ("By 'seen' clusters are in part spans of time; if they should not be" in found) is said
+    assert ("'weight': 0.3" in found) is said
 
 
 # Columns that were not read -----------------------------------------------------------------------

@@ -229,8 +229,8 @@ def test_a_path_is_printed_as_a_table_that_recommends_nothing() -> None:
     path = KPath((first, Choice(12, 0.123456, 1e-9, 0.9, 0.75, distinct=True)))
     assert str(path).splitlines() == [
         "  k         loss    ± stderr   stability  silhouette",
-        "  1          0.5        0.01       1.000       0.000",
-        " 12       0.1235       1e-09       0.900       0.750",
+        "  1          0.5        0.01        1.00       0.000",
+        " 12       0.1235       1e-09        0.90       0.750",
         HOW_TO_READ,
         ON_STABILITY,
     ]

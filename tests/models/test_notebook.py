@@ -141,7 +141,7 @@ def test_tables_that_are_cut_say_so() -> None:
         model = PrivateKMeans(2, delta=1e-6, bounds=(0, 1)).fit(rng.random((2000, 14)))
     assert "not shown: 2." in model._repr_html_()
     assert "not shown: 2." in str(model.model_)
-    assert "not shown: 8." in compare(model, model)._repr_html_()
+    assert "not shown (8): " in compare(model, model)._repr_html_()
 
 
 def test_refits_and_missing_values_are_named_where_there_are_any() -> None:

@@ -11,7 +11,7 @@ from helpers.cluster_models import made_up_model
 from helpers.fitted_models import fit_of, four_clusters, table
 
 from privclust import PrivateKMeans
-from privclust.models import verdict as verdicts
+from privclust.models import stability as stabilities
 from privclust.models._fit_notes import explained_share
 from privclust.models.quality import Quality
 from privclust.models.stability import stability_of
@@ -93,7 +93,7 @@ def test_clusters_that_another_fit_would_not_find_are_not_good(
     assert said.startswith("Quality: fair. Clusters explain half of the variance of rows or more, ")
     assert f"stability is {int(100 * found) / 100:.2f}, and below 0.65 it is poor" in said
     assert verdict(replace(model, coreset=None)).startswith("Quality: good. ")
-    monkeypatch.setattr(verdicts, "stability_seconds", lambda *_: 2.0)
+    monkeypatch.setattr(stabilities, "stability_seconds", lambda *_: 2.0)
     assert verdict(model).startswith("Quality: good. "), "it would take long"
 
 

@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
-from privclust.models._weighted_kmeans import WeightedClusters, weighted_kmeans
+from privclust.models._weighted_kmeans import WeightedClusters, _seeded, weighted_kmeans
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_first_centres_are_those_of_scikit_learn_bit_for_bit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count, d = int(rng.integers(3, 400)), int(rng.choice([1, 2, 5, 16, 40, 100]))
+    k = int(rng.integers(1, min(count, 100) + 1))
+    points, weights = rng.normal(size=(count, d)), rng.exponential(size=count)
+    if seed % 4 == 0:
+        points = points.round()  # so that some are the same
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        theirs = KMeans(k, n_init=3, random_state=seed).fit(points, sample_weight=weights)
+        ours = KMeans(k, init=partial(_seeded, weights), n_init=3, random_state=seed)
+        ours.fit(points, sample_weight=weights)
+    np.testing.assert_array_equal(ours.cluster_centers_, theirs.cluster_centers_)
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
 
 
 def cluster(

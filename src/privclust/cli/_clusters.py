@@ -14,17 +14,11 @@ from privclust.kernels.grid import FloatArray
 from privclust.models._coordinates import format_coordinate
 from privclust.models._notebook import OF_REFIT
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.formatting import with_error
+from privclust.models.formatting import cluster_names, with_error
 from privclust.models.model_file import to_json
-from privclust.models.profile import Profile, summary
 from privclust.models.statement import Statement
 from privclust.models.verdict import verdict
 
-PROFILE_NOTE = (
-    "Means, or the most frequent level, with 95 % intervals. Each has noise of its own, so that "
-    "shares of a column need not add up to 100 %."
-)
-"""What a terminal says below the table of a profile."""
 _SUMMARY = (
     "columns",
     "cluster_centers",
@@ -61,21 +55,6 @@ def cluster_table(model: ClusterModel) -> tuple[list[str], list[list[str]]]:
         for name, use, values, errors in columns
     ]
     return ["", *cluster_names(len(sizes))], rows
-
-
-def cluster_names(count: int) -> list[str]:
-    """Return what clusters are called at a terminal."""
-    return [f"cluster {number}" for number in range(count)]
-
-
-def profile_table(profile: Profile) -> tuple[list[str], list[list[str]]]:
-    """Return means or most frequent levels of each cluster side by side: header and lines."""
-    count = len(profile.sizes.values)
-    rows = [
-        [column.column.name, *(summary(column, cluster) for cluster in range(count))]
-        for column in profile.columns
-    ]
-    return ["", *cluster_names(count)], rows
 
 
 def quality_sentences(model: ClusterModel, file: Path) -> list[str]:

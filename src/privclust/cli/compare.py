@@ -38,9 +38,9 @@ def compare(
         if as_json:
             typer.echo(_as_json(found))
             return
-        _show(found)
         for sentence in found.differences:
             say(sentence)
+        _show(found)
         counts = len(first.cluster_sizes), len(second.cluster_sizes)
         if counts[0] != counts[1]:
             say(_other_numbers(before, after, *counts))
@@ -48,8 +48,6 @@ def compare(
 
 def _show(found: Comparison) -> None:
     """Print pairs of clusters side by side, and how far their columns moved below each other."""
-    from privclust.models.compare import BORDERS
-
     header = ["after less before", *(f"{one} -> {other}" for one, other in found.pairs)]
     sizes = zip(found.size_shifts, found.size_stderr, strict=True)
     rows = [["rows", *(format_shift("number", *size) for size in sizes)]]
@@ -67,9 +65,11 @@ def _show(found: Comparison) -> None:
     say(
         "A cluster has moved if noise and the chance of which rows came do not explain it; where "
         "clusters lie apart, of a thousand comparisons in which none has about one says so. "
-        f"Columns are named that stand out by themselves. {BORDERS} ± is the noise alone: of other "
-        "rows there may be more or fewer by chance."
+        "Columns are named that stand out by themselves. ± is the noise alone: of other rows there "
+        "may be more or fewer by chance."
     )
+    if found.on_borders:
+        say(found.on_borders)
 
 
 def _other_numbers(before: Path, after: Path, first: int, second: int) -> str:
@@ -105,6 +105,7 @@ def _as_json(found: Comparison) -> str:
         "moved_columns": found.moved_columns.tolist(),
         "gone": list(found.gone),
         "new": list(found.new),
+        "border_stderr": None if found.border_stderr is None else found.border_stderr.tolist(),
         "differences": list(found.differences),
     }
     return json.dumps(content, allow_nan=False)

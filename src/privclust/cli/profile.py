@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from privclust.cli._clusters import PROFILE_NOTE, profile_table
 from privclust.cli._databases import Casts, QueryText, queried_table
 from privclust.cli._options import (
     DecimalAsFitted,
@@ -76,7 +75,7 @@ def profile(
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
     from privclust.estimators._load import load
-    from privclust.models.profile import Profile
+    from privclust.models.profile import NOTE, Profile
     from privclust.models.profile_file import profile_to_json
 
     with reporting_errors():
@@ -119,9 +118,10 @@ def profile(
         warn_if_weak(together.composed)
         if quiet:
             return
-        print_in_parts(*profile_table(found))
+        header, *rows = found.rows()
+        print_in_parts(header, rows)
         say(
-            f"{PROFILE_NOTE} The profile and the model it is grouped by together: epsilon "
+            f"{NOTE} The profile and the model it is grouped by together: epsilon "
             f"{rounded_up(together.epsilon)}, delta {rounded_up(together.delta)}. "
             f"Wrote {out.name}; next:\n"
             f"{INDENT}{shlex.join(['privclust', 'report', str(model), '--profile', str(out)])}"

@@ -8,10 +8,8 @@ from typing import Annotated
 import typer
 
 from privclust.cli._clusters import (
-    PROFILE_NOTE,
     cluster_table,
     clusters_json,
-    profile_table,
     protected_unit,
     quality_sentences,
 )
@@ -55,6 +53,7 @@ def _show_model(file: Path, as_json: bool) -> None:
 
 
 def _show_profile(file: Path, as_json: bool) -> None:
+    from privclust.models.profile import NOTE
     from privclust.models.profile_file import load_profile, profile_to_json
 
     found = load_profile(file)
@@ -62,7 +61,8 @@ def _show_profile(file: Path, as_json: bool) -> None:
         typer.echo(profile_to_json(found), nl=False)
         return
     say(f"{found.privacy_statement.subject}.")
-    print_in_parts(*profile_table(found))
-    say(PROFILE_NOTE)
+    header, *rows = found.rows()
+    print_in_parts(header, rows)
+    say(NOTE)
     say(protected_unit(found.privacy_statement))
     warn_if_weak(found.privacy_statement.composed)

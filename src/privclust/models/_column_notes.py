@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from privclust.domains.columns import OTHER, CategoryColumn, Column, DateColumn, NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models._fit_notes import (
+    RULING,
     at_the_middle,
     columns_of,
     listed,
@@ -27,8 +28,6 @@ from privclust.models.quality import TOLD_APART
 if TYPE_CHECKING:
     from privclust.models.cluster_model import ClusterModel
 
-RULING = 0.9
-"""From this part of the variance of centres on, one column rules what clusters are."""
 MATCHED = 0.5
 """If fewer cells of a category than this part can have a declared level, that is said."""
 NEARLY_ALL = 0.95

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from privclust.domains.columns import WEIGHT_MIN, CategoryColumn, Column, NumberColumn
+from privclust.domains.columns import WEIGHT_MIN, CategoryColumn, Column, DateColumn, NumberColumn
 from privclust.kernels.grid import FloatArray
 from privclust.models.quality import TOLD_APART
 
@@ -30,6 +30,8 @@ part of half its width, and not by noise."""
 LISTED, NAMED = 5, 3
 DECIDING = 0.4
 """From this part of the variance of centres on, the levels of one category decide."""
+IN_PART, RULING = 0.2, 0.9
+"""From these parts on, clusters are in part and nearly alone what one column makes of them."""
 
 
 def explained(model: ClusterModel) -> str | None:
@@ -151,15 +153,26 @@ def differ_most(model: ClusterModel) -> str | None:
     named = ", ".join(f"{name!r} {percent} %" for name, percent in percents.items())
     rest = 100 - sum(percents.values())
     others = f", others {rest} %" if rest > 0 and len(shares) > len(percents) else ""
-    first = most[0][0]
-    levels = {one.name: one for one in columns_of(model) if isinstance(one, CategoryColumn)}
-    hint = (
-        f" Levels of {first!r} decide most; if they should only help to, give it a smaller weight: "
-        f"{smaller_weight(model, levels[first])}; or fit with scale 'private'."
-        if first in levels and shares[first] >= DECIDING
-        else ""
-    )
-    return f"Of the variance of their centres, columns have: {named}{others}.{hint}"
+    hints = _weight_hints(model, shares)
+    return " ".join([f"Of the variance of their centres, columns have: {named}{others}.", *hints])
+
+
+def _weight_hints(model: ClusterModel, shares: dict[str, float]) -> list[str]:
+    """Return which columns may count more than they should, and how to give them less weight."""
+    first, found = max(shares, key=lambda name: shares[name]), []
+    for column in columns_of(model):
+        name = column.name
+        if isinstance(column, DateColumn) and IN_PART <= shares[name] < RULING:
+            found.append(
+                f"By {name!r} clusters are in part spans of time; if they should not be, leave it "
+                f"out or give it a smaller weight: {smaller_weight(model, column)}."
+            )
+        elif isinstance(column, CategoryColumn) and name == first and shares[name] >= DECIDING:
+            found.append(
+                f"Levels of {name!r} decide most; if they should only help to, give it a smaller "
+                f"weight: {smaller_weight(model, column)}; or fit with scale 'private'."
+            )
+    return found
 
 
 def smaller_weight(model: ClusterModel, column: Column) -> str:

@@ -150,7 +150,7 @@ def k_path_html(path: KPath) -> str:
         [
             str(choice.n_clusters),
             with_error(choice.loss, choice.stderr),
-            f"{choice.stability:.3f}",
+            f"{choice.stability:.2f}",
             bar(choice.stability),
             f"{choice.silhouette:.3f}",
         ]

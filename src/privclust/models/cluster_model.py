@@ -214,4 +214,10 @@ def model_of(fitted: ClusterModel | FittedEstimator) -> ClusterModel:
             f"a fitted model is expected, got the name of a file, {safe_repr(fspath(fitted))}. "
             "Load it first: privclust.load(...)."
         )
-    return fitted if isinstance(fitted, ClusterModel) else fitted.model_
+    found = getattr(fitted, "model_", fitted)
+    if not isinstance(found, ClusterModel):
+        raise ParameterError(
+            f"a fitted model is expected, got a {type(fitted).__name__}. Fit an estimator first; "
+            "of two profiles of one model compare the intervals of their columns."
+        )
+    return found

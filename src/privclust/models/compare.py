@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.stats import chi2
 
 from privclust.domains.reader import Use
@@ -16,6 +15,7 @@ from privclust.models._coordinates import format_shift
 from privclust.models._fit_notes import listed
 from privclust.models._model_differences import differences
 from privclust.models._notebook import comparison_html
+from privclust.models._soft_borders import matched, soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.formatting import aligned
 from privclust.models.suppression import reported
@@ -24,8 +24,12 @@ CHANCE = 1e-3
 """How often some cluster of two models seems to have moved though none has, if they lie apart."""
 BORDERS = (
     "Where clusters shade into each other, another fit of the same rows may draw other borders, "
-    "which looks like a move. It does so less often if the second fit starts from the first "
-    "(init); where stability, which k_path estimates, is well below 1, expect it."
+    "which looks like a move. How far that moves centres is not known of both models."
+)
+SOFT_BORDERS = (
+    "Clusters shade into each other, so that another fit of the same rows may draw other borders. "
+    "How far that moves centres is estimated from both models and explains as much: what moved by "
+    "less is not said to have moved."
 )
 SHOWN_COLUMNS, MOST_COLUMNS = 6, 12
 """Columns that a table shows, and that it shows at most where clusters moved by more of them."""
@@ -49,10 +53,10 @@ class Comparison:
     distances : array of shape (m,)
         How far centres moved, in radii of the first model's domain.
     moved : array of shape (m,)
-        Whether a centre moved farther than noise and the chance of which rows came explain.
-        Where clusters lie apart, a thousandth of comparisons say so of some cluster though none
-        moved; where they shade into each other, more do. Clusters that a report would leave out for
-        their size never did.
+        Whether a centre moved farther than noise and the chance of which rows came explain, and
+        than other borders do where these are soft. Where clusters lie apart, a thousandth of
+        comparisons say so of some cluster though none moved. Clusters that a report would leave out
+        for their size never did.
     moved_columns : array of shape (m, d)
         By which coordinates: of each cluster that moved, those whose own shift noise and chance do
         not explain. It is the same test of one coordinate at a time, its chance divided by d;
@@ -61,6 +65,10 @@ class Comparison:
         What each coordinate is: a number, a share of a category, or a date.
     gone, new : tuple of int
         Clusters without a counterpart, before and after.
+    border_stderr : array of shape (m, d), or None
+        How far centres lie elsewhere in other fits of the same rows, where clusters shade into each
+        other, as estimated from both models' coresets; 0 where such fits agree. None if a model
+        has no coreset, or one that takes longer than a second.
     differences : tuple of str, default=()
         In what the models count or were declared otherwise, which centres do not show, and whether
         errors are unknown, in sentences. If sizes cannot be compared, the first one says so.
@@ -82,15 +90,26 @@ class Comparison:
     uses: tuple[Use, ...]
     gone: tuple[int, ...]
     new: tuple[int, ...]
+    border_stderr: FloatArray | None
     differences: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
         """What to know when reading the table: what it leaves out, and how models differ."""
-        left_out = len(self.names) - len(self._shown_columns())
-        hidden = [f"Columns that are not shown: {left_out:,}."]
-        borders = [BORDERS] if self.moved.any() else []
-        return [*borders, *self.differences, *(hidden if left_out > 0 else [])]
+        visible = set(self._shown_columns().tolist())
+        hidden = [repr(name) for place, name in enumerate(self.names) if place not in visible]
+        left_out = [
+            f"Columns that moved less and are not shown ({len(hidden):,}): {listed(hidden)}."
+        ]
+        borders = [self.on_borders] if self.on_borders else []
+        return [*self.differences, *borders, *(left_out if hidden else [])]
+
+    @property
+    def on_borders(self) -> str:
+        """What borders that another fit would draw otherwise do to the table; empty if nothing."""
+        if self.border_stderr is None:
+            return BORDERS if self.moved.any() else ""
+        return SOFT_BORDERS if self.border_stderr.any() else ""
 
     def rows(self) -> list[list[str]]:
         """Return a table as texts: its header, then each cluster and its counterpart."""
@@ -160,8 +179,8 @@ def compare(
 ) -> Comparison:
     """Match the clusters of two fitted models of the same columns, and say how far they moved.
 
-    Nothing is read and nothing is spent. Where clusters shade into each other, two fits may draw
-    their borders differently; that looks like a move, and is one of the borders only.
+    Nothing is read and nothing is spent. Where clusters shade into each other, two fits of the same
+    rows draw their borders differently; how far that moves centres is estimated from the models.
 
     Parameters
     ----------
@@ -189,64 +208,68 @@ def compare(
     start, end = (before.domain.to_ball(model.cluster_centers) for model in (before, after))
     pairs = matched(start, end)
     one, other = pairs.T
-    shifts = after.cluster_centers[other] - before.cluster_centers[one]
+    borders = soft_borders(before), soft_borders(after)
+    statistics = shift_statistics(before, after, one, other, borders)
     chance = CHANCE / max(1, len(pairs))
-    has_moved = moved(before, after, one, other, chance)
+    has_moved = moved(before, after, one, other, statistics, chance)
     return Comparison(
         pairs,
         names,
-        shifts,
+        after.cluster_centers[other] - before.cluster_centers[one],
         np.hypot(_center_errors(before)[one], _center_errors(after)[other]),
         after.cluster_sizes[other] - before.cluster_sizes[one],
         np.hypot(_size_errors(before)[one], _size_errors(after)[other]),
         np.linalg.norm(end[other] - start[one], axis=1),
         has_moved,
-        has_moved[:, None] & _standing_out(before, after, one, other, chance),
+        has_moved[:, None] & _standing_out(statistics, chance),
         tuple(after.domain.coordinate_uses),
         _without(one, len(before.cluster_centers)),
         _without(other, len(after.cluster_centers)),
+        _border_errors(borders, one, other),
         tuple(differences(before, after)),
     )
 
 
-def matched(before: FloatArray, after: FloatArray) -> IntArray:
-    """Pair points one to one, so that their squared distances add up to least (Hungarian)."""
-    squares = ((before[:, None] - after) ** 2).sum(axis=2)
-    return np.column_stack(linear_sum_assignment(squares)).astype(np.int64)
-
-
 def moved(
-    before: ClusterModel, after: ClusterModel, one: IntArray, other: IntArray, chance: float
+    before: ClusterModel,
+    after: ClusterModel,
+    one: IntArray,
+    other: IntArray,
+    statistics: FloatArray,
+    chance: float,
 ) -> NDArray[np.bool_]:
-    """Test each cluster's shift against its noise and against the scatter of a mean of rows.
+    """Test the shift of each pair of clusters by its `shift_statistics`.
 
     `chance` is how often an unmoved cluster may seem to have moved.
     """
-    statistics = _statistics(before, after, one, other)
     certain = reported(before)[one] & reported(after)[other]
     far = statistics.sum(axis=1) > chi2.isf(chance, statistics.shape[1])
     return np.asarray(far & certain)
 
 
-def _standing_out(
-    before: ClusterModel, after: ClusterModel, one: IntArray, other: IntArray, chance: float
-) -> NDArray[np.bool_]:
+def _standing_out(statistics: FloatArray, chance: float) -> NDArray[np.bool_]:
     """Test each coordinate's shift alone, so that one of all stands out by this chance."""
-    statistics = _statistics(before, after, one, other)
     return np.asarray(statistics > chi2.isf(chance / statistics.shape[1], 1))
 
 
-def _statistics(
-    before: ClusterModel, after: ClusterModel, one: IntArray, other: IntArray
+def shift_statistics(
+    before: ClusterModel,
+    after: ClusterModel,
+    one: IntArray,
+    other: IntArray,
+    borders: tuple[FloatArray | None, FloatArray | None],
 ) -> FloatArray:
-    """Return squared shifts over their variance by noise and by which rows came.
+    """Return squared shifts over their variance by noise, by which rows came, and by borders.
 
-    Rows of a cluster are taken to scatter alike in all columns, on their scales.
+    Rows of a cluster are taken to scatter alike in all columns, on their scales. `borders` are the
+    `soft_borders` of both.
     """
     shifts = after.cluster_centers[other] - before.cluster_centers[one]
     d = shifts.shape[1]
     variance = np.hypot(_center_errors(before)[one], _center_errors(after)[other]) ** 2
-    for model, chosen in ((before, one), (after, other)):
+    for model, chosen, soft in ((before, one, borders[0]), (after, other, borders[1])):
+        if soft is not None:
+            variance += soft[chosen] ** 2
         if model.cluster_radii is None:
             continue
         rows = np.maximum(model.cluster_sizes[chosen], 1.0)
@@ -255,6 +278,13 @@ def _statistics(
         variance += (radii**2 / (d * rows))[:, None] * lengths**2
     # An unknown error is NaN and stays so: nothing is larger than it.
     return np.asarray(shifts**2 / np.where(variance <= 0, 1e-300, variance))
+
+
+def _border_errors(
+    borders: tuple[FloatArray | None, FloatArray | None], one: IntArray, other: IntArray
+) -> FloatArray | None:
+    before, after = borders
+    return None if before is None or after is None else np.hypot(before[one], after[other])
 
 
 def _center_errors(model: ClusterModel) -> FloatArray:

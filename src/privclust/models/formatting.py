@@ -152,6 +152,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+def cluster_names(count: int) -> list[str]:
+    """Return what clusters are called in tables.
+
+    Examples
+    --------
+    >>> cluster_names(2)
+    ['cluster 0', 'cluster 1']
+    """
+    return [f"cluster {number}" for number in range(count)]
+
+
 def with_error(value: float, error: float) -> str:
     """Return a value with as many digits as its standard error allows.
 

@@ -100,8 +100,8 @@ class KPath:
     >>> two = Choice(1, 0.5, 0.01, 1.0, 0.0, True), Choice(2, 0.1, 0.01, 0.9, 0.8, True)
     >>> print(KPath(two, is_capped=True, max_clusters=32))  # doctest: +ELLIPSIS
       k  capped loss    ± stderr   stability  silhouette
-      1          0.5        0.01       1.000       0.000
-      2          0.1        0.01       0.900       0.800
+      1          0.5        0.01        1.00       0.000
+      2          0.1        0.01        0.90       0.800
     The path ends at 2 and not at 32: the coreset has no more points with rows. More rows or ...
     A good k is one up to which the loss falls steeply and after which it falls slowly, if ...
     Stability is what another fit would find again. A high one does not say that the fit is good.
@@ -126,7 +126,7 @@ class KPath:
         lines = [f"{'k':>3}{loss:>13}{'± stderr':>12}{'stability':>12}{'silhouette':>12}"]
         lines += [
             f"{choice.n_clusters:>3}{choice.loss:>13.4g}{choice.stderr:>12.2g}"
-            f"{choice.stability:>12.3f}{choice.silhouette:>12.3f}"
+            f"{choice.stability:>12.2f}{choice.silhouette:>12.3f}"
             for choice in self.choices
         ]
         return "\n".join([*lines, *self.notes])

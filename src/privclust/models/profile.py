@@ -11,10 +11,11 @@ import numpy as np
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.columns import Column
 from privclust.kernels.grid import UNIT, FloatArray, IntArray, to_grid
-from privclust.models._notebook import profile_html
+from privclust.models._notebook import guarantee, profile_html
 from privclust.models._plotting import plots
 from privclust.models._ratio_intervals import ratio_ends
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
+from privclust.models.formatting import aligned, cluster_names, counted
 from privclust.models.intervals import Intervals, Z
 from privclust.models.statement import Statement
 from privclust.privacy.release import Release
@@ -22,6 +23,12 @@ from privclust.queries.profiles import count_units, split_sums, value_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+NOTE = (
+    "Means, or the most frequent level, with 95 % intervals by the noise alone. Each has noise of "
+    "its own, so that shares of a column need not add up to 100 %."
+)
+"""What is said below the table of a profile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +120,28 @@ class Profile:
         known = ", ".join(repr(column.column.name) for column in self.columns)
         raise KeyError(f"the profile has no column {name!r}; it has {known}.")
 
+    def rows(self) -> list[list[str]]:
+        """Return a table as texts: its header, sizes, and each column's mean or frequent level."""
+        clusters = range(len(self.sizes.values))
+        return [
+            ["", *cluster_names(len(clusters))],
+            ["rows", *(_size(self.sizes, cluster) for cluster in clusters)],
+            *(
+                [one.column.name, *(summary(one, cluster) for cluster in clusters)]
+                for one in self.columns
+            ),
+        ]
+
     def __str__(self) -> str:
+        statement = self.privacy_statement
         return "\n".join(
-            f"cluster {cluster}: "
-            + "; ".join(f"{one.column.name} {summary(one, cluster)}" for one in self.columns)
-            for cluster in range(len(self.sizes.values))
+            [
+                f"{statement.subject}.",
+                aligned(self.rows()),
+                *filter(None, [statement.counted_as]),
+                NOTE,
+                f"Privacy guarantee, with the model: {guarantee(statement)}",
+            ]
         )
 
     __repr__ = __str__
@@ -164,6 +188,13 @@ def summary(column: ColumnProfile, cluster: int) -> str:
         return format_interval(column, cluster)
     place = int(column.shares.values[cluster].argmax())
     return f"{column.labels[place]} {format_interval(column, cluster, place)}"
+
+
+def _size(sizes: Intervals, cluster: int) -> str:
+    size, lower, upper = (
+        counted(float(side[cluster])) for side in (sizes.values, sizes.lower, sizes.upper)
+    )
+    return f"{size} ({lower} to {upper})"
 
 
 def format_interval(column: ColumnProfile, cluster: int, place: int | None = None) -> str:

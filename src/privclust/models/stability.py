@@ -8,6 +8,7 @@ with fits.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -27,6 +28,24 @@ WIDEST = 2.0
 """No two points of the unit ball are farther apart."""
 LIGHTEST = 1e-9
 """Of the heaviest cell's weight."""
+MOST_SECONDS = 1.0
+"""What takes longer is left to `k_path`; verdicts and comparisons do without."""
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """What other fits of the same rows would find.
+
+    Attributes
+    ----------
+    index : float
+        The adjusted Rand index between two of them.
+    centers : list of arrays
+        The centres of each, in the unit ball.
+    """
+
+    index: float
+    centers: list[FloatArray]
 
 
 def stability_of(model: ClusterModel, n_clusters: int) -> float:
@@ -57,12 +76,28 @@ def stability_of(model: ClusterModel, n_clusters: int) -> float:
 
 def stability(cells: Coreset, n_clusters: int) -> float:
     """Return the index for cells of the unit ball."""
-    if n_clusters == 1 or not cells.weights.any():
-        return 1.0
+    return 1.0 if n_clusters == 1 else repeats(cells, n_clusters).index
+
+
+def repeats(cells: Coreset, n_clusters: int) -> Repeats:
+    """Cluster cells of the unit ball again as if they had been measured again, a few times."""
+    if not cells.weights.any():
+        return Repeats(1.0, [])
     cells, rng = _plausible(cells), np.random.default_rng(0)
     rows = _made_up_rows(cells, rng)
-    labels = [_labels(rows, _found_again(cells, n_clusters, rng)) for _ in range(JITTERS)]
-    return float(np.mean([adjusted_rand_index(*pair) for pair in combinations(labels, 2)]))
+    centers = [_found_again(cells, n_clusters, rng) for _ in range(JITTERS)]
+    labels = [_labels(rows, found) for found in centers]
+    pairs = combinations(labels, 2)
+    return Repeats(float(np.mean([adjusted_rand_index(*pair) for pair in pairs])), centers)
+
+
+def is_quick(model: ClusterModel) -> bool:
+    """Tell whether a model has a coreset from which its stability is known within a second."""
+    if model.coreset is None:
+        return False
+    k, d = model.cluster_centers.shape
+    points = int(np.count_nonzero(model.coreset.weights > 0))
+    return points >= k and stability_seconds(points + k, k, d) <= MOST_SECONDS
 
 
 def adjusted_rand_index(one: IntArray, other: IntArray) -> float:

@@ -11,8 +11,9 @@ from scipy.optimize import linear_sum_assignment
 
 from privclust.errors import ColumnError, ParameterError
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._soft_borders import soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
-from privclust.models.compare import CHANCE, moved
+from privclust.models.compare import CHANCE, moved, shift_statistics
 
 FAR = 2.0
 """A centre farther than so many radii of a cluster from where one was last is another cluster."""
@@ -34,7 +35,8 @@ class Series:
         Noisy numbers of rows; NaN where a model has no such cluster.
     drifted : array of shape (T, n_ids)
         Whether a centre lies farther from where it was first than noise and the chance of which
-        rows came explain. A thousandth of series say so of some cluster though none moved.
+        rows came explain, and than other borders do where these are soft. Where clusters lie apart,
+        a thousandth of series say so of some cluster though none moved.
 
     Examples
     --------
@@ -144,11 +146,13 @@ def _limit(model: ClusterModel) -> float:
 def _drifted(models: Sequence[ClusterModel], ids: list[IntArray], n_ids: int) -> NDArray[np.bool_]:
     """Compare each cluster with the first model that has it."""
     drifted = np.zeros((len(models), n_ids), dtype=bool)
-    first: dict[int, tuple[ClusterModel, int]] = {}
+    borders = [soft_borders(model) for model in models]
+    first: dict[int, tuple[int, int]] = {}
     chance = CHANCE / (len(models) * n_ids)
     for time, (model, here) in enumerate(zip(models, ids, strict=True)):
         for place, number in enumerate(here.tolist()):
-            before, start = first.setdefault(number, (model, place))
-            pair = np.array([start]), np.array([place])
-            drifted[time, number] = moved(before, model, *pair, chance)[0]
+            since, start = first.setdefault(number, (time, place))
+            pair = models[since], model, np.array([start]), np.array([place])
+            statistics = shift_statistics(*pair, (borders[since], borders[time]))
+            drifted[time, number] = moved(*pair, statistics, chance)[0]
     return drifted

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from privclust.models._column_notes import at_bounds, unmatched
+from privclust.models._column_notes import all_other, at_bounds, unmatched
 from privclust.models._fit_notes import at_the_middle, explained_share, listed
-from privclust.models.stability import stability_of, stability_seconds
+from privclust.models.stability import is_quick, stability_of
 from privclust.models.suppression import reported
 
 if TYPE_CHECKING:
@@ -19,8 +17,6 @@ GOOD, FAIR = 50, 20
 """Per cent of the variance of rows that good and fair clusters explain at least."""
 POOR_RECOVERY = 0.65
 """Below this adjusted Rand index, two clusterings agree poorly (Steinley 2004)."""
-MOST_SECONDS = 1.0
-"""A verdict is printed with every model: stability that takes longer is left to `k_path`."""
 
 
 def verdict(model: ClusterModel) -> str:
@@ -51,6 +47,8 @@ def verdict(model: ClusterModel) -> str:
         return f"Quality: fair. Noise is as large as {hidden} of the clusters; do not use those."
     if unmatched(model) is not None:
         return "Quality: fair. A column may not have been read; see below."
+    if all_other(model) is not None:
+        return "Quality: fair. A category tells nothing apart, and perhaps was not read; see below."
     found = _by_share(model, share)
     unread = [repr(name) for name in at_the_middle(model)]
     if unread:
@@ -86,11 +84,7 @@ def _by_share(model: ClusterModel, share: int) -> str:
 
 def _low_stability(model: ClusterModel) -> float | None:
     """Return the estimated stability if it is poor; None if it is not, or takes long to know."""
-    k, d = model.cluster_centers.shape
-    if model.coreset is None:
+    if not is_quick(model):
         return None
-    points = int(np.count_nonzero(model.coreset.weights > 0))
-    if points < k or stability_seconds(points + k, k, d) > MOST_SECONDS:
-        return None
-    found = stability_of(model, k)
+    found = stability_of(model, len(model.cluster_centers))
     return found if found < POOR_RECOVERY else None
