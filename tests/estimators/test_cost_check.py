@@ -17,6 +17,7 @@ from privclust import FedDPKMeans, Ledger, PrivateKMeans, limits
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import Cost
 from privclust.algorithms.seeded_kmeans import start_cost
+from privclust.domains.ball import Ball
 from privclust.errors import CostError, ParameterError, TooManyClustersError
 from privclust.estimators import _derived_cost, _fit
 from privclust.estimators._cost_check import beyond_limits, check_cost
@@ -35,6 +36,12 @@ QUICK = 1.0
 
 def few_rows(n_columns: int, n_rows: int = 10) -> FloatArray:
     return np.random.default_rng(0).normal(0, 0.1, (n_rows, n_columns))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded_loops() -> None:
+    """Load compiled loops, which takes seconds in each process and is no part of a refusal."""
+    Ball(np.zeros(1), 1.0).to_grid(np.zeros((1, 1)))
 
 
 @pytest.fixture

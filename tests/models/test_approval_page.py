@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import subprocess
+import warnings
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +23,8 @@ from helpers.kinds import EVERY_KIND
 from privclust import Ledger, PEMeans, PrivateKMeans, compose
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.trust import trusted_parties
-from privclust.models.formatting import rounded_down, rounded_up
+from privclust.models.composition import best_power
+from privclust.models.formatting import percent_up, rounded_down, rounded_up
 from privclust.models.report import PageHeading, to_html
 from privclust.models.report._data_dictionary import data_dictionary
 from privclust.models.report._release_groups import groups_of
@@ -119,13 +121,66 @@ def test_totals_are_at_one_delta_and_say_so(private_model: Any) -> None:
     at_the_ledgers = compose(private_model).epsilon_at(1e-4)
     assert at_the_ledgers < at_its_own
     assert "all three are at the ledger's delta, 0.0001; the guarantee above is at" in text
-    assert f"This release {rounded_up(at_the_ledgers)} Everything recorded so far" in text
-    assert f"this release among it {rounded_up(other.epsilon)} The most" in text
-    assert "The most that the ledger admits, ever 6 " in text
+    power, in_all = (percent_up(one) for one in (compose(private_model).power, other.power))
+    assert f"This release {rounded_up(at_the_ledgers)} {power} Everything recorded so far" in text
+    assert f"this release among it {rounded_up(other.epsilon)} {in_all} The most" in text
+    most = percent_up(best_power(Budget(6.0, 1e-4).capacity))
+    assert f"The most that the ledger admits, ever 6 {most} " in text
     assert "It counts data set &#39;visits&#39; alone." in text
     same = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
     assert "the guarantee above is at" not in same
     assert compose(private_model).epsilon_at(1e-6) == at_its_own
+
+
+def test_what_holds_if_earlier_runs_decided_is_said_beside_the_guarantee(
+    private_model: Any,
+) -> None:
+    """A trial with another k was in the ledger, and the box stated the epsilon of one fit alone."""
+    total = Ledger.open(private_model.ledger).total("visits")
+    alone = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
+    assert "other run" not in alone
+    assert total.on_earlier(1) is None
+    half = Budget(0.5, 1e-6).capacity
+    after = replace(total, runs=2, cost=total.cost + half)
+    text = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=after)))
+    said = after.on_earlier(1)
+    assert said is not None
+    assert said.startswith("The ledger recorded 1 other run on these rows. If anything about this")
+    assert f"then the total of all holds, epsilon = {rounded_up(after.epsilon)} at delta" in said
+    assert after.epsilon > compose(private_model).epsilon
+    assert said.endswith("so chosen, epsilon = 4 holds.")
+    before, _, _ = text.partition("In standard terms")
+    assert html.escape(said, quote=False).replace("'", "&#39;") in before
+    assert "which of several models is shown? Then what is said above" in text
+
+
+def test_a_recorded_model_without_its_ledger_is_not_said_to_be_unrecorded(
+    private_model: Any,
+) -> None:
+    """One page said that no ledger counts it, and that a ledger kept its total."""
+    text = words(approval_page(private_model.model_, Approval(**GIVEN)))
+    assert "Release for approval, without its ledger: visits" in text
+    assert "By the model file, a ledger recorded it for data set visits. That ledger was" in text
+    assert "Not recorded" not in text
+    text = words(approval_page(fitted(3).model_, Approval(**GIVEN)))
+    assert "Release for approval, which no ledger counts: visits" in text
+    assert "Not recorded: what else was released" in text
+
+
+@pytest.mark.parametrize(
+    ("delta", "words_of_it"),
+    [(1e-6, None), (3e-4, "Delta times the number of rows is 0.3."), (3e-3, "Do not approve")],
+)
+def test_delta_that_is_large_for_so_few_rows_is_said_to_be(
+    delta: float, words_of_it: str | None
+) -> None:
+    rows = pd.DataFrame({"age": np.repeat([20.0, 60.0], 500)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = PrivateKMeans(2, delta=delta, bounds={"age": (0, 120)}, n_rows=1000).fit(rows)
+    text = words(approval_page(fit.model_, Approval(**GIVEN)))
+    for said in ("Delta times the number of rows is 0.3.", "Do not approve"):
+        assert (said in text) is (said == words_of_it)
 
 
 def test_before_approval_nothing_is_left_to_fill_in(private_model: Any) -> None:
@@ -181,6 +236,8 @@ def test_weights_are_in_the_dictionary() -> None:
 
 def test_without_a_ledger_nobody_counted(model: Any) -> None:
     text = words(approval_page(model.model_, Approval(**GIVEN)))
+    assert "the page does not know what else was released from this table" in text
+    text = words(approval_page(fitted(3).model_, Approval(**GIVEN)))
     assert "nobody counted what else was released" in text
 
 

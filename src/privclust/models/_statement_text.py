@@ -25,6 +25,8 @@ ALWAYS_NOT_COVERED = (
     "looked at other rows lets one row change many",
     "running time and memory, and whether a fit fails",
     "other fits of the same rows that no common ledger recorded",
+    "what was chosen after looking at other results of the same rows, such as the number of "
+    "clusters, columns, weights, or which model is shown: then those count as well",
 )
 ROLES = {"start": "started from", "clusters": "grouped by the clusters of"}
 

@@ -84,6 +84,11 @@ class LedgerTotal:
         return epsilon_of_spend(cost_of_replacing(self.cost), self.budget.delta)
 
     @property
+    def power(self) -> float:
+        """The power of the best test for one unit, at 5 % false alarms, rounded up."""
+        return best_power(cost_of_replacing(self.cost) if self.typed_rows else self.cost)
+
+    @property
     def sentences(self) -> list[str]:
         """What it means, in words."""
         one = "row" if self.unit == ROW.name else safe_repr(self.unit)
@@ -97,11 +102,10 @@ class LedgerTotal:
                 f"replacing one {one} instead, at epsilon = {rounded_up(self.replacing_epsilon)} "
                 "and the same delta."
             )
-        cost = cost_of_replacing(self.cost) if self.typed_rows else self.cost
         loss = max(self.epsilon, self.replacing_epsilon or 0.0)
         return [
             *found,
-            describe_strength(loss, best_power(cost), one),
+            describe_strength(loss, self.power, one),
             self._admitted,
             "If an epsilon, or whether to run again, was chosen after looking at an earlier run, "
             "the total so far does not hold: count epsilon = "
@@ -110,6 +114,23 @@ class LedgerTotal:
             f"It counts data set {safe_repr(self.dataset)} alone. Where this ledger or another has "
             "further data sets of the same people, what was released of those adds to epsilon.",
         ]
+
+    def on_earlier(self, released: int) -> str | None:
+        """Say what holds if other runs than the `released` ones decided what is released.
+
+        None if there are no others.
+        """
+        if self.runs <= released:
+            return None
+        others = self.runs - released
+        return (
+            f"The ledger recorded {others} other run{'s' if others > 1 else ''} on these rows. If "
+            "anything about this release was chosen after looking at what came of them, such as "
+            "the number of clusters, columns, weights, or which model is shown, it tells of them, "
+            f"too: then the total of all holds, epsilon = {rounded_up(self.epsilon)} at delta = "
+            f"{rounded_up(self.budget.delta)}. If an epsilon, or whether to run again, was so "
+            f"chosen, epsilon = {rounded_up(self.first.epsilon)} holds."
+        )
 
     @property
     def first(self) -> Budget:

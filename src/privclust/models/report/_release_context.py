@@ -18,6 +18,8 @@ from privclust.models.report._wide_table import table_of_clusters
 from privclust.models.verdict import verdict
 from privclust.privacy.accounting import Budget, epsilon_of
 
+LARGE_DELTA = 0.1
+"""Of delta times the number of rows: above, pages say that it is large."""
 GROUP = 4
 """People of a household: what the guarantee comes to for so many units together is said."""
 
@@ -34,6 +36,7 @@ def release_context(
     """
     statement = model.privacy_statement
     composed = compose(model, *profiles)
+    remainder = composed.delta * model.n_rows
     statements = [statement, *(profile.privacy_statement for profile in profiles)]
     return {
         "statement": statement,
@@ -60,7 +63,8 @@ def release_context(
         "warning": model.fit_warning,
         "group": GROUP,
         "group_epsilon": _group_epsilon(composed),
-        "too_large": composed.delta * model.n_rows > 1,
+        "too_large": remainder > 1,
+        "large_delta": remainder if remainder > LARGE_DELTA else None,
     }
 
 

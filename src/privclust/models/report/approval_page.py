@@ -11,7 +11,7 @@ from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
-from privclust.models.composition import Composition
+from privclust.models.composition import Composition, best_power
 from privclust.models.profile import Profile
 from privclust.models.report._data_dictionary import data_dictionary
 from privclust.models.report._profiles import shown_profiles
@@ -39,38 +39,44 @@ def approval_page(
     """
     table = ClusterTable.of(model, SHOWN_COLUMNS, approval.min_size)
     ledger = approval.ledger
+    released = compose(model, *profiles)
     lowered = ledger.budget if ledger is not None and ledger.is_lowered else None
     return render(
         "approval.html.j2",
         **release_context(model, profiles, table, lowered),
         kind="approval",
-        title=_title(approval),
+        title=_title(approval, recorded=model.privacy_statement.record is not None),
         heading=PageHeading(approval.dataset, approval.date, approval.model, approval.profiles),
         approval=approval,
         ledger_checked=ledger is not None,
         n_columns=model.n_features_in,
         has_coreset=model.coreset is not None,
         profiles=shown_profiles(model, profiles, table.hidden),
-        totals=_totals(compose(model, *profiles), ledger),
+        totals=_totals(released, ledger),
+        earlier=None if ledger is None else ledger.on_earlier(len(released.runs)),
         trusted=trusted_parties(model.privacy_statement),
         dictionary=data_dictionary(model, profiles),
     )
 
 
-def _title(approval: Approval) -> str:
-    recorded = "" if approval.ledger is not None else ", which no ledger counts"
-    return f"Release for approval{recorded}: {approval.dataset}"
+def _title(approval: Approval, recorded: bool) -> str:
+    unseen = ", without its ledger" if recorded else ", which no ledger counts"
+    return f"Release for approval{unseen if approval.ledger is None else ''}: {approval.dataset}"
 
 
-def _totals(released: Composition, total: LedgerTotal | None) -> list[tuple[str, float]]:
-    """Return the release, all that was recorded and all that is admitted, at one delta."""
+def _totals(released: Composition, total: LedgerTotal | None) -> list[tuple[str, float, float]]:
+    """Return the release, all that was recorded and all that is admitted, at one delta.
+
+    Beside each epsilon is the power of the best test for one unit.
+    """
     if total is None or not released.private:
         return []
     return [
-        ("This release", released.epsilon_at(total.budget.delta)),
-        ("Everything recorded so far, this release among it", total.epsilon),
+        ("This release", released.epsilon_at(total.budget.delta), released.power),
+        ("Everything recorded so far, this release among it", total.epsilon, total.power),
         (
             f"The most that the ledger admits, {'as lowered' if total.is_lowered else 'ever'}",
             total.budget.epsilon,
+            best_power(total.budget.capacity),
         ),
     ]
