@@ -18,11 +18,11 @@ from privclust.queries.clusters import ClusterMoments
 Kind = Literal["files", "frame"]
 """Parquet files that workers read themselves, or a DataFrame."""
 
-READ_SECONDS: dict[Kind, float] = {"files": 25e-9, "frame": 170e-9}
+READ_SECONDS: dict[Kind, float] = {"files": 25e-9, "frame": 140e-9}
 """To bring one number from a Parquet file to the grid, in one pass. All are CPU seconds."""
 DRAWING: dict[Kind, float] = {"files": 0.5, "frame": 1.0}
 """Of reading in a pass, to draw a sample: few rows go to the grid, but all of a frame to Python."""
-START_SECONDS = 7.0
+START_SECONDS = 11.0
 """What a fit costs Spark however small the table is: jobs, tasks, imports."""
 COPIES = 3
 """The driver holds a sample as Spark collects it, as it arrives, and put together."""
