@@ -126,7 +126,8 @@ def spark_session() -> Any:
 
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     settings: dict[str, Any] = {
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": "6g",
+        "spark.driver.maxResultSize": "3g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
