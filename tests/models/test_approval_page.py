@@ -126,6 +126,9 @@ def test_totals_are_at_one_delta_and_say_so(private_model: Any) -> None:
     assert f"this release among it {rounded_up(other.epsilon)} {in_all} The most" in text
     most = percent_up(best_power(Budget(6.0, 1e-4).capacity))
     assert f"The most that the ledger admits, ever 6 {most} " in text
+    typed = replace(other, typed_rows=True)
+    assert typed.power > other.power
+    assert typed.largest_power > other.largest_power
     assert "It counts data set &#39;visits&#39; alone." in text
     same = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
     assert "the guarantee above is at" not in same

@@ -214,7 +214,7 @@ def test_a_model_without_noise_says_that_it_is_not_private(tmp_path: Path) -> No
 
 
 def test_a_model_that_was_not_fitted_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(AttributeError):
+    with pytest.raises(ParameterError, match="Fit an estimator first"):
         save(PrivateKMeans(), tmp_path / "model.json")
     assert not (tmp_path / "model.json").exists()
 

@@ -86,7 +86,12 @@ class LedgerTotal:
     @property
     def power(self) -> float:
         """The power of the best test for one unit, at 5 % false alarms, rounded up."""
-        return best_power(cost_of_replacing(self.cost) if self.typed_rows else self.cost)
+        return self._power_of(self.cost)
+
+    @property
+    def largest_power(self) -> float:
+        """The power that it may come to, if all that the ledger admits now is spent."""
+        return self._power_of(self.budget.capacity)
 
     @property
     def sentences(self) -> list[str]:
@@ -131,6 +136,9 @@ class LedgerTotal:
             f"{rounded_up(self.budget.delta)}. If an epsilon, or whether to run again, was so "
             f"chosen, epsilon = {rounded_up(self.first.epsilon)} holds."
         )
+
+    def _power_of(self, cost: Spend) -> float:
+        return best_power(cost_of_replacing(cost) if self.typed_rows else cost)
 
     @property
     def first(self) -> Budget:

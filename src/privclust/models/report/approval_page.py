@@ -11,7 +11,7 @@ from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
-from privclust.models.composition import Composition, best_power
+from privclust.models.composition import Composition
 from privclust.models.profile import Profile
 from privclust.models.report._data_dictionary import data_dictionary
 from privclust.models.report._profiles import shown_profiles
@@ -77,6 +77,6 @@ def _totals(released: Composition, total: LedgerTotal | None) -> list[tuple[str,
         (
             f"The most that the ledger admits, {'as lowered' if total.is_lowered else 'ever'}",
             total.budget.epsilon,
-            best_power(total.budget.capacity),
+            total.largest_power,
         ),
     ]
