@@ -17,7 +17,7 @@ from helpers.kinds import OTHER_KINDS
 
 from privclust import PEMeans, PrivateKMeans, compare, compose, track
 from privclust.errors import ColumnError, ParameterError
-from privclust.models._soft_borders import matched
+from privclust.models._matching import matched
 from privclust.models.compare import BORDERS, SOFT_BORDERS
 from privclust.testing import SeededNoise, noise_from
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
-from privclust.kernels.grid import FloatArray, IntArray
+from privclust.kernels.grid import FloatArray
+from privclust.models._matching import matched
 from privclust.models._refit_points import refit_cells
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.stability import is_quick, repeats
@@ -38,9 +38,3 @@ def soft_borders(model: ClusterModel) -> FloatArray | None:
     squares = [(again[matched(centers, again)[:, 1]] - centers) ** 2 for again in found.centers]
     lengths = model.domain.slopes(model.cluster_centers) * model.domain.scales
     return np.asarray(np.sqrt(np.mean(squares, axis=0)) * lengths)
-
-
-def matched(before: FloatArray, after: FloatArray) -> IntArray:
-    """Pair points one to one, so that their squared distances add up to least (Hungarian)."""
-    squares = ((before[:, None] - after) ** 2).sum(axis=2)
-    return np.column_stack(linear_sum_assignment(squares)).astype(np.int64)

@@ -13,9 +13,10 @@ from privclust.errors import ColumnError
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.models._coordinates import format_shift
 from privclust.models._fit_notes import listed
+from privclust.models._matching import matched
 from privclust.models._model_differences import differences
 from privclust.models._notebook import comparison_html
-from privclust.models._soft_borders import matched, soft_borders
+from privclust.models._soft_borders import soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.formatting import aligned
 from privclust.models.suppression import reported

@@ -130,8 +130,8 @@ class LedgerTotal:
         others = self.runs - released
         return (
             f"The ledger recorded {others} other run{'s' if others > 1 else ''} on these rows. If "
-            "anything about this release was chosen after looking at what came of them, such as "
-            "the number of clusters, columns, weights, or which model is shown, it tells of them, "
+            "anything about this release was chosen after looking at other results, such as the "
+            "number of clusters, columns, weights, or which model is shown, it tells of those, "
             f"too: then the total of all holds, epsilon = {rounded_up(self.epsilon)} at delta = "
             f"{rounded_up(self.budget.delta)}. If an epsilon, or whether to run again, was so "
             f"chosen, epsilon = {rounded_up(self.first.epsilon)} holds."

@@ -1,0 +1,20 @@
+"""Which clusters of two models are the same ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from privclust.kernels.grid import FloatArray, IntArray
+
+
+def matched(before: FloatArray, after: FloatArray) -> IntArray:
+    """Pair points one to one, so that their squared distances add up to least (Hungarian).
+
+    Examples
+    --------
+    >>> matched(np.array([[0.0], [5.0]]), np.array([[6.0], [1.0]])).tolist()
+    [[0, 1], [1, 0]]
+    """
+    squares = ((before[:, None] - after) ** 2).sum(axis=2)
+    return np.column_stack(linear_sum_assignment(squares)).astype(np.int64)
