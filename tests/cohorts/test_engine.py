@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,13 +26,15 @@ from privclust.cohorts.terms import Offer
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.memory import NumpyEngine
 from privclust.engines.noisy import FitTerms
-from privclust.errors import AbsentNodeError, NodeRefusedError
+from privclust.errors import AbsentNodeError, FailedNodeError, NodeRefusedError
 from privclust.kernels.grid import UNIT
 from privclust.privacy.accounting import QUANTA
 from privclust.privacy.curator import Curator
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.ledger.records import Run
 from privclust.privacy.plan import Slot, make_plan
 from privclust.queries import ROW, Count
+from privclust.remote.error import RemoteError
 from privclust.testing import NoNoise, noise_from
 
 PLAN = make_plan(BUDGET, [Slot("votes", 0.5), Slot("count", 0.5)])
@@ -49,11 +51,15 @@ class Flaky:
         self.said: Callable[[bytes], bytes | None] = lambda given: given
         self.offered: Callable[[bytes], bytes] = lambda given: given
         self.ended = 0
+        self.refuses_to_join: Exception | None = None
+        self.says_at_end: Exception | None = None
 
     def offer(self, message: bytes) -> bytes:
         return self.offered(self.node.offer(message))
 
     def join(self, message: bytes) -> None:
+        if self.refuses_to_join is not None:
+            raise self.refuses_to_join
         self.node.join(message)
 
     def submit(self, message: bytes) -> None:
@@ -68,6 +74,8 @@ class Flaky:
 
     def end(self, agreement: bytes) -> None:
         self.ended += 1
+        if self.says_at_end is not None:
+            raise self.says_at_end
         if self.requested >= self.gone_from:
             raise AbsentNodeError(f"{self.name} does not respond.")
         self.node.end(agreement)
@@ -84,8 +92,12 @@ def engine_of(nodes: dict[str, Flaky], **changed: Any) -> CohortEngine:
     return federation.open_engine(None, DOMAIN, ROW)
 
 
+def runs_of(node: Flaky) -> Sequence[Run]:
+    return node.node._membership.ledger.runs(LABEL)
+
+
 def spent(node: Flaky) -> list[str]:
-    (run,) = node.node._membership.ledger.runs(LABEL)
+    (run,) = runs_of(node)
     return list(run.charges)
 
 
@@ -243,6 +255,16 @@ def test_fit_ends_with_fewer_nodes_than_the_minimum() -> None:
         curator.measure("votes", VOTES)
 
 
+@pytest.mark.parametrize("error", [AbsentNodeError, NodeRefusedError])
+def test_fit_that_not_all_join_sets_nothing_aside(error: type[Exception]) -> None:
+    nodes = nodes_of()
+    nodes["south"].refuses_to_join = error("south is not there.")
+    with pytest.raises(error):
+        opened(engine_of(nodes))
+    assert not any(run.open for name in NAMES for run in runs_of(nodes[name]))
+    assert any(runs_of(nodes[name]) for name in NAMES)  # one that joined before
+
+
 @pytest.mark.attack
 def test_node_refuses_attempts_that_its_reservation_does_not_cover() -> None:
     """A coordinator without a reserve, which asks again all the same."""
@@ -279,6 +301,23 @@ def test_fit_goes_on_by_each_ledger() -> None:
     assert all(len(node.node._membership.ledger.runs(LABEL)) == 1 for node in nodes.values())
 
 
+@pytest.mark.parametrize("error", [AbsentNodeError, NodeRefusedError])
+def test_fit_that_cannot_go_on_now_can_go_on_later(error: type[Exception]) -> None:
+    """A node that a resumed fit finds gone, or that refuses for today, ends nothing."""
+    nodes, ledger = nodes_of(), Ledger.in_memory()
+    ledger.add("all", BUDGET.epsilon, BUDGET.delta)
+    curator = opened(engine_of(nodes), ledger, label="all")
+    votes = curator.measure("votes", VOTES)
+    nodes["south"].refuses_to_join = error("not today.")
+    with pytest.raises(error):
+        opened(engine_of(nodes), ledger, label="all", resume=curator.run)
+    nodes["south"].refuses_to_join = None
+    resumed = opened(engine_of(nodes), ledger, label="all", resume=curator.run)
+    assert resumed.measure("votes", VOTES).values.tolist() == votes.values.tolist()
+    resumed.measure("count", Count())
+    assert all(spent(nodes[name]) == ["votes", "count"] for name in NAMES)
+
+
 def test_end_deletes_secrets_and_closes_runs_where_nodes_respond() -> None:
     nodes = nodes_of()
     engine = engine_of(nodes)
@@ -292,6 +331,22 @@ def test_end_deletes_secrets_and_closes_runs_where_nodes_respond() -> None:
         assert membership.store._memory == {}
         assert not membership.ledger.runs(LABEL)[0].open
     assert nodes["north"].ended == 1
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "error",
+    [NodeRefusedError("no."), FailedNodeError("east"), RemoteError("17 MB", ""), ValueError("x")],
+)
+def test_node_cannot_take_a_model_away_at_the_end(error: Exception) -> None:
+    """All have paid for it by then, whatever one of them replies."""
+    nodes = nodes_of()
+    engine = engine_of(nodes)
+    engine.begin(_terms())
+    nodes["east"].says_at_end = error
+    engine.close()
+    for name in ("north", "south"):
+        assert not runs_of(nodes[name])[0].open
 
 
 def _terms() -> FitTerms:

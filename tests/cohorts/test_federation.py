@@ -143,12 +143,12 @@ def test_fit_is_resumed_at_its_coordinators_ledger(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"colluding": 0}, "more of them than may collude"),
-        ({"colluding": 3}, "more of them than may collude"),
-        ({"colluding": 1.5}, "more of them than may collude"),
-        ({"minimum": 1}, "a minimum in between"),
-        ({"minimum": 4}, "a minimum in between"),
-        ({"colluding": 2, "minimum": 2}, "a minimum in between"),
+        ({"colluding": 0}, "colluding must be an integer of at least 1"),
+        ({"colluding": 3}, "colluding must be an integer of at least 1"),
+        ({"colluding": 1.5}, "colluding must be an integer of at least 1"),
+        ({"minimum": 1}, "minimum larger than that"),
+        ({"minimum": 4}, "minimum larger than that"),
+        ({"colluding": 2, "minimum": 2}, "minimum larger than that"),
         ({"reserve": -0.1}, "reserve is a part of the budget"),
         ({"reserve": 1.0}, "reserve is a part of the budget"),
         ({"reserve": float("nan")}, "reserve is a part of the budget"),
@@ -165,7 +165,7 @@ def test_nodes_of_one_name_and_single_nodes_are_refused() -> None:
     north = RehearsedNode("north", TABLES["north"])
     with pytest.raises(ParameterError, match="names that differ"):
         NodeFederation((north, RehearsedNode("north", TABLES["south"])), 2, "ada")
-    with pytest.raises(ParameterError, match="more of them than may collude"):
+    with pytest.raises(ParameterError, match="colluding must be an integer of at least 1"):
         NodeFederation((north,), 2, "ada")
 
 

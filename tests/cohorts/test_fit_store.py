@@ -10,6 +10,7 @@ import pytest
 from helpers.cohort_parts import NAMES, agreed, identity, membership_of, terms_of
 from helpers.processes import race
 
+from privclust._version import __version__
 from privclust.cohorts.fit_store import FitStore, OwnOffer
 from privclust.cohorts.masks import new_secret, public_key
 from privclust.cohorts.terms import Offer
@@ -72,6 +73,15 @@ def test_agreement_is_found_again(reopened: Callable[[], FitStore]) -> None:
     found = reopened().agreement(agreement.digest)
     assert found is not None
     assert found.digest == agreement.digest
+
+
+def test_agreement_of_another_version_is_none(tmp_path: Path) -> None:
+    agreement, store = agreed(TERMS, map(membership_of, NAMES)), FitStore(tmp_path / "fits")
+    store.keep_agreement(agreement)
+    file = tmp_path / "fits" / f"{agreement.digest.hex()}.agreement"
+    file.write_bytes(file.read_bytes().replace(__version__.encode(), b"0.0.1.dev0"))
+    assert store.agreement(agreement.digest) is None
+    store.forget_offers(0.0, lambda _: False)
 
 
 @pytest.mark.attack

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -112,14 +113,10 @@ class CohortEngine(NoisyEngine):
             agreement = Agreement(wanted, offers)
         except ValueError as error:
             raise NodeRefusedError(f"the nodes do not agree: {error}") from None
-        joined = encode(agreement)
         self._fit = _Fit(agreement, agreement.digest, tuple(self._nodes))
-        try:
-            for node in self._nodes.values():
-                node.join(joined)
-        except NodeRefusedError:
-            self.close()  # those that joined set something aside in vain
-            raise
+        joined = encode(agreement)
+        for node in self._nodes.values():
+            node.join(joined)
 
     def measure(
         self, slot: str, attempt: int, query: Query, quanta: int, l0: int
@@ -173,10 +170,8 @@ class CohortEngine(NoisyEngine):
         """Let nodes know that the fit has ended: they delete their secrets."""
         if self._fit is not None:
             for node in self._nodes.values():
-                try:
+                with suppress(Exception):  # what is paid for must not be lost over any reply
                     node.end(self._fit.digest)
-                except (AbsentNodeError, NodeRefusedError):
-                    continue  # what is paid for must not be lost over it
 
     def _terms(self, fit: FitTerms) -> Terms:
         federation = self._federation

@@ -81,9 +81,9 @@ class NodeFederation(FederatedTable):
             raise ParameterError("the nodes of a federation need names that differ.")
         if not (lies_in(self.colluding, n_nodes - 1) and self.colluding < self.smallest <= n_nodes):
             raise ParameterError(
-                "a federation of nodes needs more of them than may collude, of whom it takes 1 at "
-                f"least, and a minimum in between; got {n_nodes} node(s), colluding="
-                f"{safe_repr(self.colluding)} and minimum={safe_repr(self.minimum)}."
+                "colluding must be an integer of at least 1, minimum larger than that, and the "
+                f"number of nodes at least minimum; got colluding={safe_repr(self.colluding)}, "
+                f"minimum={safe_repr(self.minimum)} and {n_nodes} node(s)."
             )
         if not 0 <= self.reserve < 1 or not self.seconds > 0:
             raise ParameterError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from privclust._files import read_regular
 from privclust.cohorts.terms import Agreement, Offer
-from privclust.engines.federated.wire import MESSAGE_MAX, decode, encode, let_travel
+from privclust.engines.federated.wire import MESSAGE_MAX, WireError, decode, encode, let_travel
 
 
 @let_travel
@@ -65,14 +66,17 @@ class FitStore:
         self._write(_name(agreement.digest, "agreement"), encode(agreement))
 
     def agreement(self, digest: bytes) -> Agreement | None:
-        """Return the agreement of a hash."""
+        """Return the agreement of a hash; one of another version of privclust is none."""
         content = self._read(_name(digest, "agreement"))
         if content is None:
             return None
         latest = self._latest  # read once: another thread may put its own there
         if latest is None or latest[0] != content:
             # All signatures are verified, which at 50 members takes longer than to reply.
-            self._latest = latest = (content, decode(content, Agreement))
+            try:
+                self._latest = latest = (content, decode(content, Agreement))
+            except WireError:
+                return None
         return latest[1]
 
     def forget(self, agreement: Agreement) -> None:
@@ -90,14 +94,16 @@ class FitStore:
         names = self._memory if self._folder is None else os.listdir(self._folder)
         return sum(name.endswith(".offer") for name in names)
 
-    def forget_offers(self, before: float) -> None:
-        """Delete offers from before a time that no agreement followed from."""
+    def forget_offers(self, before: float, has_ended: Callable[[Agreement], bool]) -> None:
+        """Delete what is kept of fits that have ended, and older offers without an agreement."""
         if self._folder is None:
             return
         joined = set()
         for file in self._folder.glob("*.agreement"):
             kept = self.agreement(bytes.fromhex(file.stem))
-            if kept is not None:
+            if kept is not None and has_ended(kept):
+                self.forget(kept)
+            elif kept is not None:
                 joined.add(_name(kept.terms.digest, "offer"))
         for file in self._folder.glob("*.offer"):
             with suppress(FileNotFoundError):

@@ -95,13 +95,15 @@ class Terms:
         if len({member.identity for member in self.members}) < len(names):
             raise ValueError("each member has an identity of its own.")
         if not 1 <= self.colluding < self.minimum <= len(names):
-            raise ValueError("a cohort has more members than may collude, who are 1 at least.")
+            raise ValueError("1 <= colluding < minimum <= number of members.")
         if (self.protocol, self.version) != (PROTOCOL, __version__):
             raise ValueError("all nodes and the coordinator need the same version of privclust.")
         if not self.domain.fits(self.columns) or self.unit.clients or self.unit.whole:
             raise ValueError("columns are those of the domain, and units are those of one node.")
         if not _are_facts(self.facts):
             raise ValueError(f"facts are up to {FACTS_MAX} names that differ, each with a text.")
+        if self.quanta == 0:
+            raise ValueError("nothing is set aside for the fit.")
         if self.delta <= 0 or not Budget(self.epsilon, self.delta).admits(self.reserve):
             raise ValueError("more is set aside than epsilon and delta guarantee.")
         most = gaussian_spend(self.quanta, COORDINATES_MAX)

@@ -49,7 +49,11 @@ def protections(run: PrivateRun, cohort: Cohort) -> tuple[Protection, ...]:
             "the coordinator and all other nodes together",
             spend_against_all_others(reserved, share),
         ),
-        _protection(run, "everybody else", spend_of_outsiders(reserved, share)),
+        _protection(
+            run,
+            "everybody else, if each node added its share",
+            spend_of_outsiders(reserved, share),
+        ),
     )
 
 

@@ -24,8 +24,8 @@ DRAWING: dict[Kind, float] = {"files": 0.5, "frame": 1.0}
 """Of reading in a pass, to draw a sample: few rows go to the grid, but all of a frame to Python."""
 START_SECONDS = 11.0
 """What a fit costs Spark however small the table is: jobs, tasks, imports."""
-COPIES = 3
-"""The driver holds a sample as Spark collects it, as it arrives, and put together."""
+COPIES = 2
+"""The driver's Python holds a sample as it arrives and put together; its JVM passes it on."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ def spark_cost(forecast: Forecast, kind: Kind) -> SparkCost:
     """
     n_rows, n_columns, n_clusters = forecast.n_rows, forecast.n_columns, forecast.n_clusters
     budget = Budget(forecast.epsilon, forecast.delta)
-    planned = planned_fit(n_columns, n_clusters, budget, forecast.max_rows_per_unit)
+    planned = planned_fit(
+        n_columns, n_clusters, budget, forecast.max_rows_per_unit, forecast.noise_ratio
+    )
     sampling_exponent = planned.sampling_exponent(n_rows)
     drawing, sample = (1, n_rows / 2**sampling_exponent) if sampling_exponent else (0, 0.0)
     reading = n_columns * READ_SECONDS[kind]

@@ -354,12 +354,16 @@ def reserve(
 
 
 def _begin(engine: NoisyEngine, terms: FitTerms, ledger: Ledger, is_new: bool) -> None:
-    """Let nodes agree to a fit; if they do not, what a new one set aside is free again."""
+    """Let nodes agree to a fit; if they do not, what a new one set aside is free again.
+
+    One that is resumed can go on later: nothing of it ends.
+    """
     try:
         engine.begin(terms)
     except BaseException:
         if is_new:
             ledger.close(terms.run)
+            engine.close()  # nodes that joined set something aside, too
         raise
 
 

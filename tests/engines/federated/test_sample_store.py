@@ -165,6 +165,22 @@ def test_samples_of_a_fit_that_ended_without_a_word_go_after_a_day(
     assert len(samples(folder)) == 1
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_client_that_goes_on_deletes_what_was_not_used_for_a_day(
+    table: Path, folder: Path, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(table, folder if kept else None)
+    assert client.respond(MESSAGE)
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + UNUSED_SECONDS / 2)
+    assert client.respond(MESSAGE)
+    assert client.respond(OTHER)
+    monkeypatch.setattr("time.time", lambda: now + 1.4 * UNUSED_SECONDS)
+    assert client.respond(MESSAGE)
+    monkeypatch.setattr("time.time", lambda: now + 3 * UNUSED_SECONDS)
+    assert client.respond(OTHER) == client.respond(MESSAGE) == b""
+
+
 def test_sample_of_a_new_request_is_not_old(table: Path, folder: Path) -> None:
     first = Client(table, folder).respond(MESSAGE)
     (kept,) = samples(folder)

@@ -568,6 +568,18 @@ def test_offers_that_nobody_took_are_deleted_or_limited(
     fit.remote.join(encode(fit.agreement))  # its offer is still there
 
 
+def test_fits_that_the_owner_closed_make_room_for_others(
+    north: North, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_federation_endpoints, "OFFERS_MAX", 1)
+    fit = begun(north)
+    other = encode(replace(fit.terms, fit=f"{1:016x}"))
+    assert north.send("POST", "loans/offers", other).kind == "quota-exceeded"
+    (run,) = north.ledger.runs("credit")
+    north.ledger.close(run.name)
+    assert fit.remote.offer(other)
+
+
 def test_work_of_a_day_binds_coordinators(tmp_path: Path) -> None:
     with north_of(tmp_path, POLICY.replace("work_per_day = 6000", "work_per_day = 500", 1)) as one:
         fit = Begun(one)

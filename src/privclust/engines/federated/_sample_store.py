@@ -11,6 +11,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
@@ -35,11 +36,12 @@ class SampleStore:
         self._samples: dict[tuple[bytes, str], NumpyEngine] = {}
         self._inclusion_bits: dict[tuple[bytes, str], bool] = {}
         self._used: set[tuple[bytes, str]] = set()
+        self._last_used: dict[tuple[bytes, str], float] = {}
         self._lock = Lock()
         if folder is not None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_owner(folder)
-            _delete_unused(folder)
+        self._delete_unused()
 
     def sample(self, fit: bytes, name: str, draw: Callable[[], NumpyEngine]) -> NumpyEngine | None:
         """Return a fit's sample of some name, or None if it was drawn before and is gone.
@@ -48,20 +50,25 @@ class SampleStore:
         follows.
         """
         with self._lock:
+            self._delete_unused()
+            self._last_used[fit, name] = time.time()
             if (fit, name) not in self._samples:
                 found = self._drawn(fit, name, draw())
                 if found is None:
                     return None
                 self._samples[fit, name] = found
+            elif self._folder is not None:
+                with suppress(FileNotFoundError):
+                    os.utime(self._file(fit, name))
             return self._samples[fit, name]
 
     def includes_client(self, fit: bytes, name: str, sampling_exponent: int) -> bool | None:
         """Tell whether a fit's sample includes the client, one unit; None if that is gone."""
         with self._lock:
+            self._delete_unused()
+            self._last_used[fit, name] = time.time()
             if self._folder is not None:
-                return self._stored_bit(
-                    self._folder / f"{fit.hex()}-{name}.sample", sampling_exponent
-                )
+                return self._stored_bit(self._file(fit, name), sampling_exponent)
             if (fit, name) not in self._used:
                 self._used.add((fit, name))
                 self._inclusion_bits[fit, name] = secrets.randbits(sampling_exponent) == 0
@@ -84,7 +91,7 @@ class SampleStore:
         if self._folder is None:
             first, self._used = (fit, name) not in self._used, self._used | {(fit, name)}
             return engine if first else None
-        file = self._folder / f"{fit.hex()}-{name}.sample"
+        file = self._file(fit, name)
         if _is_first(file.with_suffix(".used")):
             engine.write(file)
         try:
@@ -106,6 +113,23 @@ class SampleStore:
             return file.read_bytes() == b"in"
         except FileNotFoundError:
             return None
+
+    def _delete_unused(self) -> None:
+        oldest = time.time() - UNUSED_SECONDS
+        for unused in [key for key, last in self._last_used.items() if last < oldest]:
+            del self._last_used[unused]
+            self._samples.pop(unused, None)
+            self._inclusion_bits.pop(unused, None)
+        if self._folder is None:
+            return
+        for file in self._folder.glob("*.sample*"):
+            with suppress(FileNotFoundError):  # another process was faster
+                if file.stat().st_mtime < oldest:
+                    file.unlink()
+
+    def _file(self, fit: bytes, name: str) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{fit.hex()}-{name}.sample"
 
 
 def _is_first(marker: Path) -> bool:
@@ -129,12 +153,3 @@ def _check_owner(folder: Path) -> None:
             "nobody else may enter it. Change its owner and then its mode (chmod 700), or name one "
             "that does not exist yet."
         )
-
-
-def _delete_unused(folder: Path) -> None:
-    for file in folder.glob("*.sample*"):
-        try:
-            if time.time() - file.stat().st_mtime > UNUSED_SECONDS:
-                file.unlink()
-        except FileNotFoundError:  # another process was faster
-            continue

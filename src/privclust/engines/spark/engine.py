@@ -6,7 +6,7 @@ Of pyspark only methods of what the user hands over are called, so that nobody e
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -126,7 +126,8 @@ class SparkEngine:
                 task = partial(
                     drawn, reading=reading, sampling_exponent=sampling_exponent, key=secret
                 )
-                return _together(frame.mapInArrow(task, SAMPLE).collect(), self.n_columns, ROW)
+                sample = frame.mapInArrow(task, SAMPLE).toArrow()
+                return _together(sample, self.n_columns, ROW)
 
         return NumpyEngine.holding(load, self.n_columns, ROW, available_cores())
 
@@ -182,8 +183,8 @@ class SparkUnitsEngine:
                 units_drawn, n_columns=self.n_columns, sampling_exponent=sampling_exponent, key=key
             )
             with silenced():
-                cells = self._by_unit().mapInArrow(task, SAMPLE).collect()
-            return _together(cells, self.n_columns, self.unit)
+                sample = self._by_unit().mapInArrow(task, SAMPLE).toArrow()
+            return _together(sample, self.n_columns, self.unit)
 
         return NumpyEngine.holding(load, self.n_columns, self.unit, available_cores())
 
@@ -213,12 +214,16 @@ def _added_up(sums: Any, partitions: int, size: int) -> ExactSums:
     return ExactSums(size) if found is None else found
 
 
-def _together(cells: Iterable[Any], n_columns: int, unit: Unit) -> GridTable:
+def _together(sample: Any, n_columns: int, unit: Unit) -> GridTable:
+    """Put sampled rows together, which came as an Arrow table.
+
+    Spark's JVM passes its batches on; of what `collect` fetches it would hold all rows at once.
+    """
     rows, starts, size = [np.empty((0, n_columns), np.int32)], [np.empty(0, np.int64)], 0
-    for packed, begins in cells:
-        rows.append(np.frombuffer(packed, np.int32).reshape(-1, n_columns))
-        if begins is not None:
-            starts.append(np.frombuffer(begins, np.int64) + size)
+    for packed, begins in zip(*sample.columns, strict=True):
+        rows.append(np.frombuffer(packed.as_buffer(), np.int32).reshape(-1, n_columns))
+        if begins.is_valid:
+            starts.append(np.frombuffer(begins.as_buffer(), np.int64) + size)
         size += len(rows[-1])
     together = np.concatenate(rows)
     return (

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeAlias
 
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from privclust.node.jobs.job import ENDED
 from privclust.node.requests.problems import refused
@@ -40,17 +41,23 @@ class Streams:
                 "quota-exceeded",
                 f"You have {STREAMS_PER_ANALYST} streams of events open. Close one.",
             )
-        return StreamingResponse(
-            self._counted(analyst, _events(read, tick, holds)), media_type="text/event-stream"
-        )
+        # Counted now: another request may come before the first event is sent.
+        self._open.update([analyst])
+        return _Stream(_events(read, tick, holds), lambda: self._open.subtract([analyst]))
 
-    async def _counted(self, analyst: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
-        self._open[analyst] += 1
+
+class _Stream(StreamingResponse):
+    """Events, and what is done when the last was sent or nobody listens any more."""
+
+    def __init__(self, events: AsyncIterator[str], on_end: Callable[[], None]) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            async for event in events:
-                yield event
+            await super().__call__(scope, receive, send)
         finally:
-            self._open[analyst] -= 1
+            self._on_end()
 
 
 async def _events(read: Read, tick: float, holds: Callable[[], bool]) -> AsyncIterator[str]:

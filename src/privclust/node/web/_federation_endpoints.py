@@ -101,7 +101,7 @@ def offer(call: Call) -> Response:
     store = found.hosted.store
     made_before = store.offer(sha256(call.body).digest()) is not None
     if not made_before and store.count_offers() >= OFFERS_MAX:
-        store.forget_offers(now - OFFER_SECONDS)
+        found.membership(call.analyst).forget_offers(now - OFFER_SECONDS)
         if store.count_offers() >= OFFERS_MAX:
             raise QuotaError(
                 f"{OFFERS_MAX} offers wait for an agreement, or are of fits that run. End fits, or "

@@ -43,7 +43,7 @@ class _LeaseLostError(RuntimeError):
 RunJob = Callable[["Policy", Job, Callable[[], None]], str | None]
 
 
-class Release:
+class ReleaseTimer:
     """Waits for a job's release time, once.
 
     Parameters
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str], read_policy: Callable[[Path], Policy], run_jo
         if job is None or job.lease != token:
             return LOST
         _limit(policy.node.max_memory_gib, job.seconds)
-        release = Release(job, lambda: os.write(reports, READY))
+        release = ReleaseTimer(job, lambda: os.write(reports, READY))
         failed = FAILED
 
         def wait() -> None:
