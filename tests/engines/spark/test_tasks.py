@@ -117,7 +117,9 @@ def test_a_sample_does_not_depend_on_parts(tmp_path: Path) -> None:
             for task in tasks(len(files), parts)
             for batch in drawn(task, reading(files, parts), 1, key)
         ]
-        return _together(pa.Table.from_batches(found, SCHEMA), 3, UNITS["row"]).rows.tolist()
+        table = pa.Table.from_batches(found, SCHEMA)
+        rows: list[list[int]] = _together(table, 3, UNITS["row"]).rows.tolist()
+        return rows
 
     assert sample(1, KEY) == sample(4, KEY)
     assert sample(1, KEY) != sample(1, KEY[::-1])
