@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from helpers.cluster_models import made_up_model
 from helpers.fitted_models import vector_model, vectors_model
 
 from privclust import track
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.box import Box
+from privclust.domains.mixed import Mixed
 from privclust.errors import ColumnError, ParameterError
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.plots import draw_series
@@ -25,6 +29,15 @@ def model_of(centers: Any, sizes: Any = None, error: float = 1e-3) -> ClusterMod
         size_stderr=np.full(k, 10.0),
         cluster_radii=np.full(k, 0.1),
     )
+
+
+def model_in(box: Box, centers: Any, spread: float) -> ClusterModel:
+    """Return a model of a box whose rows lie `spread` around their centres, all columns together.
+
+    `spread` is in the units of the first column.
+    """
+    radii = np.full(len(centers), spread / box.scales[0])
+    return replace(model_of(centers), domain=box, cluster_radii=radii)
 
 
 def test_ids_follow_centres_in_whatever_order_they_come() -> None:
@@ -57,6 +70,39 @@ def test_vanished_cluster_and_new_one_far_away_have_two_ids() -> None:
     assert [ids.tolist() for ids in series.ids] == [[0, 1], [0, 2]]
     assert np.isnan(series.sizes[1, 1])
     assert np.isnan(series.sizes[0, 2])
+
+
+@pytest.mark.parametrize("uppers", [(100, 1000), (1000, 100), (100, 100)])
+def test_other_bounds_change_no_id(uppers: tuple[float, float]) -> None:
+    first, last = (Box([0], [upper]) for upper in uppers)
+    series = track([model_in(first, [[20.0], [60.0]], 2.0), model_in(last, [[21.0], [61.0]], 2.0)])
+    assert [ids.tolist() for ids in series.ids] == [[0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("uppers", [(100, 1000), (1000, 100), (100, 100)])
+def test_far_cluster_is_a_new_one_whatever_the_bounds(uppers: tuple[float, float]) -> None:
+    first, last = (Box([0], [upper]) for upper in uppers)
+    series = track([model_in(first, [[20.0], [60.0]], 2.0), model_in(last, [[20.0], [75.0]], 2.0)])
+    assert [ids.tolist() for ids in series.ids] == [[0, 1], [0, 2]]
+
+
+@pytest.mark.parametrize(("move", "ids"), [([0.0, 50.0], [0, 1]), ([15.0, 0.0], [0, 2])])
+def test_columns_count_as_in_the_later_model(move: list[float], ids: list[int]) -> None:
+    # In the first model a step of 50 in the second column is as long as one in the first.
+    first, last = Box([0, 0], [100, 100]), Box([0, 0], [100, 10_000])
+    there = np.array([[20.0, 20.0], [60.0, 20.0]])
+    moved = there + np.array([[0.0, 0.0], move])
+    series = track([model_in(first, there, 2.0), model_in(last, moved, 2.0)])
+    assert series.ids[1].tolist() == ids
+
+
+def test_column_on_logarithms_counts_by_ratios_in_the_later_model() -> None:
+    income = Mixed((NumberColumn("income", 1.0, 1e6, transform="log"),))
+    radii = np.full(2, 0.02)
+    first = model_in(Box([0], [1e6]), [[100.0], [100_000.0]], 1000.0)
+    last = replace(model_of([[10_000.0], [105_000.0]]), domain=income, cluster_radii=radii)
+    series = track([replace(model, feature_names_in=("income",)) for model in (first, last)])
+    assert series.ids[1].tolist() == [2, 1]
 
 
 def test_one_that_comes_back_has_its_old_id() -> None:

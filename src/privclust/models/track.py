@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from privclust.errors import ColumnError, ParameterError
+from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.models._soft_borders import soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
@@ -67,7 +68,8 @@ def track(models: Sequence[ClusterModel | FittedEstimator]) -> Series:
     """Follow the clusters of models of the same columns, given in the order of their times.
 
     Clusters are matched one to one, so that all together move least; one that is far from all that
-    are known gets a new id. Nothing is read and nothing is spent.
+    are known gets a new id. Columns count as they do in the later model, so that bounds, weights
+    and scales may change. Nothing is read and nothing is spent.
 
     Parameters
     ----------
@@ -116,14 +118,14 @@ def track(models: Sequence[ClusterModel | FittedEstimator]) -> Series:
 
 
 def _ids(models: Sequence[ClusterModel]) -> list[IntArray]:
-    first = models[0]
-    known = first.domain.to_ball(first.cluster_centers)
+    known = models[0].cluster_centers
     ids = [np.arange(len(known))]
     for model in models[1:]:
-        found = first.domain.to_ball(model.cluster_centers)
+        found, to_ball = model.cluster_centers, model.domain.to_ball
+        # Radii are of the model's own domain, so distances are, too: another one has other units.
+        squares = squared_gaps(to_ball(known), to_ball(found))
         # Beyond the limit all are equally far: who leaves must not push others off their places.
         limit = _limit(model)
-        squares = ((known[:, None] - found) ** 2).sum(axis=2)
         one, other = linear_sum_assignment(np.minimum(squares, limit))
         near = squares[one, other] < limit
         here = np.full(len(found), -1)
@@ -137,7 +139,7 @@ def _ids(models: Sequence[ClusterModel]) -> list[IntArray]:
 
 
 def _limit(model: ClusterModel) -> float:
-    """Return the square of how far a cluster may move between two models."""
+    """Return the square of how far a cluster may have moved, in radii of the model's domain."""
     if model.cluster_radii is None:
         return np.inf
     return float((FAR * np.median(model.cluster_radii)) ** 2)
