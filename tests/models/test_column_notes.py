@@ -28,6 +28,7 @@ from privclust.models._column_notes import (
 )
 from privclust.models._fit_notes import columns_of, smaller_weight
 from privclust.models.cluster_model import ClusterModel
+from privclust.models.report import to_html
 from privclust.models.verdict import verdict
 from privclust.testing import SeededNoise, noise_from
 
@@ -175,6 +176,26 @@ def test_column_with_a_long_tail_is_named(epsilon: float, seed: int) -> None:
     said = str(long_tailed(model))
     assert "of the bounds of 'cost' and some far beyond" in said
     assert logarithm_in("cost", said) == NumberColumn("cost", 0.0, 1e5, transform="log1p")
+
+
+@pytest.mark.parametrize("bounds", [{"a": (0, 100)}, {"a": (0, 100), "b": (0, 100)}])
+def test_table_without_rows_has_no_column_to_judge(bounds: dict[str, Any]) -> None:
+    table = pd.DataFrame({name: np.empty(0) for name in bounds})
+    model = PrivateKMeans(1, epsilon=np.inf, bounds=bounds).fit(table).model_
+    assert model.coreset is not None
+    assert model.coreset.weights.sum() < 1
+    assert column_warnings(model) == []
+    assert "1 cluster" in str(model)
+    assert "NOT PRIVATE" in to_html(model)
+
+
+def test_long_tail_of_less_than_a_row_is_none() -> None:
+    model = fitted(4.0, cost=COST)
+    assert model.coreset is not None
+    few = model.coreset.weights / model.coreset.weights.sum() / 2
+    lighter = replace(model, coreset=replace(model.coreset, weights=few))
+    assert long_tailed(model) is not None
+    assert (long_tailed(lighter), overshadowed(lighter)) == (None, None)
 
 
 def test_columns_in_which_noise_explains_the_differences_are_named() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,11 +136,10 @@ def all_other(model: ClusterModel) -> str | None:
 
 def overshadowed(model: ClusterModel) -> str | None:
     """Return which numbers and dates hardly count, in words; None if there are none."""
-    columns = model.domain.bounded_columns(model.coordinate_names)
-    if columns is None or model.coreset is None:
+    columns, cells = model.domain.bounded_columns(model.coordinate_names), _weighed_cells(model)
+    if columns is None or cells is None:
         return None
-    weights = _weights(model)
-    points = model.domain.to_ball(model.coreset.points)
+    weights, points = cells.weights, model.domain.to_ball(cells.points)
     spreads = np.sqrt(weights @ (points - weights @ points) ** 2)
     of_width = spreads * model.domain.scales / model.domain.half_widths
     narrow = (of_width < NARROW) & (spreads < OVERSHADOWED * spreads.max())
@@ -170,13 +169,13 @@ def overshadowed(model: ClusterModel) -> str | None:
 
 def long_tailed(model: ClusterModel) -> str | None:
     """Return which numbers seem to have a long tail, in words; None if there are none."""
-    columns = model.domain.bounded_columns(model.coordinate_names)
-    if columns is None or model.coreset is None:
+    columns, cells = model.domain.bounded_columns(model.coordinate_names), _weighed_cells(model)
+    if columns is None or cells is None:
         return None
-    weights, found = _weights(model), []
+    weights, found = cells.weights, []
     for column, part in zip(columns, parts_of_columns(columns), strict=True):
         if isinstance(column, NumberColumn) and _may_be_amount(column):
-            places = model.coreset.points[:, part.start] - column.lower
+            places = cells.points[:, part.start] - column.lower
             order = np.argsort(places)
             bulk = places[order][np.searchsorted(np.cumsum(weights[order]), BULK)]
             tail = float(weights[places > BEYOND * bulk].sum())
@@ -313,8 +312,17 @@ def same_but_for_noise(centers: FloatArray, errors: FloatArray) -> NDArray[np.bo
     return np.asarray((apart < APART * noise).all(axis=(0, 1)))
 
 
-def _weights(model: ClusterModel) -> FloatArray:
-    """Return the part of all rows that each point of the coreset stands for."""
-    assert model.coreset is not None
+class _Cells(NamedTuple):
+    """Points of a coreset in the user's units, and the part of all rows that each stands for."""
+
+    points: FloatArray
+    weights: FloatArray
+
+
+def _weighed_cells(model: ClusterModel) -> _Cells | None:
+    """Return a model's coreset; None if it has none, or one without any row."""
+    if model.coreset is None:
+        return None
     weights = np.maximum(model.coreset.weights, 0.0)
-    return np.asarray(weights / max(float(weights.sum()), 1.0))
+    rows = float(weights.sum())
+    return None if rows < 1 else _Cells(model.coreset.points, weights / rows)
