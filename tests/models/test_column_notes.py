@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.cluster_models import made_up_model
+from helpers.peak_memory import peak_bytes
 
 from privclust import PrivateKMeans
 from privclust.domains.bounds_file import declared_column
 from privclust.domains.columns import Column, NumberColumn
 from privclust.errors import ColumnWarning
 from privclust.models._column_notes import (
+    APART,
     alike,
     all_other,
     at_bounds,
@@ -24,6 +26,7 @@ from privclust.models._column_notes import (
     long_tailed,
     overshadowed,
     ruled_by,
+    same_but_for_noise,
     unmatched,
 )
 from privclust.models._fit_notes import columns_of, smaller_weight
@@ -210,6 +213,23 @@ def test_columns_in_which_noise_explains_the_differences_are_named() -> None:
     assert alike(replace(model, center_stderr=errors / 10)) is None
     assert alike(replace(model, center_stderr=errors * 0)) is None
     assert alike(replace(model, center_stderr=None)) is None
+
+
+@pytest.mark.parametrize("k", [1, 2, 6])
+def test_every_two_clusters_are_compared_in_every_column(k: int) -> None:
+    rng = np.random.default_rng(0)
+    centers, errors = rng.normal(size=(k, 40)), rng.uniform(0, 2, (k, 40))
+    errors[0, 0], errors[-1, 1], centers[:, 2] = np.nan, 0.0, 1.0
+    noise = np.sqrt(errors[:, None] ** 2 + errors**2)
+    at_once = (np.abs(centers[:, None] - centers) < APART * noise).all(axis=(0, 1))
+    found = same_but_for_noise(centers, errors)
+    assert found.tolist() == at_once.tolist()
+    assert set(found.tolist()) == {False, True}
+
+
+def test_memory_of_notes_does_not_grow_with_clusters_times_clusters_times_columns() -> None:
+    centers, errors = np.zeros((200, 300)), np.ones((200, 300))
+    assert peak_bytes(lambda: same_but_for_noise(centers, errors)) < 20 * centers.nbytes
 
 
 def test_fit_warns_of_columns_once_and_keeps_no_text_of_it() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from helpers.fitted_models import MIDDLES, fit_of, four_clusters, table
+from helpers.peak_memory import peak_bytes
 from sklearn.mixture import GaussianMixture
 
-from privclust.models.mixture import mixture
+from privclust.models._coreset_cells import Cells
+from privclust.models.mixture import _started, mixture
 
 
 def test_components_are_numbered_as_clusters_are_and_share_all_rows() -> None:
@@ -42,3 +44,10 @@ def test_without_noise_it_agrees_with_a_mixture_of_the_rows() -> None:
     )
     assert (ratio > 0.6).all()
     assert (ratio < 1.4).all()
+
+
+def test_start_takes_memory_for_cells_and_not_for_cells_times_clusters_times_columns() -> None:
+    rng = np.random.default_rng(0)
+    points, centers = rng.normal(size=(1000, 20)), rng.normal(size=(60, 20))
+    cells = Cells(points, np.ones(1000), np.zeros(1000))
+    assert peak_bytes(lambda: _started(cells, centers)) < 20 * points.nbytes

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from helpers.cluster_models import made_up_model
 from helpers.fitted_models import vector_model, vectors_model
+from helpers.peak_memory import peak_bytes
 
 from privclust import track
 from privclust.domains._number_column import NumberColumn
@@ -109,6 +110,11 @@ def test_one_that_comes_back_has_its_old_id() -> None:
     both, alone = [[0.0, 0.0], [0.5, 0.0]], [[0.0, 0.0]]
     series = track([model_of(both), model_of(alone), model_of(both)])
     assert [ids.tolist() for ids in series.ids] == [[0, 1], [0], [0, 1]]
+
+
+def test_memory_does_not_grow_with_clusters_times_clusters_times_columns() -> None:
+    model = model_of(np.random.default_rng(0).uniform(-1, 1, (150, 300)))
+    assert peak_bytes(lambda: track([model, model])) < 30 * model.cluster_centers.nbytes
 
 
 def test_small_clusters_do_not_drift() -> None:

@@ -307,9 +307,13 @@ def same_but_for_noise(centers: FloatArray, errors: FloatArray) -> NDArray[np.bo
     >>> same_but_for_noise(np.array([[10.0, 5.0], [20.0, 6.0]]), np.ones((2, 2))).tolist()
     [False, True]
     """
-    apart = np.abs(centers[:, None] - centers)
-    noise = np.sqrt(errors[:, None] ** 2 + errors**2)
-    return np.asarray((apart < APART * noise).all(axis=(0, 1)))
+    same = np.ones(centers.shape[1], dtype=bool)
+    # All pairs at once would take as many times the memory as there are clusters.
+    for number in range(len(centers)):
+        apart = np.abs(centers[number:, same] - centers[number, same])
+        noise = np.sqrt(errors[number:, same] ** 2 + errors[number, same] ** 2)
+        same[same] = (apart < APART * noise).all(axis=0)
+    return same
 
 
 class _Cells(NamedTuple):

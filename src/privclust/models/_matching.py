@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
 
 
@@ -16,5 +17,5 @@ def matched(before: FloatArray, after: FloatArray) -> IntArray:
     >>> matched(np.array([[0.0], [5.0]]), np.array([[6.0], [1.0]])).tolist()
     [[0, 1], [1, 0]]
     """
-    squares = ((before[:, None] - after) ** 2).sum(axis=2)
-    return np.column_stack(linear_sum_assignment(squares)).astype(np.int64)
+    pairs = linear_sum_assignment(squared_gaps(before, after))
+    return np.column_stack(pairs).astype(np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
+from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray
 from privclust.models._coreset_cells import Cells, cells_of
 from privclust.models.cluster_model import ClusterModel
@@ -71,7 +72,7 @@ def mixture(model: ClusterModel) -> Mixture:
 def _started(cells: Cells, centers: FloatArray) -> Mixture:
     """Return equal Gaussians around the centres, as wide as cells are on average from them."""
     k, d = centers.shape
-    squares = ((cells.points[:, None] - centers) ** 2).sum(axis=2).min(axis=1) + cells.variance
+    squares = squared_gaps(centers, cells.points).min(axis=0) + cells.variance
     width = max(float(np.average(squares, weights=cells.weights)) / d, 1e-300)
     return Mixture(np.full(k, 1 / k), centers, np.tile(width * np.eye(d), (k, 1, 1)))
 
