@@ -21,6 +21,8 @@ from helpers import chromium
 from helpers.kinds import EVERY_KIND
 
 from privclust import Ledger, PEMeans, PrivateKMeans, compose
+from privclust.domains.reader import Use
+from privclust.errors import ColumnWarning
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.composition import best_power
@@ -229,12 +231,30 @@ def test_weights_are_in_the_dictionary() -> None:
         "age": (0, 120),
         "pay": {"type": "number", "lower": 0, "upper": 9e4, "weight": 0.3},
     }
-    with noise_from(SeededNoise(0)):
-        found = PrivateKMeans(1, delta=1e-6, bounds=bounds).fit(rows).model_
-    assert [line[3] for line in data_dictionary(found, ())] == [
-        "0 to 120",
-        "0 to 90000; weight 0.3",
+    assert _dictionary_of(rows, bounds) == [
+        ("age", "clustered", "number", "0 to 120"),
+        ("pay", "clustered", "number", "0 to 90000; weight 0.3"),
     ]
+
+
+def test_weights_of_columns_on_logarithms_are_in_the_dictionary() -> None:
+    # The second column has the name by which a report lists the first.
+    on_logarithms = {"type": "number", "lower": 100, "upper": 1e6, "transform": "log", "weight": 3}
+    levels = {"type": "category", "levels": ["A", "B"], "weight": 0.5}
+    rows = pd.DataFrame({"pay": [2e4] * 900, "pay (log scale)": 1.0, "ward": "A"})
+    bounds = {"pay": on_logarithms, "pay (log scale)": (0, 2), "ward": levels}
+    assert _dictionary_of(rows, bounds) == [
+        ("pay (log scale)", "clustered", "number", "100 to 1000000; weight 3"),
+        ("pay (log scale)", "clustered", "number", "0 to 2"),
+        ("ward", "clustered", "category", "levels: A, B; weight 0.5"),
+    ]
+
+
+def _dictionary_of(rows: pd.DataFrame, bounds: dict[str, Any]) -> list[tuple[str, str, Use, str]]:
+    model = PrivateKMeans(1, delta=1e-6, bounds=bounds)
+    with noise_from(SeededNoise(0)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        return data_dictionary(model.fit(rows).model_, ())
 
 
 def test_without_a_ledger_nobody_counted(model: Any) -> None:

@@ -19,20 +19,20 @@ def data_dictionary(
     names = model.feature_names_in or tuple(
         f"column {place}" for place in range(model.n_features_in)
     )
-    described = domain.describe(names)
-    types: list[Use] = [domain.uses.get(name, "number") for name in names]
-    if domain.bounded_columns(names) is None:
-        together = "; ".join(f"{what}: {_values(declared)}" for what, declared in described)
-        found = [
-            (name, CLUSTERED, kind, f"all columns together: {together}")
-            for name, kind in zip(names, types, strict=True)
+    columns = domain.bounded_columns(names)
+    if columns is None:
+        bounds = "; ".join(f"{what}: {_values(sides)}" for what, sides in domain.describe(names))
+        found: list[tuple[str, str, Use, str]] = [
+            (name, CLUSTERED, domain.uses.get(name, "number"), f"all columns together: {bounds}")
+            for name in names
         ]
     else:
-        kinds = list(domain.uses.values()) or types
         weights = _weights(model)
+        # A description has another name than its column where this is on logarithms.
         found = [
-            (name, CLUSTERED, kind, _values(declared) + weights.get(name, ""))
-            for (name, declared), kind in zip(described, kinds, strict=True)
+            (name, CLUSTERED, column.use, _values(declared) + weights.get(column.name, ""))
+            for column in columns
+            for name, declared in [column.describe()]
         ]
     return found + [
         (name, PROFILED, column.column.use, _values(declared))
