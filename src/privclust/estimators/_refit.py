@@ -64,7 +64,6 @@ def refit(model: ClusterModel, other: Parameters) -> ClusterModel:
         parameters=parameters,
         privacy_statement=replace(model.privacy_statement, kind="refit", n_clusters=wanted),
         refit_from=model.fitted,
-        participation=None,
         **cluster_fields(model.domain, found),
     )
 

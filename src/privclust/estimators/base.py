@@ -68,7 +68,7 @@ class PrivateClusterer(
         Why the fit may be much worse than k-means, and what would help; None if it did not warn.
     participation_ : tuple of QueryParticipation
         With a federation: how many clients took part in each query; of a fit that was resumed,
-        in each since then.
+        in each since then. A refit has those of its fit.
     releases_ : tuple of Release
         Everything that was learned from the rows.
     privacy_statement_ : Statement

@@ -89,7 +89,7 @@ class ClusterModel:
     refit_from : FittedClusters, optional
         Of a refit: the clusters of the fit itself, from which further refits follow.
     participation : tuple of QueryParticipation, optional
-        With a federation, how many clients took part in each query.
+        With a federation, how many clients took part in each query of the fit.
     decimal : str, default="."
         What marks decimals in the CSV files of the fit, so that commands read others alike.
     """

@@ -138,6 +138,14 @@ def test_the_column_of_ids_is_not_clustered() -> None:
     np.testing.assert_array_equal(everything.cluster_centers_, named.cluster_centers_)
 
 
+def test_refits_know_who_took_part_in_their_fit() -> None:
+    given: dict[str, Any] = {"delta": 1e-6, "bounds": (0, 100), "random_state": 0}
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, **given).fit(federation())
+    for refit in (model.refit(1), model.refit(2), model.refit(1).refit(2)):
+        assert refit.participation_ == model.participation_
+
+
 # Participation in a fit that was resumed ---------------------------------------------------------
 
 
