@@ -13,6 +13,7 @@ from privclust import FedDPKMeans, NodeFederation, load, save
 from privclust.errors import ModelFileError
 from privclust.models._cohort_text import protections
 from privclust.models.approval.trust import trusted_parties
+from privclust.models.model_file import to_json
 from privclust.models.statement import Participation, Statement
 from privclust.privacy.accounting import epsilon_of, mu_of
 
@@ -85,15 +86,15 @@ def test_a_file_keeps_who_took_part(fitted: FedDPKMeans, tmp_path: Path) -> None
     assert str(load(tmp_path / "model.json").privacy_statement_) == str(words(fitted))
 
 
-def test_files_from_before_there_were_cohorts_are_read(fitted: FedDPKMeans, tmp_path: Path) -> None:
-    plain = FedDPKMeans(2, delta=1e-6, bounds=(0, 100), random_state=0).fit(TABLES["west"])
-    save(plain, tmp_path / "model.json")
-    content = json.loads((tmp_path / "model.json").read_text())
-    del content["statement"]["cohort"]
-    for release in content["releases"]:
-        del release["noise_ratio"]
-    (tmp_path / "older.json").write_text(json.dumps(content))
-    assert str(load(tmp_path / "older.json").privacy_statement_) == str(plain.privacy_statement_)
+@pytest.mark.parametrize("missing", ["members", "coordinator", "colluding", "left", "repeated"])
+def test_file_that_lacks_a_part_of_its_cohort_is_refused(
+    missing: str, fitted: FedDPKMeans, tmp_path: Path
+) -> None:
+    content = json.loads(to_json(fitted))
+    del content["statement"]["cohort"][missing]
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=f"cohort lacks {missing}"):
+        load(tmp_path / "model.json")
 
 
 def test_nodes_that_left_are_named_and_repeated_queries_counted(

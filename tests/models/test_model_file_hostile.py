@@ -114,22 +114,6 @@ def test_file_that_another_release_wrote_in_this_format_loads(
     assert load(tmp_path / "earlier.json").privacy_statement_.version == "0.1.0"
 
 
-def test_file_of_an_earlier_version_does_not_say_how_good_the_fit_is(
-    good: dict[str, Any], tmp_path: Path
-) -> None:
-    (tmp_path / "earlier.json").write_text(json.dumps(changed(good, "quality", GONE)))
-    found = load(tmp_path / "earlier.json")
-    assert found.quality_ is None
-    assert len(found.cluster_centers_) == K
-
-
-def test_file_of_an_earlier_version_does_not_say_what_the_fit_warned_of(
-    good: dict[str, Any], tmp_path: Path
-) -> None:
-    (tmp_path / "earlier.json").write_text(json.dumps(changed(good, "fit_warning", GONE)))
-    assert load(tmp_path / "earlier.json").fit_warning_ is None
-
-
 # Other files -------------------------------------------------------------------------------------
 
 
@@ -224,16 +208,7 @@ def accepted(contents: dict[str, Any], folder: Path) -> list[str]:
 
 def test_a_file_that_lacks_any_key_is_refused(good: dict[str, Any], tmp_path: Path) -> None:
     # Parameters have defaults, so that a later version may have one more.
-    # Files of earlier versions do not say how good a fit is, what it warned of, who added noise.
     keys = [place for place in places(good) if not place.startswith("parameters.")]
-    for later in (
-        "quality",
-        "fit_warning",
-        "releases.0.noise_ratio",
-        "statement.cohort",
-        "statement.source",
-    ):
-        keys.remove(later)
     assert len(keys) > 50
     assert accepted({key: changed(good, key, GONE) for key in keys}, tmp_path) == []
 

@@ -154,7 +154,7 @@ def _model_from(content: Mapping[str, Any]) -> ClusterModel:
         cluster_radii=found.radii,
         coreset=coreset,
         quality=found.quality,
-        fit_warning=_warning_from(content),
+        fit_warning=_checked_warning(content["fit_warning"]),
         decimal=content.get("decimal", "."),
         refit_from=_refit_from(content["refit_from"], statement, domain),
     )
@@ -186,7 +186,7 @@ def _clusters_from(content: Mapping[str, Any], domain: Domain) -> FittedClusters
         _not_negative(content, "center_stderr", centers.shape),
         _not_negative(content, "size_stderr", (k,)),
         _not_negative(content, "cluster_radii", (k,)),
-        _quality_from(content),
+        _quality_from(content["quality"]),
     )
 
 
@@ -282,19 +282,16 @@ def _quality_content(quality: Quality | None) -> dict[str, Any] | None:
     return None if quality is None else asdict(quality)
 
 
-def _quality_from(content: Mapping[str, Any]) -> Quality | None:
-    """Return how good the fit was; files of earlier versions do not say."""
-    found = content.get("quality")
-    return None if found is None else Quality(**found)
+def _quality_from(content: Mapping[str, Any] | None) -> Quality | None:
+    return None if content is None else Quality(**content)
 
 
-def _warning_from(content: Mapping[str, Any]) -> str | None:
-    """Return what the fit warned of; files of earlier versions do not say."""
-    found: str | None = content.get("fit_warning")
-    if found is not None and len(found) > WARNING_MAX:
+def _checked_warning(warning: str | None) -> str | None:
+    """Return what the fit warned of; refuse what no fit says."""
+    if warning is not None and len(warning) > WARNING_MAX:
         raise ValueError(f"fit_warning has more than {WARNING_MAX:,} characters")
-    check_printable(found or "")
-    return found
+    check_printable(warning or "")
+    return warning
 
 
 def _values(array: FloatArray | None) -> Any:

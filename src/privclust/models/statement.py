@@ -258,7 +258,7 @@ class Statement:
         if content["bounds_origin"] not in KNOWN_ORIGINS:
             raise ValueError(f"bounds_origin is none of {', '.join(KNOWN_ORIGINS)}")
         columns, participation = content["columns"], content["participation"]
-        source = content.get("source")  # older files have none
+        source = content["source"]
         statement = cls(
             **kept,
             columns=columns if isinstance(columns, int) else tuple(columns),
@@ -271,7 +271,7 @@ class Statement:
             ),
             public_points=tuple(PublicPoints(**points) for points in content["public_points"]),
             participation=None if participation is None else Participation(**participation),
-            cohort=_cohort(content.get("cohort")),
+            cohort=_cohort(content["cohort"]),
             source=None if source is None else Origin(**source),
         )
         given, true = (content["private"], content["delta"]), (statement.private, statement.delta)
@@ -321,8 +321,8 @@ class Statement:
 
 
 def _cohort(content: Mapping[str, Any] | None) -> Cohort | None:
-    """Return the cohort that a file describes; older files have none."""
+    """Return the cohort that a file describes."""
     if content is None:
         return None
-    lists = {name: tuple(content.get(name, ())) for name in ("members", "left")}
+    lists = {name: tuple(content[name]) for name in ("members", "left")}
     return Cohort(**{**content, **lists})
