@@ -273,12 +273,15 @@ def test_every_result_of_every_estimator_has_a_plain_meaning(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_results_by_kind_are_all_results_and_come_to_the_whole_run(kind: Any) -> None:
-    statement = fitted(3, 2, kind).privacy_statement_
+    model = fitted(3, 2, kind)
+    statement = model.privacy_statement_
     groups = groups_of(statement)
     lines = [line for group in groups for line in group.lines]
     assert len(groups) <= 12
     assert sorted(map(repr, lines)) == sorted(map(repr, statement.releases))
-    assert math.isclose(sum(group.share for group in groups), 1.0, rel_tol=1e-12)
+    spent = sum(release.charge.mu2 for release in model.releases_) / statement.run.reserved.mu2
+    assert math.isclose(sum(group.share for group in groups), spent, rel_tol=1e-12)
+    assert math.isclose(spent, 1.0, rel_tol=1e-9)
     assert sum(group.numbers for group in groups) == sum(line.coordinates for line in lines)
     for group in groups:
         assert {meaning(line, statement) for line in group.lines} == {group.meaning}

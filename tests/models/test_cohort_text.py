@@ -53,7 +53,10 @@ def test_each_opponent_has_the_epsilon_of_the_noise_that_it_cannot_subtract(
 def test_the_words_say_who_is_protected_against_whom(fitted: FedDPKMeans) -> None:
     text = str(words(fitted))
     assert "Nodes: 'east', 'north', 'south', 'west'; 'rehearsal' coordinated." in text
-    assert "the coordinator and any 2 nodes together: epsilon = 1, delta = 1e-06" in text
+    assert (
+        "any 2 nodes together, of whom one is the coordinator's own if it has one: epsilon = 1,"
+        in text
+    )
     assert "the coordinator and all other nodes together: epsilon = 1.455," in text
     assert "one of which has one row more at one node." in text
     assert "Ledger: those of the nodes" in text
@@ -86,12 +89,14 @@ def test_a_file_keeps_who_took_part(fitted: FedDPKMeans, tmp_path: Path) -> None
     assert str(load(tmp_path / "model.json").privacy_statement_) == str(words(fitted))
 
 
-@pytest.mark.parametrize("missing", ["members", "coordinator", "colluding", "left", "repeated"])
+@pytest.mark.parametrize(
+    "missing", ["members", "coordinator", "colluding", "agreement", "left", "repeated"]
+)
 def test_file_that_lacks_a_part_of_its_cohort_is_refused(
     missing: str, fitted: FedDPKMeans, tmp_path: Path
 ) -> None:
     content = json.loads(to_json(fitted))
-    del content["statement"]["cohort"][missing]
+    del content["statement"]["run"]["cohort"][missing]
     (tmp_path / "model.json").write_text(json.dumps(content))
     with pytest.raises(ModelFileError, match=f"cohort lacks {missing}"):
         load(tmp_path / "model.json")
@@ -106,7 +111,8 @@ def test_nodes_that_left_are_named_and_repeated_queries_counted(
     assert statement.cohort is not None
     for repeated, times in ((1, "once"), (2, "2 times")):
         cohort = replace(statement.cohort, left=("north", "west"), repeated=repeated)
-        fewer = replace(statement, cohort=cohort, participation=Participation(2, 4, 0))
+        run = replace(statement.run, cohort=cohort)
+        fewer = replace(statement, run=run, participation=Participation(2, 4, 0))
         text = str(fewer)
         assert "No longer there at the end: 'north' and 'west'." in text
         assert f"sent again to those who stayed {times}" in text
@@ -123,6 +129,7 @@ def test_nodes_that_left_are_named_and_repeated_queries_counted(
         {"left": ["other"], "repeated": 1},
         {"left": ["north"]},
         {"repeated": 1},
+        {"agreement": "0" * 63},
     ],
 )
 def test_a_file_with_an_impossible_cohort_is_refused(
@@ -130,7 +137,7 @@ def test_a_file_with_an_impossible_cohort_is_refused(
 ) -> None:
     save(fitted, tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
-    content["statement"]["cohort"] |= changed
+    content["statement"]["run"]["cohort"] |= changed
     (tmp_path / "changed.json").write_text(json.dumps(content))
     with pytest.raises(ModelFileError):
         load(tmp_path / "changed.json")

@@ -149,7 +149,7 @@ def test_a_pickle_is_refused_and_does_nothing(tmp_path: Path) -> None:
         b"\xff\xfe\x00",
         b"\x89PNG\r\n\x1a\n",
         b"PAR1\x00PAR1",
-        b'{"format": "privclust model 4"}',
+        b'{"format": "privclust model 5"}',
         b'{"format": 1' + b"0" * 5000 + b"}",
         b"[" * 100_000,
         b"[" * 100_000 + b"]" * 100_000,
@@ -171,13 +171,13 @@ def test_the_statement_alone_is_no_model(good: dict[str, Any], tmp_path: Path) -
     refused(good["statement"], tmp_path)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 999_999_999])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 999_999_999])
 def test_file_of_another_version_is_refused_by_its_number(
     version: int, good: dict[str, Any], tmp_path: Path
 ) -> None:
     message = refused(changed(good, "format", f"privclust model {version}"), tmp_path)
     assert (
-        f"is a model of format {version}, and this version of privclust reads format 4" in message
+        f"is a model of format {version}, and this version of privclust reads format 5" in message
     )
 
 

@@ -45,7 +45,7 @@ def test_json_holds_the_record_and_what_follows_from_it() -> None:
     content = json.loads(statement().to_json())
     assert set(content) == {
         *("private", "epsilon", "delta", "kind", "estimator", "n_clusters", "columns", "run"),
-        *("bounds_origin", "dependencies", "public_points", "participation", "cohort", "source"),
+        *("bounds_origin", "dependencies", "public_points", "participation", "source"),
         *(
             "version",
             "subject",

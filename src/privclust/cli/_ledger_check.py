@@ -39,8 +39,14 @@ def head_of(content: dict[str, Any]) -> Any:
     return None if record is None else record["head"]
 
 
-def unrecorded(model: Path) -> str:
-    """Say that no ledger has paid for a fit."""
+def unrecorded(model: Path, content: dict[str, Any]) -> str:
+    """Say that this is no ledger which has paid for a fit."""
+    cohort = content["statement"]["run"].get("cohort")
+    if cohort is not None:
+        return (
+            f"{model.name} says that nodes made its fit. This ledger does not have it as a run of "
+            "its own: check it with 'privclust ledger verify' and the ledger of a node."
+        )
     return (
         f"{model.name} says that no ledger recorded its fit: it was paid from no budget, and no "
         "ledger can vouch for it. Fit with --ledger and --dataset to have fits recorded."

@@ -78,7 +78,7 @@ def _total(opened: Ledger, files: list[Path], statements: list[Statement]) -> Le
     contents = [read_statement(file) for file in files]
     for file, content in zip(files, contents, strict=True):
         if head_of(content) is None:
-            raise LedgerError(unrecorded(file))
+            raise LedgerError(unrecorded(file, content))
         found = opened.verify(head_of(content)) or contradictions(opened, content)
         if found:
             raise LedgerError(_DISAGREE.format(file.name, "; ".join(found)))

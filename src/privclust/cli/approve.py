@@ -125,7 +125,6 @@ def _dataset(statement: Statement, typed: str | None) -> str:
     name = typed or recorded
     if name is None:
         raise ParameterError(
-            "no ledger recorded this fit, so nobody knows what its table is called. Name it with "
-            "--dataset."
+            "the model file does not say what its table is called. Name it with --dataset."
         )
     return name

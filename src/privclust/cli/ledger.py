@@ -18,6 +18,7 @@ from privclust.cli._ledger_check import (
     unrecorded,
 )
 from privclust.cli._ledger_runs import describe_runs
+from privclust.cli._node_check import CHECKED, contradictions_at_node, run_at_node
 from privclust.cli._options import Force
 from privclust.cli.atomic_write import replacing
 from privclust.cli.help import Command, Group, epilog
@@ -195,13 +196,18 @@ def verify(
     with reporting_errors():
         content = None if model is None else read_statement(model)
         ledger = Ledger.open(place)
-        head = None if content is None else head_of(content)
-        found = ledger.verify(head)
+        at_node = None if content is None else run_at_node(ledger, content)
+        head = None if content is None or at_node is not None else head_of(content)
+        found, checked = ledger.verify(head), ""
         if model is not None and content is not None and not found:
-            found = [unrecorded(model)] if head is None else contradictions(ledger, content)
-        checked = ""
-        if model is not None and content is not None and "cluster_centers" in content and not found:
-            found, checked = _recomputed(model, place)
+            if at_node is not None:
+                found, checked = contradictions_at_node(at_node, content), f" {CHECKED}"
+            elif head is None:
+                found = [unrecorded(model, content)]
+            else:
+                found = contradictions(ledger, content)
+                if "cluster_centers" in content and not found:
+                    found, checked = _recomputed(model, place)
         for problem in found:
             say_aside(problem)
         if found:

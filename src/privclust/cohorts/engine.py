@@ -100,9 +100,15 @@ class CohortEngine(NoisyEngine):
     def cohort(self) -> Cohort:
         """The nodes, and who of them left the fit so far."""
         federation, fit, names = self._federation, self._fit, tuple(self._nodes)
-        left = () if fit is None else tuple(name for name in names if name not in fit.cohort)
-        repeated = 0 if fit is None else fit.repeated
-        return Cohort(names, federation.coordinator, federation.colluding, left, repeated)
+        assert fit is not None
+        return Cohort(
+            names,
+            federation.coordinator,
+            federation.colluding,
+            fit.digest.hex(),
+            tuple(name for name in names if name not in fit.cohort),
+            fit.repeated,
+        )
 
     def begin(self, terms: FitTerms) -> None:
         """Let all nodes agree to a fit, or go on with one they agreed to."""

@@ -21,7 +21,7 @@ from privclust.privacy.curator import Curator, reserve
 from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.plan import Plan
 from privclust.privacy.release import Release
-from privclust.queries.participation import Cohort, QueryParticipation
+from privclust.queries.participation import QueryParticipation
 
 Result = TypeVar("Result")
 
@@ -42,8 +42,6 @@ class FinishedRun(Generic[Result]):
         Where the bounds come from.
     participation : tuple of QueryParticipation or None
         With a federation, how many clients took part in each query.
-    cohort : Cohort or None
-        Nodes that added the noise themselves.
     source : Origin or None
         Which state of which table was read, where that is known.
     """
@@ -53,7 +51,6 @@ class FinishedRun(Generic[Result]):
     run: PrivateRun
     bounds_origin: str
     participation: tuple[QueryParticipation, ...] | None
-    cohort: Cohort | None
     source: Origin | None
 
     def statement(
@@ -72,12 +69,11 @@ class FinishedRun(Generic[Result]):
             n_clusters,
             columns,
             self.run,
-            lines_of(self.releases, noiseless=self.run.epsilon == math.inf),
+            lines_of(self.releases, self.run.reserved, noiseless=self.run.epsilon == math.inf),
             self.bounds_origin,
             dependencies,
             public_points,
             participation_of(self.participation, len(self.releases)),
-            self.cohort,
             self.source,
         )
 
@@ -145,13 +141,20 @@ class PlannedRun:
                 before_end()
             record = recorded.record(curator.close())
             recorded.tell_what_is_left()
-        run = run_of(curator, self.name, table.engine.unit, record, self.n_rows, self.noiseless)
+        run = run_of(
+            curator,
+            self.name,
+            table.engine.unit,
+            record,
+            table.cohort,
+            self.n_rows,
+            self.noiseless,
+        )
         return FinishedRun(
             result,
             curator.releases,
             run,
             table.bounds_origin,
             table.participation,
-            table.cohort,
             recorded.source,
         )

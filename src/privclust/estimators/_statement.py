@@ -18,7 +18,7 @@ from privclust.models.statement import (
 )
 from privclust.privacy.curator import Curator, noise_is_real
 from privclust.privacy.plan import Plan
-from privclust.queries.participation import QueryParticipation
+from privclust.queries.participation import Cohort, QueryParticipation
 from privclust.queries.unit import Unit
 
 
@@ -27,6 +27,7 @@ def run_of(
     estimator: str,
     unit: Unit,
     record: Record | None,
+    cohort: Cohort | None = None,
     n_rows: int | None = None,
     noiseless: bool = False,
 ) -> PrivateRun:
@@ -42,6 +43,7 @@ def run_of(
         n_rows,
         noise_of(curator.releases),
         record,
+        cohort,
     )
 
 

@@ -43,7 +43,12 @@ def protections(run: PrivateRun, cohort: Cohort) -> tuple[Protection, ...]:
     nodes = "node" if cohort.colluding == 1 else "nodes"
     reserved = run.reserved
     return (
-        _protection(run, f"the coordinator and any {cohort.colluding} {nodes} together", reserved),
+        _protection(
+            run,
+            f"the coordinator and any {cohort.colluding} {nodes} together, of whom one is the "
+            "coordinator's own if it has one",
+            reserved,
+        ),
         _protection(
             run,
             "the coordinator and all other nodes together",
@@ -61,23 +66,59 @@ def _protection(run: PrivateRun, against: str, spend: Spend) -> Protection:
     return Protection(against, epsilon_of_spend(spend, run.delta), run.delta)
 
 
-def cohort_lines(statement: Statement) -> list[str]:
-    """Say who added the noise, and who is protected against whom."""
-    cohort = statement.cohort
-    if cohort is None or not statement.run.private:
-        return []
-    return [
-        f"Nodes: {', '.join(map(repr, cohort.members))}; {cohort.coordinator!r} coordinated. Each "
-        "node added its share of the noise, masked what it sent, and charged its own ledger.",
-        *_left(cohort),
-        "A row at one node is protected in this run, whichever node that is, against",
-        *(
-            f"  {one.against}: epsilon = {rounded_up(one.epsilon)}, delta = {rounded_up(one.delta)}"
-            for one in protections(statement.run, cohort)
+@dataclass(frozen=True)
+class CohortText:
+    """Who added the noise of a run, and who is protected against whom, in words.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+        Who took part.
+    against : tuple of str
+        Each opponent, and what is guaranteed against it.
+    rests_on : tuple of str
+        What must hold for that, and what the noise is that is listed of each result.
+    """
+
+    nodes: tuple[str, ...]
+    against: tuple[str, ...]
+    rests_on: tuple[str, ...]
+
+
+PROTECTED = "A row at one node is protected in this run, whichever node that is, against"
+
+
+def cohort_text(run: PrivateRun) -> CohortText | None:
+    """Say who added the noise of a run, if nodes did."""
+    cohort = run.cohort
+    if cohort is None or not run.private:
+        return None
+    return CohortText(
+        (
+            f"Nodes: {', '.join(map(repr, cohort.members))}; {cohort.coordinator!r} coordinated. "
+            "Each node added its share of the noise, masked what it sent, and charged its own "
+            "ledger.",
+            *_left(cohort),
         ),
-        "The first line rests on X25519, HKDF-SHA256 and ChaCha20, too. If they are broken, what "
-        "nodes sent and somebody recorded is protected by the second line.",
-    ]
+        tuple(
+            f"{one.against}: epsilon = {rounded_up(one.epsilon)}, delta = {rounded_up(one.delta)}"
+            for one in protections(run, cohort)
+        ),
+        (
+            "The first and the last of these rest on X25519, HKDF-SHA256 and ChaCha20, too. If "
+            "they are broken, what nodes sent and somebody recorded is protected by the second.",
+            "The noise of each result is that of all nodes together, of which those who collude "
+            "know their shares.",
+        ),
+    )
+
+
+def cohort_lines(statement: Statement) -> list[str]:
+    """Return that as lines of a statement."""
+    text = cohort_text(statement.run)
+    if text is None:
+        return []
+    return [*text.nodes, PROTECTED, *(f"  {line}" for line in text.against), *text.rests_on]
 
 
 def _left(cohort: Cohort) -> list[str]:

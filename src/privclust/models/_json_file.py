@@ -21,7 +21,7 @@ from privclust.models._json_schema import fault
 Kind = Literal["model", "profile", "approval", "signature"]
 Made = TypeVar("Made")
 
-FORMATS: dict[Kind, int] = {"model": 4, "profile": 3, "approval": 1, "signature": 1}
+FORMATS: dict[Kind, int] = {"model": 5, "profile": 4, "approval": 1, "signature": 1}
 """The version of each kind of file. Others are refused by their number."""
 SHOWN_FAULT = 200
 BYTES_MAX, POINTS_MAX = 2**28, 2**20
@@ -54,7 +54,7 @@ def format_name(kind: Kind) -> str:
     Examples
     --------
     >>> format_name("profile")
-    'privclust profile 3'
+    'privclust profile 4'
     """
     return f"privclust {kind} {FORMATS[kind]}"
 

@@ -37,7 +37,9 @@ def statement_from(
     if content["private"] != content["statement"]["private"]:
         raise ValueError("it says of itself what its statement does not")
     noiseless = content["statement"]["run"]["epsilon"] is None
-    statement = Statement.from_dict(content["statement"], lines_of(releases, noiseless))
+    reserved = Spend(**content["statement"]["run"]["reserved"])
+    lines = lines_of(releases, reserved, noiseless)
+    statement = Statement.from_dict(content["statement"], lines)
     run = statement.run
     kinds = ("profile",) if kind == "profile" else ("fit", "refit")
     described = statement.n_clusters, statement.columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from privclust.kernels.grid import UNIT
 from privclust.models.statement import ReleaseLine
+from privclust.privacy.accounting import Spend
 from privclust.privacy.release import Release
 
 
@@ -12,9 +13,11 @@ def noise_of(releases: tuple[Release, ...]) -> str:
     return " and ".join(sorted({release.noise for release in releases}))
 
 
-def lines_of(releases: tuple[Release, ...], noiseless: bool) -> tuple[ReleaseLine, ...]:
-    """Return what a statement lists of each release."""
-    whole = sum(release.charge.mu2 for release in releases)
+def lines_of(
+    releases: tuple[Release, ...], reserved: Spend, noiseless: bool
+) -> tuple[ReleaseLine, ...]:
+    """Return what a statement lists of each release of a run that could cost what it reserved."""
+    whole = max(reserved.mu2, sum(release.charge.mu2 for release in releases))
     return tuple(
         ReleaseLine(
             release.slot,

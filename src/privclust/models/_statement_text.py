@@ -196,16 +196,22 @@ def _one(unit: Unit) -> str:
 
 
 def _recorded(statement: Statement) -> str:
-    record = statement.record
-    if record is None and statement.cohort is not None:
-        return "those of the nodes, which count all fits of their own rows"
-    if record is None:
+    record, cohort = statement.record, statement.cohort
+    if record is None and cohort is None:
         return "unrecorded; nothing here stops further fits of the same rows, which add to epsilon"
-    return (
-        f"data set {record.dataset!r}, whose fits together keep epsilon = "
-        f"{rounded_up(record.epsilon)}, delta = {rounded_up(record.delta)}; run "
-        f"{statement.run.name}, last entry {record.head}"
-    )
+    places = []
+    if cohort is not None:
+        places.append(
+            f"those of the nodes, which count all fits of their own rows, run {cohort.run} there"
+        )
+    if record is not None:
+        own = "" if cohort is None else "the coordinator's, which binds nobody else: "
+        places.append(
+            f"{own}data set {record.dataset!r}, whose fits together keep epsilon = "
+            f"{rounded_up(record.epsilon)}, delta = {rounded_up(record.delta)}; run "
+            f"{statement.run.name}, last entry {record.head}"
+        )
+    return "; ".join(places)
 
 
 def _line(release: ReleaseLine, unit: Unit) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from scipy.special import ndtr, ndtri
 
 from privclust.errors import ParameterError
+from privclust.models._cohort_text import protections
 from privclust.models.formatting import percent_up, rounded_up
 from privclust.models.private_run import PrivateRun
 from privclust.privacy.accounting import Spend, epsilon_of_spend, mu_of
@@ -228,9 +229,15 @@ def describe_strength(epsilon: float, power: float, unit: str = "row") -> str:
 def describe_run(run: PrivateRun) -> str:
     """Return what one run guarantees and where it is recorded, in words."""
     where = "unrecorded" if run.record is None else f"data set {run.record.dataset!r}"
+    more = ""
+    if run.cohort is not None:
+        where = f"ledgers of {len(run.cohort.members)} nodes, run {run.cohort.run} there"
+        if run.private:
+            _, alone, _ = protections(run, run.cohort)
+            more = f"; against {alone.against} epsilon = {rounded_up(alone.epsilon)}"
     return (
         f"{run.estimator}, run {run.name} ({where}): epsilon = {rounded_up(run.epsilon)}, delta = "
-        f"{rounded_up(run.delta)}"
+        f"{rounded_up(run.delta)}{more}"
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from privclust.privacy.accounting import Budget, Spend
+from privclust.queries.participation import Cohort
 from privclust.queries.unit import Unit
 
 REAL_NOISE = "OpenDP"
@@ -52,6 +53,8 @@ class PrivateRun:
         Where the noise came from; anything but "OpenDP" protects nobody.
     record : Record or None
         Where the budget was recorded.
+    cohort : Cohort or None
+        Nodes that added the noise themselves, each of which recorded the run as well.
     """
 
     name: str
@@ -63,6 +66,7 @@ class PrivateRun:
     n_rows: int | None
     noise: str
     record: Record | None
+    cohort: Cohort | None = None
 
     def __post_init__(self) -> None:
         check_printable(self.noise)
@@ -77,6 +81,11 @@ class PrivateRun:
     def private(self) -> bool:
         """Whether real noise was added."""
         return self.noise == REAL_NOISE and self.epsilon < math.inf
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether some ledger counts it."""
+        return self.record is not None or self.cohort is not None
 
     def is_same(self, other: PrivateRun) -> bool:
         """Tell whether this describes the same run; a ledger may have grown in between."""
@@ -94,7 +103,7 @@ class PrivateRun:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> PrivateRun:
         """Return the run that `to_dict` described, checked anew."""
-        record = content["record"]
+        record, cohort = content["record"], content["cohort"]
         return cls(
             **{
                 **content,
@@ -102,8 +111,14 @@ class PrivateRun:
                 "epsilon": math.inf if content["epsilon"] is None else content["epsilon"],
                 "reserved": Spend(**content["reserved"]),
                 "record": None if record is None else Record(**record),
+                "cohort": None if cohort is None else _cohort(cohort),
             }
         )
+
+
+def _cohort(content: Mapping[str, Any]) -> Cohort:
+    lists = {name: tuple(content[name]) for name in ("members", "left")}
+    return Cohort(**{**content, **lists})
 
 
 def check_printable(*texts: str) -> None:

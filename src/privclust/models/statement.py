@@ -115,8 +115,6 @@ class Statement:
         What it was given as public besides.
     participation : Participation or None
         Of a federation.
-    cohort : Cohort or None
-        Nodes that added the noise themselves, if it was not added here.
     source : Origin or None
         Which state of which table was read, where that is known.
     version : str
@@ -141,7 +139,6 @@ class Statement:
     dependencies: tuple[Dependency, ...] = ()
     public_points: tuple[PublicPoints, ...] = ()
     participation: Participation | None = None
-    cohort: Cohort | None = None
     source: Origin | None = None
     version: str = field(default_factory=lambda: __version__)
 
@@ -179,6 +176,11 @@ class Statement:
     def record(self) -> Record | None:
         """Where its own run is recorded."""
         return self.run.record
+
+    @property
+    def cohort(self) -> Cohort | None:
+        """Nodes that added the noise of its own run, if it was not added here."""
+        return self.run.cohort
 
     @property
     def dataset(self) -> str | None:
@@ -242,7 +244,6 @@ class Statement:
             ],
             "public_points": [asdict(points) for points in self.public_points],
             "participation": None if self.participation is None else asdict(self.participation),
-            "cohort": None if self.cohort is None else asdict(self.cohort),
             "source": None if self.source is None else asdict(self.source),
             "version": self.version,
         }
@@ -271,7 +272,6 @@ class Statement:
             ),
             public_points=tuple(PublicPoints(**points) for points in content["public_points"]),
             participation=None if participation is None else Participation(**participation),
-            cohort=_cohort(content["cohort"]),
             source=None if source is None else Origin(**source),
         )
         given, true = (content["private"], content["delta"]), (statement.private, statement.delta)
@@ -318,11 +318,3 @@ class Statement:
         """
         drawn: Axes = plots().plot_statement(self, ax)
         return drawn
-
-
-def _cohort(content: Mapping[str, Any] | None) -> Cohort | None:
-    """Return the cohort that a file describes."""
-    if content is None:
-        return None
-    lists = {name: tuple(content[name]) for name in ("members", "left")}
-    return Cohort(**{**content, **lists})

@@ -158,6 +158,9 @@ def numbered(name: str, count: int) -> list[str]:
     return [f"{name} {number}" for number in range(1, count + 1)]
 
 
+_ATTEMPT = ", attempt "
+
+
 def attempt_name(name: str, attempt: int) -> str:
     """Return the name under which ledgers keep a slot that is measured again.
 
@@ -166,7 +169,18 @@ def attempt_name(name: str, attempt: int) -> str:
     >>> attempt_name("votes", 1), attempt_name("votes", 2)
     ('votes', 'votes, attempt 2')
     """
-    return name if attempt == 1 else f"{name}, attempt {attempt}"
+    return name if attempt == 1 else f"{name}{_ATTEMPT}{attempt}"
+
+
+def slot_of_attempt(name: str) -> str:
+    """Return which slot ledgers keep under a name.
+
+    Examples
+    --------
+    >>> slot_of_attempt("votes"), slot_of_attempt("votes, attempt 2")
+    ('votes', 'votes')
+    """
+    return name.partition(_ATTEMPT)[0]
 
 
 def _price(slot: Slot, budget: Budget, quanta: int) -> Spend:

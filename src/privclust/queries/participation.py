@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_HASH = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Cohort:
         Who sent the requests and added up.
     colluding : int
         Against so many of them together, and the coordinator, the guarantee holds.
+    agreement : str
+        The hash of what all agreed to, in hexadecimal digits.
     left : tuple of str
         Members who gave no reply any more, so that the others went on.
     repeated : int
@@ -34,6 +39,7 @@ class Cohort:
     members: tuple[str, ...]
     coordinator: str
     colluding: int
+    agreement: str
     left: tuple[str, ...] = ()
     repeated: int = 0
 
@@ -45,3 +51,10 @@ class Cohort:
             raise ValueError("of the members of a cohort 1 at least, and not all, may collude")
         if not set(self.members).issuperset(self.left) or bool(self.left) != (self.repeated > 0):
             raise ValueError("members of a cohort alone leave it, and queries are sent again then")
+        if not _HASH.fullmatch(self.agreement):
+            raise ValueError("an agreement has a hash of 64 hexadecimal digits")
+
+    @property
+    def run(self) -> str:
+        """What the fit is called in the ledgers of the nodes."""
+        return self.agreement[:32]

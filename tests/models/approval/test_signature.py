@@ -166,7 +166,7 @@ def test_a_model_needs_its_page_and_one_folder(folder: Path) -> None:
         {"signature": "0"},
         {"key": None},
         {"format": "privclust signature 2"},
-        {"format": "privclust model 4"},
+        {"format": "privclust model 5"},
     ],
 )
 def test_a_file_that_is_no_signature_is_refused(folder: Path, change: dict[str, Any]) -> None:

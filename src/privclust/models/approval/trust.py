@@ -41,7 +41,7 @@ def trusted_parties(statement: Statement) -> list[tuple[str, str]]:
                 "add the noise.",
             )
         )
-    if statement.record is None and statement.cohort is None:
+    if not statement.run.is_recorded:
         parties.append(
             (
                 "Everybody who may read the rows",

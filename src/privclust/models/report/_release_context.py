@@ -8,6 +8,7 @@ from typing import Any
 from privclust.domains.bounds import UNSTATED
 from privclust.models import _statement_text
 from privclust.models._cluster_table import ClusterTable
+from privclust.models._cohort_text import PROTECTED, cohort_text
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
 from privclust.models.composition import Composition, describe_run
@@ -48,7 +49,9 @@ def release_context(
         else composed.n_rows,
         "unstated": [one for one in statements if one.bounds_origin == UNSTATED],
         "not_covered": composed.not_covered,
-        "unrecorded": any(run.record is None for run in composed.runs),
+        "nodes": cohort_text(statement.run),
+        "protected": PROTECTED,
+        "unrecorded": not all(run.is_recorded for run in composed.runs),
         "releases": [(one, line) for one in statements for line in one.releases],
         "release_groups": [groups_of(one) for one in statements],
         "describe_run": describe_run,

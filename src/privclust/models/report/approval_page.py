@@ -45,7 +45,7 @@ def approval_page(
         "approval.html.j2",
         **release_context(model, profiles, table, lowered),
         kind="approval",
-        title=_title(approval, recorded=model.privacy_statement.record is not None),
+        title=_title(approval, recorded=model.privacy_statement.run.is_recorded),
         heading=PageHeading(approval.dataset, approval.date, approval.model, approval.profiles),
         approval=approval,
         ledger_checked=ledger is not None,
