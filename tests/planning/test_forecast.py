@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from privclust import PrivateKMeans, forecast, simulate
 from privclust.errors import CostError, ParameterError
@@ -235,6 +236,8 @@ def test_a_forecast_is_drawn_wherever_it_lies(n_rows: int, epsilon: float, tmp_p
     picture = tmp_path / "plan.png"
     draw_forecast(forecast(n_rows, 8, 16, epsilon=epsilon, delta=1e-6), picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
+    with Image.open(picture) as drawn:
+        assert set(drawn.info) == {"dpi"}, "a picture says nothing of who made it"
 
 
 # Cost --------------------------------------------------------------------------------------------

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
-from privclust.models._canvas import PALETTE
+from privclust.models._canvas import PALETTE, new_axes, plain_texts, save_png
 from privclust.planning.forecast import Forecast, with_epsilon
 
 TOP = 3.0
 """Of forecasts; beyond, it does not matter."""
 
 
+@plain_texts()
 def draw_forecast(expected: Forecast, picture: Path) -> None:
     """Draw the loss to expect against epsilon, with the one that was typed.
 
@@ -37,9 +36,7 @@ def draw_forecast(expected: Forecast, picture: Path) -> None:
     ratios = np.array([other.ratio for other in forecasts])
     seen = (ratios <= TOP) | (tried >= expected.epsilon)
     hidden = tried[seen & ~np.array([other.found for other in forecasts])]
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    figure, axes = new_axes(7, 4)
     axes.plot(tried[seen], ratios[seen], color=PALETTE[0])
     here = (expected.epsilon, min(expected.ratio, TOP))
     axes.plot(*here, "o", color=PALETTE[1])
@@ -58,5 +55,4 @@ def draw_forecast(expected: Forecast, picture: Path) -> None:
         loc="left",
         fontsize=11,
     )
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(picture, format="png", dpi=150)
+    save_png(figure, picture)

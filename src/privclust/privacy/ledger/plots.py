@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-
-from privclust.models._canvas import PALETTE, plain_texts
+from privclust.models._canvas import PALETTE, new_figure, plain_texts, save_png
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import Run
@@ -43,8 +40,7 @@ def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
     runs = ledger.runs(label)
     whole = _size(dataset.budget.capacity)
     bars = _bars(runs)
-    figure = Figure(figsize=(8, 1.8 + 0.36 * len(bars)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(8, 1.8 + 0.36 * len(bars))
     axes = figure.subplots()
     colors = _colors({part: None for bar in bars.values() for part in bar})
     used = 0.0
@@ -70,7 +66,7 @@ def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
         figure.legend(
             handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8
         )
-    figure.savefig(picture, format="png", dpi=150)
+    save_png(figure, picture)
 
 
 def _bars(runs: tuple[Run, ...]) -> dict[str, dict[str, float]]:
