@@ -203,12 +203,14 @@ def test_checked_columns_are_listed_as_they_are_declared(tmp_path: Path) -> None
         '[columns.ward]\ntype = "category"\nlevels = ["A", "B"]\n'
         '[columns.seen]\ntype = "date"\nlower = 2020-01-01\nupper = 2029-12-31\nweight = 2\n'
         '[columns.income]\ntype = "number"\nlower = 0\nupper = 9000\ntransform = "log1p"\n'
+        '[columns.at]\ntype = "number"\nlower = 1700000000\nupper = 1700086400\n'
     )
     shown = privclust("bounds", "check", bounds).stdout
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines()]
     assert ["ward", "category", "A, B", "", "", "1"] in lines
     assert ["seen", "date", "2020-01-01", "2029-12-31", "", "2"] in lines
     assert ["income", "number", "0", "9000", "log1p", "1"] in lines
+    assert ["at", "number", "1700000000", "1700086400", "", "1"] in lines
 
 
 @pytest.mark.parametrize(

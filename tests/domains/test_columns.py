@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._date_column import DateColumn
-from privclust.domains._number_column import NumberColumn
+from privclust.domains._number_column import NumberColumn, Transform
 from privclust.domains.columns import BINS
 from privclust.kernels.grid import GRID
 
@@ -69,6 +69,73 @@ def test_levels_and_days_have_their_places() -> None:
     assert visit.places(np.array([0.0, 2.0, 20.0, np.nan])).tolist() == [0, 1, 9, 10]
     assert visit.labels[:2] == ("1970-01-01 to 1970-01-03", "1970-01-03 to 1970-01-05")
     assert ward.number is None
+
+
+def ends_of(column: NumberColumn) -> list[str]:
+    """Return the edges of a column's ranges as their labels write them."""
+    ranges = [label.split(" to ") for label in column.labels[:-1]]
+    assert [upper for _, upper in ranges[:-1]] == [lower for lower, _ in ranges[1:]]
+    return [ranges[0][0], *(upper for _, upper in ranges)]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "first"),
+    [
+        ((0, 120), "0 to 12"),
+        ((-74.2589, -73.7004), "-74.2589 to -74.203"),
+        ((0, 1e7), "0 to 1000000"),
+        ((0, 1e21), "0 to 1e+20"),
+        ((0, 1e-5), "0 to 1e-06"),
+        ((100_000, 100_001), "100000 to 100000.1"),
+        ((1_700_000_000, 1_700_086_400), "1700000000 to 1700008600"),
+        ((1e15, 1e15 + 80), "1000000000000000 to 1000000000000008"),
+    ],
+)
+def test_ranges_are_written_with_the_digits_that_they_need(
+    bounds: tuple[float, float], first: str
+) -> None:
+    assert NumberColumn("x", *bounds).labels[0] == first
+
+
+@settings(deadline=None)
+@given(
+    st.floats(-1e12, 1e12),
+    st.floats(1e-6, 1e12),
+    st.sampled_from(["none", "log", "log1p"]),
+)
+def test_every_range_has_a_label_of_its_own_that_is_right(
+    lower: float, width: float, transform: Transform
+) -> None:
+    lower = lower if transform == "none" else abs(lower) + 1e-3
+    assume(lower + width > lower)
+    try:
+        with np.errstate(invalid="ignore"):
+            column = NumberColumn("x", lower, lower + width, transform=transform)
+    except ValueError:  # too close for a logarithm
+        reject()
+    edges, written = column.edges, [float(text) for text in ends_of(column)]
+    gaps = np.diff(edges)
+    assume((gaps > 0).all())
+    assert len(set(column.labels)) == len(column.labels)
+    nearest = np.minimum(np.append(gaps, np.inf), np.append(np.inf, gaps))
+    assert (np.abs(written - edges) <= 0.01 * nearest).all()
+
+
+@pytest.mark.parametrize("days", range(1, 40))
+def test_every_range_of_days_has_a_label_of_its_own(days: int) -> None:
+    first = date(2024, 2, 27)
+    column = DateColumn("visit", first, first + timedelta(days))
+    assert len(set(column.labels)) == len(column.labels) == min(days + 1, BINS) + 1
+
+
+def test_few_days_have_a_place_each() -> None:
+    visit = DateColumn("visit", date(1970, 1, 1), date(1970, 1, 5))
+    assert visit.labels == (
+        *("1970-01-01", "1970-01-02", "1970-01-03", "1970-01-04", "1970-01-05", "missing"),
+    )
+    cells = np.array([-7.0, 0.0, 1.0, 3.0, 4.0, 99.0, np.inf, np.nan])
+    assert visit.places(cells).tolist() == [0, 0, 1, 3, 4, 4, 4, 5]
+    assert (visit.offsets(np.array([0.0, 2.0, 4.0])) / GRID).tolist() == [-1.0, 0.0, 1.0]
 
 
 def test_numbers_are_written_to_what_is_known_of_them() -> None:

@@ -131,6 +131,24 @@ def test_means_and_shares_are_those_of_the_clusters(model: Any) -> None:
         profile["height"]
 
 
+def test_few_days_are_told_apart_each_and_the_file_knows(model: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    day = rng.integers(0, 3, N_ROWS)
+    seen = [date(2024, 2, 28 + int(one)) if one < 2 else date(2024, 3, 1) for one in day]
+    declared = {"type": "date", "lower": date(2024, 2, 28), "upper": date(2024, 3, 1)}
+    table = TABLE.append_column("seen", pa.array(seen, pa.date32()))
+    profile = profiled(model, table, columns=["seen"], bounds={"seen": declared})
+    assert profile["seen"].labels == ("2024-02-28", "2024-02-29", "2024-03-01", "missing")
+    labels = model.predict(TABLE.select(["x", "y"]))
+    for cluster in (0, 1):
+        counts = np.bincount(day[labels == cluster], minlength=4)
+        np.testing.assert_allclose(
+            profile["seen"].shares.values[cluster], counts / counts.sum(), atol=0.05
+        )
+    save_profile(profile, tmp_path / "profile.json")
+    assert str(load_profile(tmp_path / "profile.json")) == str(profile)
+
+
 # The same results wherever rows lie ---------------------------------------------------------------
 
 

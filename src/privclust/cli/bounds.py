@@ -183,7 +183,7 @@ def _declaration(column: Column) -> tuple[str, ...]:
     weight = f"{column.weight:g}"
     if isinstance(column, CategoryColumn):
         return column.name, "category", ", ".join(column.levels), "", "", weight
-    ends = [column.format_value(edge) for edge in column.number.edges[[0, -1]]]
+    _, ends = column.describe()
     scale = column.number.transform
     return column.name, column.use, *ends, "" if scale == "none" else scale, weight
 

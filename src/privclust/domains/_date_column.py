@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domains._date_format import ISO, day_pattern
-from privclust.domains._number_column import NumberColumn, OrderedColumn, check_weight
+from privclust.domains._number_column import BINS, NumberColumn, OrderedColumn, check_weight
 from privclust.domains.reader import CellReader, Use
 from privclust.kernels.grid import FloatArray
 
@@ -57,6 +58,27 @@ class DateColumn(OrderedColumn):
         """The same column of numbers of days."""
         first, last = (end.toordinal() - _DAYS_BEFORE_1970 for end in (self.lower, self.upper))
         return NumberColumn(self.name, float(first), float(last), self.weight)
+
+    @property
+    def edges(self) -> FloatArray:
+        """The ends of the ranges of a profile, in days: a range a day where there are few."""
+        column = self.number
+        if not self._has_few_days:
+            return column.edges
+        return np.arange(column.lower, column.upper + 2)
+
+    @property
+    def range_labels(self) -> list[str]:
+        """The days of each range."""
+        days = [self.format_value(edge) for edge in self.edges]
+        if self._has_few_days:
+            return days[:-1]
+        return [f"{lower} to {upper}" for lower, upper in pairwise(days)]
+
+    @property
+    def _has_few_days(self) -> bool:
+        """Whether ranges of equal width would be shorter than a day."""
+        return (self.upper - self.lower).days < BINS
 
     @property
     def center(self) -> FloatArray:

@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domains._log_scale import read_off, ruler
-from privclust.domains._number_text import plain
+from privclust.domains._number_text import edge_texts, plain
 from privclust.domains.reader import CellReader, Use
 from privclust.kernels.grid import GRID, FloatArray
 
 Transform = Literal["none", "log", "log1p"]
 BINS = 10
-"""Ranges of equal width, on a column's own scale, into which a profile sorts numbers and dates."""
+"""Ranges of equal width, on a column's own scale, into which a profile sorts numbers and dates.
+
+Of dates with no more days than that, each day is a range.
+"""
 EXTREME_NUMBERS = (None, math.inf, -math.inf, 0.0, 1.0, -1.0, 1e300)
 WEIGHT_MIN, WEIGHT_MAX = 1e-6, 1e6
 BOUND_MAX, WIDTH_MIN = 1e150, 1e-150
@@ -40,6 +43,16 @@ class OrderedColumn(ABC):
         """Return a value as people write it."""
 
     @property
+    @abstractmethod
+    def edges(self) -> FloatArray:
+        """The ends of the ranges of a profile: values of the last one may be its upper end."""
+
+    @property
+    @abstractmethod
+    def range_labels(self) -> list[str]:
+        """What the ranges of a profile are called: no two of them alike."""
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """What its one feature is called."""
         return (self.name,)
@@ -52,13 +65,13 @@ class OrderedColumn(ABC):
     @property
     def labels(self) -> tuple[str, ...]:
         """What its places in a profile are called; the last is that of missing cells."""
-        ends = [self.format_value(edge) for edge in self.number.edges]
-        return (*(f"{a} to {b}" for a, b in pairwise(ends)), "missing")
+        return (*self.range_labels, "missing")
 
     def places(self, values: FloatArray) -> FloatArray:
         """Return the range in which each value lies, as its place in a profile."""
-        found = np.searchsorted(self.number.edges[1:-1], values, side="right")
-        return np.where(np.isnan(values), BINS, found).astype(np.float64)
+        edges = self.edges
+        found = np.searchsorted(edges[1:-1], values, side="right")
+        return np.where(np.isnan(values), len(edges) - 1, found).astype(np.float64)
 
     def offsets(self, values: FloatArray) -> FloatArray:
         """Return how far each value lies from the middle, in grid units; its bounds are ±2^25."""
@@ -124,6 +137,11 @@ class NumberColumn(OrderedColumn):
         edges = np.maximum.accumulate(self.units(marks))
         edges[[0, -1]] = self.lower, self.upper
         return edges
+
+    @property
+    def range_labels(self) -> list[str]:
+        """From where to where each range goes."""
+        return [f"{lower} to {upper}" for lower, upper in pairwise(edge_texts(self.edges))]
 
     @property
     def center(self) -> FloatArray:

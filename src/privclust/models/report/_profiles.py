@@ -125,7 +125,7 @@ def _picture(
 
     def draw(axes: Axes, panel: int) -> None:
         down, up = values[panel] - lower[panel], upper[panel] - values[panel]
-        # By number, since two places may have one name.
+        # By number: cut as they are, two names may be alike, and a level may be called "missing".
         rows = range(len(labels))
         axes.barh(rows, values[panel], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
         axes.set_yticks(rows, [short(label) for label in labels])
