@@ -56,8 +56,8 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Sizes of clusters, shape (k,), and what each column is like in them."""
+class ProfileEstimates:
+    """Sizes of clusters, shape (k,), and what each column is like in them, with their intervals."""
 
     sizes: Intervals
     columns: tuple[ColumnProfile, ...]
@@ -223,7 +223,9 @@ def clusters_of(fitted: ClusterModel | FittedEstimator) -> str:
     return sha256(centers.tobytes()).hexdigest()[:16]
 
 
-def found_in(releases: tuple[Release, ...], columns: tuple[Column, ...], n_clusters: int) -> Found:
+def found_in(
+    releases: tuple[Release, ...], columns: tuple[Column, ...], n_clusters: int
+) -> ProfileEstimates:
     """Work out what the results of both queries say.
 
     All counts of a cluster's rows, the one beside the sums and the totals of all tallies, are put
@@ -249,7 +251,7 @@ def found_in(releases: tuple[Release, ...], columns: tuple[Column, ...], n_clust
         _means(number, column_sums, sizes, stderr**2, variance)
         for number, column_sums in zip(numbers, sums.T, strict=True)
     )
-    return Found(
+    return ProfileEstimates(
         Intervals.around(sizes, float(np.sqrt(variance))),
         tuple(
             ColumnProfile(
