@@ -53,10 +53,7 @@ def test_each_opponent_has_the_epsilon_of_the_noise_that_it_cannot_subtract(
 def test_the_words_say_who_is_protected_against_whom(fitted: FedDPKMeans) -> None:
     text = str(words(fitted))
     assert "Nodes: 'east', 'north', 'south', 'west'; 'rehearsal' coordinated." in text
-    assert (
-        "any 2 nodes together, of whom one is the coordinator's own if it has one: epsilon = 1,"
-        in text
-    )
+    assert "any 2 nodes together (its own, if it has one, counts): epsilon = 1," in text
     assert "the coordinator and all other nodes together: epsilon = 1.455," in text
     assert "one of which has one row more at one node." in text
     assert "Ledger: those of the nodes" in text

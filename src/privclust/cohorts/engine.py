@@ -147,8 +147,8 @@ class CohortEngine(NoisyEngine):
             if len(replies) < self._federation.smallest:
                 raise AbsentNodeError(
                     f"{_listed(set(fit.cohort) - set(replies))} gave no reply in "
-                    f"{self._federation.seconds:g} seconds. What was measured is kept: fit again "
-                    "with resume when all nodes respond."
+                    f"{self._federation.seconds:g} seconds. Where the coordinator keeps a "
+                    "ledger, the fit can be resumed when all nodes respond."
                 )
             fit.cohort = tuple(sorted(replies))
             fit.repeated += 1

@@ -228,11 +228,6 @@ class Membership:
             self.ledger.close(agreement.run, finished=True)
             self.store.forget(agreement)
 
-    def forget_offers(self, before: float) -> None:
-        """Delete what is kept of fits whose runs are closed, and older offers that led to none."""
-        closed = {run.name for run in self.ledger.runs(self._label) if not run.open}
-        self.store.forget_offers(before, lambda agreement: agreement.run in closed)
-
     def _check(self, terms: Terms) -> None:
         if self._coordinator not in (None, terms.coordinator):
             self._refuse("the terms name another coordinator than the one who sends them")

@@ -45,8 +45,8 @@ def protections(run: PrivateRun, cohort: Cohort) -> tuple[Protection, ...]:
     return (
         _protection(
             run,
-            f"the coordinator and any {cohort.colluding} {nodes} together, of whom one is the "
-            "coordinator's own if it has one",
+            f"the coordinator and any {cohort.colluding} {nodes} together (its own, if it has one, "
+            "counts)",
             reserved,
         ),
         _protection(

@@ -28,9 +28,9 @@ def check_reserve(plan: Plan, again: int) -> None:
     """Refuse to measure again for more than a plan keeps for that, in quanta."""
     if again > plan.reserve.quanta - plan.quanta:
         raise AbsentNodeError(
-            "a node is gone, and too little is set aside to measure again without it. What was "
-            "measured is kept: fit again with resume when all nodes respond, or set a larger "
-            "reserve for the next fit."
+            "a node is gone, and too little is set aside to measure again without it. Where the "
+            "coordinator keeps a ledger, the fit can be resumed when all nodes respond. Or set a "
+            "larger reserve for the next fit."
         )
 
 

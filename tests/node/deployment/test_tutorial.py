@@ -86,9 +86,10 @@ def test_page_on_three_hospitals_works_as_printed(tmp_path: Path) -> None:
         for log in (north, south, west):
             until(lambda log=log: "listening at" in log.read_text(), log.read_text)  # type: ignore[misc]
             until(lambda log=log: "working on jobs" in log.read_text(), log.read_text, 600)  # type: ignore[misc]
-        (coordinate,) = typed[6]
+        coordinate, verify = typed[6]
         (tmp_path / "coordinate.py").write_text(coordinate)
         printed = shell("python coordinate.py", tmp_path)
         assert "epsilon = 1, delta = 1e-06" in printed
         for place in places:
             assert "finished" in shell("privclust ledger runs ledger.db wards", place)
+            assert "the ledger is intact" in shell(verify, place)

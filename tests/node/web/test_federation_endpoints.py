@@ -25,7 +25,7 @@ from privclust.cohorts.terms import Agreement, Offer, Terms
 from privclust.engines.federated.wire import decode, encode
 from privclust.engines.noisy import FitTerms
 from privclust.errors import AbsentNodeError, EngineError, FailedNodeError, NodeRefusedError
-from privclust.node.federations import sum_requests
+from privclust.node.federations import hosted, sum_requests
 from privclust.node.federations.responding import reply_to_requests
 from privclust.node.web import _federation_endpoints
 from privclust.node.web._federation_endpoints import AGREEMENT_BYTES_MAX, REQUEST_BYTES_MAX
@@ -562,10 +562,21 @@ def test_offers_that_nobody_took_are_deleted_or_limited(
     fit.remote.offer(others[0])
     reply = north.send("POST", "loans/offers", others[1])
     assert (reply.status, reply.kind) == (429, "quota-exceeded")
-    monkeypatch.setattr(_federation_endpoints, "OFFER_SECONDS", -60)
+    monkeypatch.setattr(hosted, "OFFER_SECONDS", -60)
     assert fit.remote.offer(others[1])
     assert fit.remote.offer(others[2])
     fit.remote.join(encode(fit.agreement))  # its offer is still there
+
+
+def test_secrets_of_fits_that_the_owner_closed_are_deleted(north: North) -> None:
+    begun(north)
+    federation = north.node.federations["loans"]
+    federation.forget_offers(north.node.clock())
+    assert federation.hosted.store.count_offers() == 1
+    (run,) = north.ledger.runs("credit")
+    north.ledger.close(run.name)
+    federation.forget_offers(north.node.clock())
+    assert federation.hosted.store.count_offers() == 0
 
 
 def test_fits_that_the_owner_closed_make_room_for_others(

@@ -16,6 +16,8 @@ from privclust.queries.unit import Unit
 
 SIZE_MAX = 2**20
 """Numbers of one reply, which then has 8 MiB: moments of 1000 columns."""
+OFFER_SECONDS = 3600
+"""So long an offer without an agreement is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,14 @@ class Joined:
         ledger = Ledger.open(hosted.ledger)
         return Membership(
             hosted.member, self.identity, ledger, hosted.table.dataset, hosted.store, analyst.id
+        )
+
+    def forget_offers(self, now: float) -> None:
+        """Delete secrets of fits whose runs are closed, and old ones that led to no fit."""
+        runs = Ledger.open(self.hosted.ledger).runs(self.hosted.table.dataset)
+        closed = {run.name for run in runs if not run.open}
+        self.hosted.store.forget_offers(
+            now - OFFER_SECONDS, lambda agreement: agreement.run in closed
         )
 
 

@@ -35,8 +35,8 @@ AGREEMENT_BYTES_MAX = 2**20
 REQUEST_BYTES_MAX = 2**23
 """Of requests, which are kept until the fit ends: 64 centres of 16,000 columns. `wire` would take
 32 times as much, which is too much for a process that serves four at once."""
-OFFERS_MAX, OFFER_SECONDS = 200, 3600
-"""Offers that wait for an agreement are kept for so long if there are many."""
+OFFERS_MAX = 200
+"""Of offers that wait for an agreement, and of fits that have not ended."""
 MEDIA_TYPE = "application/octet-stream"
 _HASH = re.compile(r"[0-9a-f]{64}")
 Work: TypeAlias = Callable[[Call], Response]
@@ -101,7 +101,7 @@ def offer(call: Call) -> Response:
     store = found.hosted.store
     made_before = store.offer(sha256(call.body).digest()) is not None
     if not made_before and store.count_offers() >= OFFERS_MAX:
-        found.membership(call.analyst).forget_offers(now - OFFER_SECONDS)
+        found.forget_offers(now)
         if store.count_offers() >= OFFERS_MAX:
             raise QuotaError(
                 f"{OFFERS_MAX} offers wait for an agreement, or are of fits that run. End fits, or "

@@ -77,6 +77,8 @@ def serve(
     forbid_core_dumps()
     warnings.simplefilter("ignore")  # of a fit that is priced: its parameters belong into no log
     node = checked_node(policy_file)
+    for federation in node.federations.values():
+        federation.forget_offers(node.clock())
     certified = any(one.certificate for one in node.policy.analysts.values())
     if port is not None and certified:
         raise PolicyError(
