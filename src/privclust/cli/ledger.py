@@ -30,6 +30,7 @@ from privclust.models.formatting import rounded_up
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger._sql_schema import grant
 from privclust.privacy.ledger.ledger import Ledger
+from privclust.privacy.ledger.records import part_of, whole_of
 from privclust.queries.unit import ROW
 
 ROUNDING = 1e-6
@@ -111,7 +112,7 @@ def remaining(
                 f"{found.budget.epsilon:g}",
                 f"{found.budget.delta:g}",
                 rounded_up(ledger.total(found.label).epsilon),
-                f"{_part(ledger.remaining(found.label), found.budget.capacity):.1%}",
+                f"{part_of(ledger.remaining(found.label), found.budget.capacity):.1%}",
                 "closed"
                 if found.closed
                 else f"epsilon {_at_most(ledger.epsilon_left(found.label)):g}",
@@ -136,8 +137,9 @@ def runs(place: Place, label: Label) -> None:
     """List the fits on a data set, oldest first. A ledger keeps no times, so they are numbered."""
     with reporting_errors():
         ledger = Ledger.open(place)
-        capacity = ledger.dataset(label).budget.capacity
         found = ledger.runs(label)
+        taken = sum((run.committed for run in found), Spend())
+        whole = whole_of(ledger.dataset(label).budget, taken)
         on_server = any(run.role for run in found)
         rows = [
             (
@@ -147,8 +149,8 @@ def runs(place: Place, label: Label) -> None:
                 text,
                 run.state,
                 str(len(run.charges)),
-                f"{_part(run.spent, capacity):.1%}",
-                f"{_part(run.spent.left_of(run.committed), capacity):.1%}",
+                f"{part_of(run.spent, whole):.1%}",
+                f"{part_of(run.spent.left_of(run.committed), whole):.1%}",
             )
             for number, (run, text) in enumerate(zip(found, describe_runs(found), strict=True), 1)
         ]
@@ -156,7 +158,7 @@ def runs(place: Place, label: Label) -> None:
         header = ("no.", "run", *(["role"] if on_server else []), *others)
         print_in_parts(header, rows)
         if rows:
-            say(f"Spent and set aside are parts {_of_what([capacity])}")
+            say(f"Spent and set aside are parts {_of_what([whole])}")
         total = ledger.total(label)
         say(
             f"Together: epsilon {rounded_up(total.epsilon)}, delta "
@@ -258,12 +260,6 @@ def draw(
         with replacing(picture, ".png", reads, may_replace=force) as file, writing(picture):
             draw_budget(Ledger.open(place), label, file)
         typer.echo(f"wrote {picture.name}.")
-
-
-def _part(spend: Spend, whole: Spend) -> float:
-    if whole.pure is not None:
-        return (spend.pure or 0) / whole.pure
-    return spend.quanta / whole.quanta
 
 
 def _of_what(budgets: Sequence[Spend]) -> str:

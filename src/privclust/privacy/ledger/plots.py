@@ -8,7 +8,7 @@ from pathlib import Path
 from privclust.models._canvas import PALETTE, new_figure, plain_texts, save_png
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.ledger import Ledger
-from privclust.privacy.ledger.records import Run
+from privclust.privacy.ledger.records import Run, part_of, whole_of
 
 NEWEST = 12
 """Fits drawn one by one; those before are drawn together."""
@@ -38,16 +38,16 @@ def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
     """
     dataset = ledger.dataset(label)
     runs = ledger.runs(label)
-    whole = _size(dataset.budget.capacity)
-    bars = _bars(runs)
+    taken = sum((run.committed for run in runs), Spend())
+    bars = _bars(runs, whole_of(dataset.budget, taken))
     figure = new_figure(8, 1.8 + 0.36 * len(bars))
     axes = figure.subplots()
     colors = _colors({part: None for bar in bars.values() for part in bar})
     used = 0.0
     for row, parts in enumerate(bars.values()):
         for name, size in parts.items():
-            axes.barh(row, size / whole, left=used, color=colors[name], height=0.7)
-            used += size / whole
+            axes.barh(row, size, left=used, color=colors[name], height=0.7)
+            used += size
     axes.axvspan(used, 1, color="#e8f3e8", zorder=0)
     axes.set_yticks(range(len(bars)), bars, fontsize=8)
     axes.invert_yaxis()
@@ -69,8 +69,11 @@ def draw_budget(ledger: Ledger, label: str, picture: Path) -> None:
     save_png(figure, picture)
 
 
-def _bars(runs: tuple[Run, ...]) -> dict[str, dict[str, float]]:
-    """Return the parts of every bar: queries by their slots' first word, what is set aside."""
+def _bars(runs: tuple[Run, ...], whole: Spend) -> dict[str, dict[str, float]]:
+    """Return which part of the whole budget each part of every bar is.
+
+    Parts are queries, by their slots' first word, and what is set aside.
+    """
     bars: dict[str, dict[str, float]] = {}
     for number, run in enumerate(runs):
         early = number < len(runs) - NEWEST
@@ -80,9 +83,9 @@ def _bars(runs: tuple[Run, ...]) -> dict[str, dict[str, float]]:
         parts = bars.setdefault(name, {})
         for slot, charge in run.charges.items():
             query = slot.split(" ")[0]
-            parts[query] = parts.get(query, 0.0) + _size(charge)
+            parts[query] = parts.get(query, 0.0) + part_of(charge, whole)
         if run.open:
-            rest = _size(run.reserved) - _size(run.spent)
+            rest = part_of(run.spent.left_of(run.reserved), whole)
             parts[SET_ASIDE] = parts.get(SET_ASIDE, 0.0) + rest
     return bars
 
@@ -91,7 +94,3 @@ def _colors(parts: Iterable[str]) -> dict[str, str]:
     measured = [part for part in parts if part != SET_ASIDE]
     colors = {part: PALETTE[index % len(PALETTE)] for index, part in enumerate(measured)}
     return colors | ({SET_ASIDE: "#bbbbbb"} if SET_ASIDE in parts else {})
-
-
-def _size(spend: Spend) -> float:
-    return spend.mu2 if spend.pure is None else spend.epsilon

@@ -122,7 +122,7 @@ class Run:
     def __repr__(self) -> str:
         known = [text.format(self.facts[one]) for one, text in _SHOWN.items() if one in self.facts]
         role = [f"role {self.role!r}"] if self.role else []
-        part = 100 * _part(self.spent, self.reserved)
+        part = 100 * part_of(self.spent, self.reserved)
         spent = f"results: {len(self.charges)}, for {part:.1f} % of what it reserved"
         words = ", ".join([*known, self.state, *role, spent])
         return f"<Run {self.name} of {self.label!r}: {words}>"
@@ -143,11 +143,29 @@ class Run:
         return self.reserved if self.open else self.spent
 
 
-def _part(spent: Spend, reserved: Spend) -> float:
-    """Return which part of a reservation is spent: of epsilon where it is pure, else of mu²."""
-    if reserved.pure is not None:
-        return (spent.pure or 0) / max(reserved.pure, 1)
-    return spent.quanta / max(reserved.quanta, 1)
+def part_of(spent: Spend, whole: Spend) -> float:
+    """Return which part of a budget or reservation is spent: of epsilon if it is pure, else of mu².
+
+    Examples
+    --------
+    >>> from privclust.privacy.accounting import QUANTA, gaussian_spend, pure_spend
+    >>> part_of(pure_spend(QUANTA), pure_spend(4 * QUANTA))
+    0.25
+    >>> part_of(gaussian_spend(QUANTA, l0=1), gaussian_spend(2 * QUANTA, l0=1))
+    0.5
+    """
+    if whole.pure is not None:
+        return (spent.pure or 0) / max(whole.pure, 1)
+    return spent.quanta / max(whole.quanta, 1)
+
+
+def whole_of(budget: Budget, taken: Spend) -> Spend:
+    """Return what all that was taken from a budget is a part of, in the unit in which it adds up.
+
+    Pure fits keep a budget by their epsilons alone, even where their mu² comes to more.
+    """
+    within = taken.within(budget.capacity) or not taken.within(budget.pure)
+    return budget.capacity if within else budget.pure
 
 
 def check_texts(label: object, unit: object, source: object) -> None:
