@@ -43,7 +43,7 @@ from privclust.cli.tables import print_in_parts
 from privclust.errors import BoundsError, ColumnError, ParameterError
 from privclust.models._column_notes import column_warnings
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.formatting import rounded_down, rounded_up
+from privclust.models.formatting import rounded_up
 from privclust.models.statement import Statement
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.remote.error import RemoteError
@@ -214,7 +214,7 @@ def _next_step(statement: Statement, epsilon_left: float | None, out: Path, at_n
     else:
         kept = f"Run {statement.run.name} of data set {statement.record.dataset!r}"
         if epsilon_left is not None:
-            left = f"epsilon {rounded_down(epsilon_left, 3)} left"
+            left = f"epsilon {epsilon_left:g} left"
             # A node says what is left of an analyst's part, and not of the whole budget.
             kept += f"; you have {left} there" if at_node else f", which has {left}"
             kept += " for one more run"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -33,8 +32,6 @@ from privclust.privacy.ledger.ledger import Ledger
 from privclust.privacy.ledger.records import part_of, whole_of
 from privclust.queries.unit import ROW
 
-ROUNDING = 1e-6
-"""By how much less than was given to it a budget of whole quanta is worth, at most."""
 ledger_app = typer.Typer(cls=Group, help="Budgets of data sets, and what was spent of them.")
 
 Place = Annotated[str, typer.Argument(help="Path of a ledger, or a postgresql:// URL.")]
@@ -62,7 +59,7 @@ def create(
             each = ledger.dataset(label).epsilon_per_period
             text += (
                 f" That is the guarantee to one who is in the table in all {periods} periods; each "
-                f"period has epsilon {_at_most(each):g}."
+                f"period has epsilon {each:g}."
             )
         say(text)
         if epsilon > WEAK:
@@ -90,7 +87,7 @@ def lower(
         if found.closed:
             say(f"{label} is closed: no further run is granted. Runs that were begun go on.")
         else:
-            left = _at_most(ledger.epsilon_left(label))
+            left = ledger.epsilon_left(label)
             say(
                 f"{label}: epsilon {found.budget.epsilon:g} in all from now on, of which epsilon "
                 f"{left:g} is left for one more fit at delta {found.budget.delta:g}."
@@ -113,9 +110,7 @@ def remaining(
                 f"{found.budget.delta:g}",
                 rounded_up(ledger.total(found.label).epsilon),
                 f"{part_of(ledger.remaining(found.label), found.budget.capacity):.1%}",
-                "closed"
-                if found.closed
-                else f"epsilon {_at_most(ledger.epsilon_left(found.label)):g}",
+                "closed" if found.closed else f"epsilon {ledger.epsilon_left(found.label):g}",
                 found.source,
             )
             for found in datasets
@@ -272,8 +267,3 @@ def _of_what(budgets: Sequence[Spend]) -> str:
     )
     mixed = any(whole.pure is not None for whole in budgets)
     return squares + (" Where delta is 0, it is of epsilon." if mixed else "")
-
-
-def _at_most(epsilon: float) -> float:
-    """Return three decimals that are not too much to ask for."""
-    return math.floor(epsilon * (1 + ROUNDING) * 1000) / 1000

@@ -17,7 +17,7 @@ from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, reporting_errors, say, say_aside, writing
 from privclust.cli.tables import print_table
 from privclust.errors import ParameterError
-from privclust.models.formatting import rounded_down, rounded_up
+from privclust.models.formatting import rounded_up
 from privclust.privacy.ledger.head_file import HeadFile
 from privclust.privacy.ledger.ledger import Ledger
 
@@ -164,7 +164,7 @@ def status(policy: PolicyFile) -> None:
             say("The worker's log says why, by the class of an error.")
         ledger = Ledger.open(found.node.ledger)
         lines = [
-            (table.name, table.dataset, rounded_down(ledger.epsilon_left(table.dataset), 3))
+            (table.name, table.dataset, f"{ledger.epsilon_left(table.dataset):g}")
             for table in found.tables.values()
         ]
         print_table(("table", "data set", "epsilon left for one more fit"), lines)

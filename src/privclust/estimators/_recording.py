@@ -27,7 +27,7 @@ from privclust.estimators._input import OpenTable
 from privclust.estimators._own_parameters import models_in, own_parameters
 from privclust.estimators._progress import somebody_looks, tell
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.formatting import rounded_down, rounded_up
+from privclust.models.formatting import rounded_up
 from privclust.models.private_run import Record
 from privclust.privacy.fingerprint import serialize
 from privclust.privacy.ledger.ledger import Ledger
@@ -105,7 +105,7 @@ class Recording:
         if len(self.ledger.runs(self.label)) < 2:
             return
         budget = self.ledger.dataset(self.label).budget
-        left = rounded_down(self.ledger.epsilon_left(self.label), 3)
+        left = f"{self.ledger.epsilon_left(self.label):g}"
         tell(
             f"Data set {self.label!r} has epsilon {left} left for one more run, of "
             f"{rounded_up(budget.epsilon)} in all, at delta {rounded_up(budget.delta)}."

@@ -11,7 +11,6 @@ from privclust.estimators._common_parameters import Parameters, budget_of, seed_
 from privclust.estimators._profile import ProfileRequest, check_column_names
 from privclust.estimators._progress import showing_progress
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.formatting import rounded_down
 from privclust.models.model_file import model_from_bytes
 from privclust.models.private_run import PrivateRun
 from privclust.models.profile import Profile, clusters_of
@@ -161,7 +160,7 @@ def _over_budget(error: RemoteError) -> str:
     requested, remaining = (error.numbers.get(name) for name in ("requested", "remaining"))
     if requested is None or remaining is None:
         return Message(*parts_of(error.args[0]))
-    affordable = rounded_down(remaining)
+    affordable = f"{remaining:g}"
     remedy: Parts = ["Nothing is left of it. Talk to the owner of the table."]
     if remaining > 0:
         parameter = Parameter("epsilon", affordable, f"epsilon = {affordable}")

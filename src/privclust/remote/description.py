@@ -12,8 +12,6 @@ from privclust.remote.error import RemoteError
 
 _LISTED = 12
 """Levels of a category that are named."""
-_EPSILON_MAX = 1e6
-"""More says nothing, and what a node sends is not trusted."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class TableDescription:
     --------
     >>> age = ColumnDescription("age", "number", "18 to 100")
     >>> print(TableDescription("credit", "card holders of 2025", (age,), (), "", 1, None, 600,
-    ...                        1e-6, 1, 0.7103, 64, ("PrivateKMeans",)))
+    ...                        1e-6, 1, 0.71, 64, ("PrivateKMeans",)))
     credit: card holders of 2025
       columns:        age (number, 18 to 100)
       protected unit: one row
@@ -130,7 +128,7 @@ class TableDescription:
             "to profile": ", ".join(self.profile_columns),
             "protected unit": unit,
             "rows": "" if self.about_rows is None else f"about {self.about_rows:,}",
-            "budget left": f"epsilon {_down(self.epsilon_left)} for one more fit, at delta "
+            "budget left": f"epsilon {self.epsilon_left:g} for one more fit, at delta "
             f"{self.delta:g}",
             "periods": "" if self.periods == 1 else f"{self.periods}, which share the budget",
             "a fit takes": f"{self.seconds:g} seconds, whatever the rows",
@@ -200,7 +198,7 @@ class RemoteForecast:
     def __str__(self) -> str:
         text = (
             f"epsilon {self.epsilon:g} at delta {self.delta:g}; you have epsilon "
-            f"{_down(self.epsilon_left)} left for one more fit, and it takes {self.price:g} seconds"
+            f"{self.epsilon_left:g} left for one more fit, and it takes {self.price:g} seconds"
         )
         return text if self.allowed else f"{text}. The node would not take it"
 
@@ -215,8 +213,3 @@ def _column(found: Fields) -> ColumnDescription:
         lower, upper = (printable(str(declared.get(side, "?"))) for side in ("lower", "upper"))
         values = f"{lower} to {upper}"
     return ColumnDescription(found.text("name"), found.text("type", "number"), values)
-
-
-def _down(epsilon: float) -> str:
-    """Return three decimals that are not too much to ask for."""
-    return f"{int(min(epsilon, _EPSILON_MAX) * 1000 * (1 + 1e-6)) / 1000:g}"

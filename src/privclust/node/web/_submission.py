@@ -21,7 +21,7 @@ from privclust.privacy.ledger.ledger import BudgetExceededError
 
 MARGIN = 2.0
 """How much faster than its public time a fit is to be, by its estimate."""
-ROUNDING = 1.001
+ROUNDING, THOUSANDTH = 1.001, 0.001
 """What rounding may add: whether a fit of all that is left is affordable, the ledger decides."""
 
 NO_SUCH_FIT = (
@@ -115,7 +115,7 @@ class Balance:
     @property
     def covers(self) -> bool:
         """Whether enough is left, as far as can be told before the ledger decides."""
-        return self.requested <= ROUNDING * self.remaining
+        return self.requested <= ROUNDING * self.remaining + THOUSANDTH
 
     def refusal(self) -> RequestError:
         """Return the error of a request that spends too much."""

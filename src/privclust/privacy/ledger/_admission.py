@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from privclust.errors import Message, safe_repr
 from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.ledger._refusal import refusal
+from privclust.privacy.ledger.affordable import affordable
 from privclust.privacy.ledger.journal import LedgerError, Pages
 from privclust.privacy.ledger.records import Dataset, as_runs, committed, period_of
 
@@ -103,21 +105,43 @@ def excess(
             "granted; nothing was read. Runs that were begun can be resumed."
         )
     budget, taken = account.budget, committed(pages, account.label)
+    at_most = partial(largest_epsilon, pages, account, facts, cap)
     if not budget.admits(taken + total):
         lines = pages.lines("reserve", "claim", "close", label=account.label)
         opened = tuple(run.name for run in as_runs(lines) if run.open)
-        return refusal(budget, total, taken.left_of(budget.capacity), open_runs=opened)
+        left = taken.left_of(budget.capacity)
+        return refusal(budget, total, left, at_most(), open_runs=opened)
     period = period_of(account, facts)
     if period is not None:
         taken = committed(pages, account.label, ("period", period))
         if not (taken + total).within(account.share):
-            return refusal(budget, total, taken.left_of(account.share), f"period {period}")
+            left = taken.left_of(account.share)
+            return refusal(budget, total, left, at_most(), f"period {period}")
     if cap is not None:
         budget, taken = cap.budget(account), cap.taken(pages, account)
         if not budget.admits(taken + total):
             whose = f"{cap.fact} {cap.value}"
-            return refusal(budget, total, taken.left_of(budget.capacity), whose)
+            return refusal(budget, total, taken.left_of(budget.capacity), at_most(), whose)
     return None
+
+
+def largest_epsilon(
+    pages: Pages, account: Dataset, facts: Mapping[str, str], cap: Cap | None
+) -> float:
+    """Return the largest epsilon, in thousandths, of a further run with these facts.
+
+    Without a period among the facts, it is that of the first run of a new period.
+    """
+    label = account.label
+    parts = [(committed(pages, label).left_of(account.capacity), account.budget)]
+    if account.periods > 1:
+        period = facts.get("period")
+        taken = Spend() if period is None else committed(pages, label, ("period", period))
+        parts.append((taken.left_of(account.share), account.budget))
+    if cap is not None:
+        budget = cap.budget(account)
+        parts.append((cap.taken(pages, account).left_of(budget.capacity), budget))
+    return min(affordable(left, budget) for left, budget in parts)
 
 
 def was_reserved(pages: Pages, run: str, label: str, body: Mapping[str, Any]) -> bool:

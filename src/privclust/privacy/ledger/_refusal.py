@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from privclust.errors import Message, Parameter
 from privclust.privacy.accounting import EPSILON_MIN, Budget, Spend, epsilon_of
 
@@ -12,17 +10,20 @@ def refusal(
     budget: Budget,
     requested: Spend,
     remaining: Spend,
+    at_most: float,
     whose: str = "the data set",
     open_runs: tuple[str, ...] = (),
 ) -> Message:
     """Return what was requested, what is left, and what may be asked for instead.
 
-    `open_runs` have not ended, and keep what they set aside.
+    `at_most` is the epsilon that would be granted. `open_runs` have not ended, and keep what they
+    set aside.
     """
+    if budget.delta == 0 and requested.pure is None:
+        return Message(*_not_pure(remaining, at_most, whose), *_open(open_runs))
     if budget.delta == 0:
         difference = f"epsilon {requested.epsilon - remaining.epsilon:.6g}"
         wanted, left = f"epsilon {requested.epsilon:.6g}", f"epsilon {remaining.epsilon:.6g}"
-        affordable = remaining.epsilon
     else:
         difference = f"mu² {requested.mu2 - remaining.mu2:.6g}"
         wanted, left = (
@@ -30,32 +31,52 @@ def refusal(
             f"(mu² {spend.mu2:.6g})"
             for spend in (requested, remaining)
         )
-        affordable = epsilon_of(remaining.mu, budget.delta)
     return Message(
         f"{whose}'s budget does not cover this run; nothing was read.\n"
         f"  Requested:  {wanted}\n"
         f"  Remaining:  {left}\n"
         f"  Difference: {difference}\n",
-        *_remedy(affordable, budget.delta),
+        *_remedy(at_most, budget.delta),
         *_open(open_runs),
     )
 
 
-def _remedy(affordable: float, delta: float) -> tuple[str | Parameter, ...]:
+def _not_pure(remaining: Spend, at_most: float, whose: str) -> tuple[str | Parameter, ...]:
+    """Say that no epsilon helps a fit whose guarantee is not pure."""
+    parts: tuple[str | Parameter, ...] = (
+        f"{whose}'s budget has delta 0, so that it takes pure fits only; nothing was read.\n"
+        "  Requested:  a fit with a delta above 0\n"
+        f"  Remaining:  epsilon {remaining.epsilon:.6g}\n",
+    )
+    if at_most < EPSILON_MIN:
+        return (*parts, *_remedy(at_most, 0.0))
+    return (
+        *parts,
+        "Set ",
+        Parameter("delta", 0),
+        " and ask for at most ",
+        _epsilon(at_most),
+        ", with an estimator whose noise can be pure, such as BalcanKMeans; a budget never grows.",
+    )
+
+
+def _remedy(at_most: float, delta: float) -> tuple[str | Parameter, ...]:
     """Say what may be asked for, if any fit can do with it."""
-    thousandths = math.floor(affordable * 1000) / 1000
-    if thousandths < EPSILON_MIN:
+    if at_most < EPSILON_MIN:
         return (
             f"No fit can use less than epsilon = {EPSILON_MIN:g}; a budget never grows. refit and "
             "k_path of models that are there cost nothing.",
         )
-    epsilon = f"{thousandths:g}"
     return (
         "Ask for at most ",
-        Parameter("epsilon", epsilon, f"epsilon = {epsilon}"),
+        _epsilon(at_most),
         # Another delta may be typed, with which it is another epsilon.
         f"{f' at delta {delta:g}' if delta > 0 else ''}; a budget never grows.",
     )
+
+
+def _epsilon(at_most: float) -> Parameter:
+    return Parameter("epsilon", f"{at_most:.12g}", f"epsilon = {at_most:.12g}")
 
 
 def _open(runs: tuple[str, ...]) -> tuple[str | Parameter, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from privclust.models._html import block, table
-from privclust.models.formatting import rounded_down, rounded_up
+from privclust.models.formatting import rounded_up
 
 if TYPE_CHECKING:
     from privclust.privacy.ledger.ledger import Ledger
@@ -32,8 +32,6 @@ def _rows(ledger: Ledger) -> list[list[str]]:
     rows = []
     for account in ledger.datasets():
         label, budget, runs = account.label, account.budget, len(ledger.runs(account.label))
-        epsilon = rounded_up(budget.epsilon)
-        # Of the whole budget, rounding down would take some away.
-        left = rounded_down(ledger.epsilon_left(label), 3) if runs or account.closed else epsilon
+        epsilon, left = rounded_up(budget.epsilon), f"{ledger.epsilon_left(label):g}"
         rows.append([label, account.unit, epsilon, rounded_up(budget.delta), f"{runs:,}", left])
     return rows

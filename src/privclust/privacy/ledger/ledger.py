@@ -16,13 +16,14 @@ from typing import Any
 
 from privclust.errors import ParameterError, safe_repr
 from privclust.models.approval.ledger_total import LedgerTotal
-from privclust.privacy.accounting import Budget, Spend, epsilon_of
+from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.ledger._admission import (
     BudgetExceededError,
     Cap,
     SlotConflictError,
     check_run_name,
     excess,
+    largest_epsilon,
     was_reserved,
 )
 from privclust.privacy.ledger._lowering import lower_budget
@@ -67,7 +68,7 @@ class Ledger:
     >>> ledger.add("patients", epsilon=3.0, delta=1e-6)
     >>> ledger
     patients: epsilon 3 left for one more run, of 3 in all at delta 1e-06; runs: 0
-    >>> round(ledger.epsilon_left("patients"), 6)
+    >>> ledger.epsilon_left("patients")
     3.0
     """
 
@@ -299,15 +300,12 @@ class Ledger:
     def epsilon_left(self, label: str, cap: Cap | None = None) -> float:
         """Return the largest epsilon that one more fit of data set `label` may have.
 
-        With a `cap`, that of the runs which it counts.
+        It is in thousandths and never more than is granted, at the data set's delta; of a data set
+        with periods it is that of the first fit of a new one. With a `cap`, it is also within what
+        the runs have left that it counts.
         """
         with self._journal.reading() as pages:
-            account = dataset_of(pages, label)
-            delta = account.budget.delta
-            left = [committed(pages, label).left_of(account.capacity)]
-            if cap is not None:
-                left.append(cap.taken(pages, account).left_of(cap.budget(account).capacity))
-        return min(part.epsilon if delta == 0 else epsilon_of(part.mu, delta) for part in left)
+            return largest_epsilon(pages, dataset_of(pages, label), {}, cap)
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Return all accounts, oldest first."""

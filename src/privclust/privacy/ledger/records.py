@@ -12,8 +12,9 @@ import numpy as np
 
 from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import IntArray
-from privclust.privacy.accounting import Budget, Spend, epsilon_of
+from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.ledger._entries import body_of
+from privclust.privacy.ledger.affordable import affordable
 from privclust.privacy.ledger.journal import EntryError, LedgerError, Line, Pages
 from privclust.queries.base import frozen
 
@@ -99,9 +100,8 @@ class Dataset:
 
     @property
     def epsilon_per_period(self) -> float:
-        """The largest epsilon that one fit may have if it is the only one of its period."""
-        delta = self.budget.delta
-        return self.share.epsilon if delta == 0 else epsilon_of(self.share.mu, delta)
+        """The largest epsilon, in thousandths, of a fit that is the only one of its period."""
+        return affordable(self.share, self.budget)
 
 
 @dataclass(frozen=True, repr=False)
