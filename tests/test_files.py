@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ import pytest
 from helpers.command_line import lay_out, privclust
 
 from privclust import Ledger, PrivateKMeans, load, load_profile, save, save_profile
-from privclust._files import read_regular
+from privclust._files import read_regular, write_text
 from privclust.cli.messages import CANNOT_WRITE
 from privclust.domains.bounds import read_bounds
 from privclust.errors import BoundsError, ModelFileError, UnreadableFileError
@@ -169,3 +172,57 @@ def test_paid_result_is_not_written_into_a_pipe_or_device(
         "file.\n"
     )
     assert Ledger.open("b.db").runs("t") == ()
+
+
+@contextmanager
+def no_space_beyond(size: int) -> Iterator[None]:
+    """Let no file grow beyond so many bytes, as on a disk that is full."""
+    import resource  # Windows has none
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("kind", ["model", "profile"])
+def test_paid_result_stays_if_there_is_no_space_for_the_next(
+    kind: str, tmp_path: Path, writers: dict[str, Callable[..., None]]
+) -> None:
+    """It was emptied first, so that neither the old result nor the new one was there."""
+    out = tmp_path / "out.json"
+    writers[kind](out)
+    paid = out.read_bytes()
+    with no_space_beyond(100), pytest.raises(OSError, match="File too large"):
+        writers[kind](out, overwrite=True)
+    assert out.read_bytes() == paid
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_file_that_is_overwritten_keeps_its_rights_and_its_links(mode: int, tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(mode)
+    link.symlink_to(target)
+    write_text("new", link, overwrite=True)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+def test_new_file_has_the_usual_rights(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    write_text("new", tmp_path / "out", overwrite=False)
+    assert (tmp_path / "out").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_link_to_a_folder_that_is_missing_names_the_folder(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "missing" / "out")
+    with pytest.raises(FileNotFoundError, match=r"no folder '.*missing'"):
+        write_text("new", link, overwrite=True)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
+
+FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
+"""Who may read a new file, as far as the system lets everybody."""
 
 
 def read_regular(file: Path, most: int) -> bytes:
@@ -65,8 +69,54 @@ def is_irregular(file: Path) -> bool:
     return file.exists() and not file.is_file()
 
 
+def make_beside(target: Path, folder: Path | None, margin: int = 0) -> Path:
+    """Return a new empty file in `folder`, for its owner alone, that may take the place of another.
+
+    Parameters
+    ----------
+    target : Path
+        The file whose place it may take, by `put_in_place`.
+    folder : Path or None
+        That of `target`, so that it can; None for one that is never put anywhere.
+    margin : int, default=0
+        So many bytes are written and removed again: a full disk is noticed first.
+    """
+    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")
+    made = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(bytes(margin))
+        made.write_bytes(b"")
+    except BaseException:
+        made.unlink()
+        raise
+    return made
+
+
+def put_in_place(made: Path, target: Path, rights: int = FOR_ALL) -> None:
+    """Let a file that was written take the place of another, in one step.
+
+    What was there keeps its rights, if those of the new file are not the owner's alone.
+    """
+    with made.open("rb+") as written:
+        os.fsync(written.fileno())  # else a crash may leave the name with an empty file
+    made.chmod(_rights(target, rights))
+    made.replace(target)
+
+
+def _rights(target: Path, rights: int) -> int:
+    if target.exists() and rights != FOR_THE_OWNER:
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return rights & ~mask
+
+
 def write_text(text: str, file: Path, overwrite: bool) -> None:
-    """Write a file, or refuse if there is one that would be lost, or something that is none."""
+    """Write a file, or refuse if there is one that would be lost, or something that is none.
+
+    What was there stays until all of the text is written. A link stays a link.
+    """
     if is_irregular(file):
         raise OSError(f"{file.name!r} could not be written: it is not a regular file. Name a file.")
     if not overwrite and holds_something(file):
@@ -74,8 +124,13 @@ def write_text(text: str, file: Path, overwrite: bool) -> None:
             f"{file.name} exists already and may have cost budget. Name another file, or overwrite "
             "it with overwrite=True."
         )
-    if not file.parent.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {str(file.parent)!r}. Make it, or choose another."
-        )
-    file.write_bytes(text.encode())  # the same bytes on every system
+    target = Path(os.path.realpath(file))
+    if not target.parent.is_dir():
+        folder = target.parent if file.is_symlink() else file.parent
+        raise FileNotFoundError(f"there is no folder {str(folder)!r}. Make it, or choose another.")
+    made = make_beside(target, target.parent)
+    try:
+        made.write_bytes(text.encode())  # the same bytes on every system
+        put_in_place(made, target)
+    finally:
+        made.unlink(missing_ok=True)

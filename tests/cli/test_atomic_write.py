@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import typer
 
-from privclust.cli.atomic_write import FOR_THE_OWNER, replacing
+from privclust._files import FOR_THE_OWNER
+from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import CANNOT_WRITE
 from privclust.errors import ParameterError
 

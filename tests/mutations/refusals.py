@@ -58,7 +58,7 @@ REFUSALS = (
     ),
     Mutation(
         "labels that all may read",
-        "cli/atomic_write.py",
+        "_files.py",
         "if target.exists() and rights != FOR_THE_OWNER:",
         "if target.exists():",
         "tests/cli/test_atomic_write.py::test_labels_are_for_the_owner_whoever_might_read_what_was_there",

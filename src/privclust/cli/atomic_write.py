@@ -5,22 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import stat
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
-from privclust._files import holds_something
+from privclust._files import FOR_ALL, holds_something, make_beside, put_in_place
 from privclust.cli.messages import CANNOT_WRITE, print_error, writing
 from privclust.errors import ParameterError
 from privclust.models._json_file import kind_of_file
 
 MARGIN = 2**20
 """Bytes to try to write before anything is spent."""
-FOR_ALL, FOR_THE_OWNER = 0o666, 0o600
 _PAID = ("model", "profile")
 """Files for which rows were asked; a damaged one is taken for a model."""
 
@@ -55,25 +52,17 @@ def replacing(
                 "--force."
             )
             raise typer.Exit(CANNOT_WRITE)
-        place = None if streams else target.parent
-        handle, name = tempfile.mkstemp(dir=place, prefix=f".{target.name}.")
-    made = Path(name)
+        made = make_beside(target, None if streams else target.parent, MARGIN)
     try:
-        with writing(path):
-            with os.fdopen(handle, "wb") as file:
-                file.write(bytes(MARGIN))
-            made.write_bytes(b"")
         yield made
         with writing(path):
             if streams:
                 with made.open("rb") as written, target.open("wb") as stream:
                     shutil.copyfileobj(written, stream)
             else:
-                made.chmod(_rights(target, rights))
-                made.replace(target)
+                put_in_place(made, target, rights)
     finally:
-        with suppress(FileNotFoundError):
-            made.unlink()
+        made.unlink(missing_ok=True)
 
 
 def _check(target: Path, endings: tuple[str, ...], reads: Sequence[Path], streams: bool) -> None:
@@ -94,11 +83,3 @@ def _check(target: Path, endings: tuple[str, ...], reads: Sequence[Path], stream
     if target.is_char_device():
         with target.open("wb", buffering=0) as device:
             device.write(b"")  # a full one says so, and nothing appears on a terminal
-
-
-def _rights(target: Path, rights: int) -> int:
-    if target.exists() and rights != FOR_THE_OWNER:
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return rights & ~mask

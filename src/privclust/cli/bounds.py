@@ -20,6 +20,7 @@ from privclust.cli._options import (
     as_typed,
     unambiguous_files,
 )
+from privclust.cli.atomic_write import replacing
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import INDENT, reporting_errors, say, state_dialects, writing
 from privclust.cli.tables import print_table
@@ -79,7 +80,8 @@ def init(
         with writing(out):
             if out.exists():
                 raise FileExistsError(errno.EEXIST, "it exists and is not overwritten")
-            out.write_bytes(text.encode())
+        with replacing(out, out.suffix) as file, writing(out):
+            file.write_bytes(text.encode())
         typed = [*as_typed(unit, *style), *typed_query(query, casts)]
         checked = shlex.join(["privclust", "bounds", "check", str(out), table, *typed])
         say(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from privclust._files import FOR_THE_OWNER
 from privclust.cli._databases import Casts, QueryText, queried_table, read_once
 from privclust.cli._kept_columns import KeptColumns
 from privclust.cli._options import (
@@ -22,7 +23,7 @@ from privclust.cli._options import (
     Sheet,
     files_as_fitted,
 )
-from privclust.cli.atomic_write import FOR_THE_OWNER, replacing
+from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import reporting_errors, say, state_dialects, writing
 from privclust.cli.table_files import ENDINGS, writing_table
 from privclust.errors import ParameterError
