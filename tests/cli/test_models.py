@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +22,7 @@ from numpy.typing import NDArray
 from privclust import PrivateKMeans, load, save
 from privclust.cli._kept_columns import KeptColumns
 from privclust.cli._pages import file_hash
+from privclust.cli.table_files import Write
 from privclust.models.report import PageHeading, to_html
 from privclust.models.sql_export import to_sql
 from privclust.sources.dialects import Files
@@ -68,7 +73,7 @@ def test_labels_are_those_of_predict_in_the_order_of_the_files(
     out = tmp_path / "labels.parquet"
     done = privclust("predict", "model.json", *tables, "-o", out)
     assert done.exit_code == 0, done.output
-    assert "who may not see the rows may not see them" in done.stdout
+    assert "show them only to people who may see the rows" in done.stdout
     assert_silent_about_cells(done.output)
     model = load("model.json")
     expected = np.concatenate([model.predict(table) for table in tables])
@@ -236,6 +241,29 @@ def test_impossible_labels_are_one_message_and_leave_what_was_there(
 def test_labels_that_cannot_be_written(out: str, cause: str, remedy: str) -> None:
     result = privclust("predict", "model.json", "visits.parquet", "-o", out)
     error_message(result, 10, f"{Path(out).name} could not be written", cause, remedy)
+
+
+def test_no_row_is_labelled_after_labels_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All other rows were still read and labelled, which can take hours."""
+    parts = 0
+
+    @contextmanager
+    def writing_to_a_full_disk(*given: object) -> Iterator[Write]:
+        def write(table: pa.Table) -> None:
+            nonlocal parts
+            parts += 1
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        yield write
+
+    module = sys.modules["privclust.cli.predict"]  # the package has the command by that name
+    monkeypatch.setattr(module, "writing_table", writing_to_a_full_disk)
+    result = privclust("predict", "model.json", "parts/*.parquet", "-o", tmp_path / "l.csv")
+    error_message(result, 10, "l.csv could not be written", "No space left", "Free some space")
+    assert parts == 1
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("table", ["visits.parquet", "parts", "parts/*.parquet"])

@@ -26,7 +26,7 @@ from privclust.cli._options import (
 from privclust.cli.atomic_write import replacing
 from privclust.cli.messages import reporting_errors, say, state_dialects, writing
 from privclust.cli.table_files import ENDINGS, writing_table
-from privclust.errors import ParameterError
+from privclust.errors import EngineError, ParameterError
 from privclust.kernels.grid import IntArray
 from privclust.sources.dialects import Files
 from privclust.sources.files import paths_of
@@ -81,8 +81,8 @@ def predict(
                 _write_labels(fitted, source, names, files, file, out)
         say(
             f"wrote {out.name}, one label a row{_order(queried)} "
-            "These labels are not covered by the guarantee: who may not see the rows may not "
-            "see them."
+            "These labels are not covered by the guarantee: show them only to people who may see "
+            "the rows."
         )
 
 
@@ -94,20 +94,26 @@ def _write_labels(
 
     kept = KeptColumns(source, names)
     schema = pa.schema([*((name, pa.large_string()) for name in names), ("cluster", pa.int32())])
-    failures: list[OSError | ParameterError] = []
+    failure: OSError | ParameterError | None = None
     with writing_table(file, out, schema, style, kept.numbers) as write:
 
         def write_labels(labels: IntArray) -> None:
+            nonlocal failure
             column = pa.array(labels.astype(np.int32))
             try:
                 write(pa.table([*kept.take(len(labels)), column], schema=schema))
             except (OSError, ParameterError) as error:
-                failures.append(error)
+                failure = error
+                raise  # no further row is read; what arrives outside says nothing of this error
 
-        label_parts(fitted, source, write_labels)
+        try:
+            label_parts(fitted, source, write_labels)
+        except EngineError:
+            if failure is None:
+                raise
     with writing(out):
-        if failures:
-            raise failures[0]
+        if failure is not None:
+            raise failure
 
 
 def _order(queried: SqlTable | None) -> str:
