@@ -41,8 +41,8 @@ def audit(
     of privclust.algorithms have; an estimator's class has methods plan(task) and run(curator, plan,
     rng), as subclasses of privclust.PrivateClusterer have. It is run, so trust it.
     """
+    from privclust._integer import integer
     from privclust.audit.checks import verdicts
-    from privclust.estimators._common_parameters import integer
     from privclust.privacy.accounting import Budget
 
     with reporting_errors():

@@ -8,6 +8,7 @@ from dataclasses import field
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from privclust._integer import integer, is_integer
 from privclust.domains.bounds import Bounds
 from privclust.errors import (
     Message,
@@ -21,9 +22,6 @@ from privclust.estimators._declared_parameters import Declared
 from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
-
-INTEGER_MAX = 2**53
-"""No table has as many rows, and arithmetic with larger numbers may fail."""
 
 
 class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
@@ -177,28 +175,9 @@ def number(name: str, value: object) -> float:
     return float(value)
 
 
-def integer(name: str, value: object) -> int:
-    """Return a parameter as an int, or say what it should be."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ParameterError(
-            Message(
-                Parameter(name),
-                f" must be an integer of at least 1, got {safe_repr(value)}. Type one such as 8.",
-            )
-        )
-    if value > INTEGER_MAX:
-        raise ParameterError(
-            Message(
-                Parameter(name),
-                f" must be at most 2^53, got {safe_repr(value)}. Type the number you mean.",
-            )
-        )
-    return int(value)
-
-
 def seed_of(value: object) -> int | None:
     """Return the seed of public choices, or None to draw one."""
-    if value is None or (isinstance(value, int | np.integer) and value >= 0):
+    if value is None or (is_integer(value) and value >= 0):
         return None if value is None else int(value)
     raise ParameterError(
         Message(

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from privclust._integer import is_integer
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
 from privclust.errors import Message, ParameterError, safe_repr
@@ -107,7 +108,7 @@ class Task:
                 f"{kind}.run returned {safe_repr(found.advice)} as advice, which must be a Message "
                 "of privclust.errors or None. Return Message(text)."
             )
-        if not isinstance(found.n_rows, int | np.integer):
+        if not is_integer(found.n_rows):
             raise TypeError(
                 f"{kind}.run returned {safe_repr(found.n_rows)} as n_rows, which must be an "
                 "integer: the typed number of rows, or a noisy count. Round it with int()."

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from privclust._integer import is_integer
 from privclust.algorithms import feddp_kmeans
 from privclust.algorithms.feddp_kmeans import FedDPPlan
 from privclust.domains.ball import Ball
@@ -113,9 +114,9 @@ def _in_ball(domain: Domain, points: FloatArray) -> FloatArray:
 
 
 def _rounds(rounds: object) -> int:
-    if not isinstance(rounds, int) or isinstance(rounds, bool) or not 0 <= rounds <= 100:
+    if not is_integer(rounds) or not 0 <= rounds <= 100:
         raise ParameterError(
             f"rounds must be an integer between 0 and 100, got {safe_repr(rounds)}. One is "
             "enough for most tables."
         )
-    return rounds
+    return int(rounds)

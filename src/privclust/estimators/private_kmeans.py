@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from privclust._integer import integer
 from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
 from privclust.algorithms._enough_rows import advice_on_typed_rows
 from privclust.algorithms._private_kmeans_plan import CELLS_PER_CLUSTER, PrivateKMeansPlan
 from privclust.algorithms.seeded_kmeans import SeededPlan
 from privclust.estimators import _refit
-from privclust.estimators._common_parameters import integer, seed_of
+from privclust.estimators._common_parameters import seed_of
 from privclust.estimators._cost_check import check_cost
 from privclust.estimators._derived_cost import (
     hierarchy_cost,

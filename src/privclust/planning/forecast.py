@@ -6,11 +6,11 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from privclust._integer import integer
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.algorithms._enough_rows import (
@@ -21,7 +21,7 @@ from privclust.algorithms._enough_rows import (
 )
 from privclust.algorithms._private_kmeans_plan import SIZE_SHARE, PrivateKMeansPlan
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
-from privclust.estimators._common_parameters import INTEGER_MAX, typed_budget
+from privclust.estimators._common_parameters import typed_budget
 from privclust.estimators._cost_check import beyond_limits
 from privclust.kernels.grid import to_grid
 from privclust.models._html import bar, block, details, sentence, table
@@ -238,7 +238,7 @@ def forecast(
     >>> forecast(20_000, 4, delta=1e-6, max_rows_per_unit=50).found
     False
     """
-    check_sizes(
+    n_rows, n_columns, n_clusters, max_rows_per_unit = check_sizes(
         n_rows=n_rows,
         n_columns=n_columns,
         n_clusters=n_clusters,
@@ -279,24 +279,9 @@ def forecast(
     )
 
 
-def check_sizes(**numbers: Any) -> None:
-    """Refuse what is not an integer of at least 1."""
-    for name, value in numbers.items():
-        if not isinstance(value, Integral) or int(value) < 1:
-            raise ParameterError(
-                Message(
-                    Parameter(name),
-                    f" must be an integer of at least 1, got {safe_repr(value)}.",
-                )
-            )
-        if int(value) > INTEGER_MAX:
-            raise ParameterError(
-                Message(
-                    Parameter(name),
-                    f" must be at most 2^53, got {safe_repr(int(value))}. Type the number you "
-                    "mean.",
-                )
-            )
+def check_sizes(**numbers: object) -> list[int]:
+    """Return numbers as integers of Python, or refuse what is none of at least 1."""
+    return [integer(name, value) for name, value in numbers.items()]
 
 
 def forecast_grid(expected: Forecast) -> list[Forecast]:

@@ -85,7 +85,7 @@ def simulate(
     """
     from privclust.estimators import PrivateKMeans
 
-    check_sizes(
+    n_rows, n_columns, n_clusters, max_rows_per_unit, repeats = check_sizes(
         n_rows=n_rows,
         n_columns=n_columns,
         n_clusters=n_clusters,

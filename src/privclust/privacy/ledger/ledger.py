@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from privclust._integer import integer
 from privclust.errors import ParameterError, safe_repr
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.privacy.accounting import Budget, Spend
@@ -158,11 +159,7 @@ class Ledger:
         `unit`, `source` and `periods` are those of `create`.
         """
         check_texts(label, unit, source)
-        if type(periods) is not int or periods < 1:
-            raise ParameterError(
-                f"periods must be an integer of at least 1, got {safe_repr(periods)}. Type one, "
-                "such as 52, or leave it out."
-            )
+        periods = integer("periods", periods, "Type one, such as 52, or leave it out.")
         budget = Budget(epsilon, delta)
         body: dict[str, Any] = {
             "epsilon": budget.epsilon,
