@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 
 import pytest
 import typer
 
-from privclust.cli.messages import reporting_errors, reporting_warnings
+from privclust.cli._options import column_names
+from privclust.cli.messages import option_of, reporting_errors, reporting_warnings
 from privclust.cli.tables import print_table
 from privclust.errors import Message, Parameter, ParameterError
 
@@ -96,3 +98,9 @@ def test_name_cannot_control_a_terminal(capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr()
     assert not {"\x1b", "\x9b"} & {*printed.out, *printed.err}
     assert "a?[2J?31m:warning:[red]ge" in printed.out
+
+
+@pytest.mark.parametrize("names", [["age"], ["age", "income"], ["income, net", 'the "age"', "a b"]])
+def test_list_of_columns_is_shown_as_it_is_typed(names: list[str]) -> None:
+    option, typed = shlex.split(option_of(Parameter("columns", names)))
+    assert (option, column_names(typed)) == ("--columns", names)

@@ -37,8 +37,15 @@ def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_a_profile_is_written_charged_and_shown() -> None:
+def test_columns_may_be_typed_one_by_one_too() -> None:
     done = privclust(*PROFILE, *ACCOUNT, "--columns", "name", "--columns", "who")
+    assert done.exit_code == 0, done.output
+    profile = load_profile("profile.json")
+    assert [column.column.name for column in profile.columns] == ["name", "who"]
+
+
+def test_a_profile_is_written_charged_and_shown() -> None:
+    done = privclust(*PROFILE, *ACCOUNT, "--columns", "name,who")
     assert done.exit_code == 0, done.output
     assert_silent_about_cells(done.output)
     assert "privclust report model.json --profile profile.json" in done.output

@@ -204,7 +204,7 @@ def test_options_of_a_node_are_refused_for_files(tmp_path: Path) -> None:
 
 
 def test_refusal_of_a_node_is_one_message(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    message = error_message(fitted(node, "--epsilon", 50), 8, "Ask for at most --epsilon 3.")
+    message = error_message(fitted(node, "--epsilon", 50), 8, "Ask for at most --epsilon 4,")
     assert "your part of the budget" in message
     unknown = node.url.replace("credit", "other")
     error_message(privclust("describe", unknown), 15, "nothing of that name", "describe --fits")

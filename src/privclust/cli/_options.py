@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from contextlib import suppress
 from decimal import Decimal as Number
 from decimal import InvalidOperation
@@ -19,6 +20,10 @@ from privclust.sources.lake_paths import names_lake
 _FILES = (
     "Parquet, CSV, Excel or Arrow files, folders (also of a Delta table), patterns, Iceberg's "
     ".metadata.json or s3://bucket/path"
+)
+
+ACCOUNT = (
+    "--ledger and --dataset belong together: a budget is that of a data set. Type both or neither."
 )
 
 
@@ -81,6 +86,18 @@ def files_as_fitted(
         f"The model was fitted with decimal commas; {cells} are separated by commas. Type "
         "--decimal . if points mark its decimals."
     )
+
+
+def column_names(typed: str) -> list[str]:
+    """Return the names of columns that were typed in one list; one with a comma has quotes.
+
+    Examples
+    --------
+    >>> column_names("age, income"), column_names('"income, net",age')
+    (['age', 'income'], ['income, net', 'age'])
+    """
+    (names,) = csv.reader([typed.replace("\n", " ")], skipinitialspace=True)
+    return [name.strip() for name in names or [""]]
 
 
 def as_typed(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from privclust.cli._options import column_names
 from privclust.errors import ParameterError
 from privclust.remote._address import is_address
 from privclust.remote.table import RemoteTable
@@ -54,7 +55,7 @@ def table_at(
     url: str, columns: str | None = None, ca_file: Path | None = None, own: Path | None = None
 ) -> RemoteTable:
     """Return a table at a node."""
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    names = None if columns is None else column_names(columns)
     return RemoteTable(
         url,
         names,

@@ -17,6 +17,7 @@ from privclust.cli._clusters import (
 )
 from privclust.cli._databases import Casts, QueryText, queried_table, typed_query
 from privclust.cli._options import (
+    ACCOUNT,
     DecimalOfFit,
     Delimiter,
     FittedTables,
@@ -109,32 +110,15 @@ def fit(
     from privclust.models.model_file import to_json
 
     with reporting_errors():
-        if epsilon == float("inf"):
-            raise ParameterError(
-                "epsilon = inf adds no noise, and the command line writes no model that protects "
-                "nobody. Type a finite one such as 1."
-            )
+        _check_finite(epsilon)
         for_files = {"delimiter": delimiter, "decimal": decimal, "sheet": sheet}
         queried = queried_table(table, query, casts, **for_files)
         remote = remote_table(table, columns, ca_file, certificate, **for_files)
         elsewhere = remote or queried
         if bounds is None and remote is None:
             typed = [*as_typed(unit, delimiter, decimal, sheet), *typed_query(query, casts)]
-            raise BoundsError(
-                "--bounds is missing. This writes a file to fill in from knowledge of the field; "
-                "then type your line again with --bounds bounds.toml:\n"
-                f"{INDENT}{shlex.join(['privclust', 'bounds', 'init', table[0], *typed])}"
-            )
-        if out is None and not as_json:
-            raise ParameterError(
-                "--out is missing, and what a fit spends would be lost with its outcome. Type "
-                "--out model.json, or --json to have the outcome printed."
-            )
-        if (ledger is None) != (dataset is None):
-            raise ParameterError(
-                "--ledger and --dataset belong together: a budget is that of a data set. Type both "
-                "or neither."
-            )
+            raise _no_bounds(table[0], typed)
+        _check_places(out, as_json, ledger, dataset)
         model = PrivateKMeans(
             n_clusters,
             epsilon=epsilon,
@@ -159,19 +143,57 @@ def fit(
                 state_dialects(files)
             with progress(silent=quiet or as_json), reporting_warnings():
                 model.fit(elsewhere or files, resume=resume)
-            text = to_json(model)
             if file is not None:
                 with writing(out or file):
-                    file.write_bytes(text.encode())
+                    file.write_bytes(to_json(model).encode())
         if as_json:
             typer.echo(clusters_json(model.model_))
         elif not quiet and out is not None:
             _show(model.model_, out)
-            say(protected_unit(model.privacy_statement_))
-            left = _left(remote, ledger, dataset)
-            say(_next_step(model.privacy_statement_, left, out, remote is not None))
-            if ledger is not None:
-                say(_to_sign(out, ledger))
+            _say_what_is_next(model.privacy_statement_, out, remote, ledger, dataset)
+
+
+def _check_finite(epsilon: float) -> None:
+    """Refuse a fit that protects nobody."""
+    if epsilon == float("inf"):
+        raise ParameterError(
+            "epsilon = inf adds no noise, and the command line writes no model that protects "
+            "nobody. Type a finite one such as 1."
+        )
+
+
+def _no_bounds(place: str, typed: list[str]) -> BoundsError:
+    """Return the error of a fit without bounds, with the command that writes a file to fill in."""
+    return BoundsError(
+        "--bounds is missing. This writes a file to fill in from knowledge of the field; "
+        "then type your line again with --bounds bounds.toml:\n"
+        f"{INDENT}{shlex.join(['privclust', 'bounds', 'init', place, *typed])}"
+    )
+
+
+def _check_places(out: Path | None, as_json: bool, ledger: str | None, dataset: str | None) -> None:
+    """Refuse a fit whose outcome would be lost, or of which it is unclear what pays."""
+    if out is None and not as_json:
+        raise ParameterError(
+            "--out is missing, and what a fit spends would be lost with its outcome. Type "
+            "--out model.json, or --json to have the outcome printed."
+        )
+    if (ledger is None) != (dataset is None):
+        raise ParameterError(ACCOUNT)
+
+
+def _say_what_is_next(
+    statement: Statement,
+    out: Path,
+    remote: RemoteTable | None,
+    ledger: str | None,
+    dataset: str | None,
+) -> None:
+    """Say who is protected, what is left of the budget, and which commands may follow."""
+    say(protected_unit(statement))
+    say(_next_step(statement, _left(remote, ledger, dataset), out, remote is not None))
+    if ledger is not None:
+        say(_to_sign(out, ledger))
 
 
 def _left(remote: RemoteTable | None, ledger: str | None, dataset: str | None) -> float | None:

@@ -207,12 +207,23 @@ def option_of(parameter: Parameter) -> str:
     ('--clusters 8', '--max-rows-per-unit')
     >>> option_of(Parameter("epsilon")), option_of(Parameter("unit", "id of patient"))
     ('epsilon', "--unit 'id of patient'")
+    >>> option_of(Parameter("columns", ["age", "income"]))
+    '--columns age,income'
     """
     name = parameter.name
     option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-    if parameter.value is not None:
-        return f"{option} {shlex.quote(str(parameter.value))}"
+    value = parameter.value
+    if isinstance(value, list | tuple):
+        value = ",".join(map(_in_a_list, value))
+    if value is not None:
+        return f"{option} {shlex.quote(str(value))}"
     return option if "_" in name else name  # a single word is the same in a sentence
+
+
+def _in_a_list(name: object) -> str:
+    """Return a name as it is typed in a list of several: in quotes if it has a comma."""
+    text = str(name)
+    return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"') else text
 
 
 def _rendered(text: str) -> str:

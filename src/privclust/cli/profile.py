@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privclust.cli._databases import Casts, QueryText, queried_table
 from privclust.cli._options import (
+    ACCOUNT,
     DecimalAsFitted,
     Delimiter,
     Force,
     Model,
     Quiet,
     Sheet,
+    column_names,
     files_as_fitted,
 )
 from privclust.cli._remote import CaFile, Certificate, remote_table
@@ -35,6 +37,9 @@ from privclust.errors import BoundsError, ParameterError
 from privclust.models.formatting import rounded_up
 from privclust.sources.files import paths_of
 
+if TYPE_CHECKING:
+    from privclust.models.profile import Profile
+
 
 def profile(
     model: Model,
@@ -42,9 +47,7 @@ def profile(
         list[str],
         typer.Argument(help="The table that was fitted: files, folders, patterns, or its address."),
     ],
-    columns: Annotated[
-        list[str], typer.Option(help="A column to profile; once more for each other one.")
-    ],
+    columns: Annotated[list[str], typer.Option(help="Columns to profile, such as age,income.")],
     epsilon: Annotated[
         float, typer.Option(help="Of the profile alone; what it costs adds to the fit.")
     ],
@@ -75,16 +78,12 @@ def profile(
 ) -> None:
     """Measure what other columns are like in each cluster, from what the budget has left."""
     from privclust.estimators._load import load
-    from privclust.models.profile import NOTE, Profile
     from privclust.models.profile_file import profile_to_json
 
     with reporting_errors():
         fitted = load(model)
         if ledger is None and dataset is not None:
-            raise ParameterError(
-                "--ledger and --dataset belong together: a budget is that of a data set. Type both "
-                "or neither."
-            )
+            raise ParameterError(ACCOUNT)
         for_files = {"delimiter": delimiter, "decimal": decimal, "sheet": sheet}
         queried = queried_table(table, query, casts, **for_files)
         remote = remote_table(table, None, ca_file, certificate, **for_files)
@@ -103,7 +102,7 @@ def profile(
             with progress(silent=quiet), reporting_warnings():
                 found: Profile = fitted.profile(
                     elsewhere or files,
-                    columns,
+                    [name for typed in columns for name in column_names(typed)],
                     bounds=None if bounds is None else str(bounds),
                     epsilon=epsilon,
                     delta=delta,
@@ -114,15 +113,21 @@ def profile(
                 )
             with writing(out):
                 file.write_bytes(profile_to_json(found).encode())
-        together = found.privacy_statement
-        warn_if_weak(together.composed)
-        if quiet:
-            return
-        header, *rows = found.rows()
-        print_in_parts(header, rows)
-        say(
-            f"{NOTE} The profile and the model it is grouped by together: epsilon "
-            f"{rounded_up(together.epsilon)}, delta {rounded_up(together.delta)}. "
-            f"Wrote {out.name}; next:\n"
-            f"{INDENT}{shlex.join(['privclust', 'report', str(model), '--profile', str(out)])}"
-        )
+        warn_if_weak(found.privacy_statement.composed)
+        if not quiet:
+            _show(found, model, out)
+
+
+def _show(found: Profile, model: Path, out: Path) -> None:
+    """Print a profile, what it guarantees together with its model, and what may follow."""
+    from privclust.models.profile import NOTE
+
+    header, *rows = found.rows()
+    print_in_parts(header, rows)
+    together = found.privacy_statement
+    say(
+        f"{NOTE} The profile and the model it is grouped by together: epsilon "
+        f"{rounded_up(together.epsilon)}, delta {rounded_up(together.delta)}. "
+        f"Wrote {out.name}; next:\n"
+        f"{INDENT}{shlex.join(['privclust', 'report', str(model), '--profile', str(out)])}"
+    )

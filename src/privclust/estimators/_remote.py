@@ -19,7 +19,7 @@ from privclust.privacy import progress
 from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.remote._fields import printable
 from privclust.remote.error import RemoteError, parts_of
-from privclust.remote.request import request_of
+from privclust.remote.request import not_for_a_node, request_of
 from privclust.remote.runs import RunStatus
 from privclust.remote.table import RemoteTable
 
@@ -50,7 +50,7 @@ def fit_remotely(estimator: Parameters, table: RemoteTable, resume: str | None) 
     differences += _weaker(statement.run, estimator.epsilon, parameters.get("delta"))
     names = list(map(printable, model.feature_names_in or ()))
     if table.columns is not None and set(table.columns) != set(names):
-        differences.append(Parameter("columns", ",".join(names), f"columns={names}"))
+        differences.append(Parameter("columns", names))
     _check_same(name, differences, resume)
     return model
 
@@ -64,9 +64,11 @@ def profile_remotely(
 ) -> Profile:
     """Let a node measure a profile of a model that it fitted."""
     check_column_names(columns)
-    _check_unset("bounds", bounds, "the owner declared what columns may hold")
+    if bounds is not None:
+        raise not_for_a_node("bounds", "the owner declared what columns may hold")
     for name in ("ledger", "dataset", "period"):
-        _check_unset(name, getattr(request, name), "the node charges the account of the fit")
+        if getattr(request, name) is not None:
+            raise not_for_a_node(name, "the node charges the account of the fit")
     fitted = model.privacy_statement.run
     delta = fitted.delta if request.delta is None else request.delta
     budget_of(request.epsilon, delta)
@@ -86,8 +88,7 @@ def profile_remotely(
     differences = _weaker(statement.run, request.epsilon, delta)
     measured = [printable(column.column.name) for column in found.columns]
     if set(measured) != set(columns):
-        typed = " --columns ".join(measured)
-        differences.append(Parameter("columns", typed, f"columns={measured}"))
+        differences.append(Parameter("columns", measured))
     grouped = [one.run.name for one in statement.dependencies]
     if grouped != [fitted.name]:
         differences.append(f"the model of run {printable(', '.join(grouped))}")
@@ -95,16 +96,6 @@ def profile_remotely(
         differences.append("a model with other clusters")
     _check_same(name, differences, request.resume)
     return found
-
-
-def _check_unset(name: str, value: object, why: str) -> None:
-    if value is not None:
-        raise ParameterError(
-            Message(
-                Parameter(name),
-                f" cannot be set for a remote table: {why}. Leave it out. Nothing was sent.",
-            )
-        )
 
 
 def _weaker(run: PrivateRun, epsilon: float, delta: object) -> Parts:

@@ -78,14 +78,13 @@ def _kind_of(estimator: Estimator) -> str:
 def _check_unset(kind: type, name: str, value: object) -> None:
     default = inspect.signature(kind).parameters[name].default
     if value is not default and not (isinstance(value, int) and value == default):
-        raise ParameterError(
-            Message(
-                Parameter(name),
-                " cannot be set for a remote table: ",
-                *parts_of(OWNERS[name]),
-                ". Leave it out. Nothing was sent.",
-            )
-        )
+        raise not_for_a_node(name, OWNERS[name])
+
+
+def not_for_a_node(name: str, why: str) -> ParameterError:
+    """Return the error of a parameter that cannot be set for a remote table, and why."""
+    cause = (" cannot be set for a remote table: ", *parts_of(why))
+    return ParameterError(Message(Parameter(name), *cause, ". Leave it out. Nothing was sent."))
 
 
 def _plain(name: str, value: object) -> object:

@@ -7,7 +7,6 @@ none: a text that the library would take as the path of bounds would tell which 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +15,8 @@ from privclust.errors import did_you_mean, safe_repr
 from privclust.node.policy.policy import AnalystPolicy, Policy, TablePolicy
 from privclust.node.requests._strict_json import read_object
 from privclust.node.requests.problems import NOT_FOUND, RequestError, refused
+from privclust.privacy.ledger.records import PERIOD
+from privclust.remote.request import ESTIMATORS as REMOTE_ESTIMATORS
 from privclust.remote.request import OWNERS
 
 if TYPE_CHECKING:
@@ -26,17 +27,11 @@ N_CLUSTERS = 8
 """The estimators' default."""
 ROWS_MAX, SEED_MAX, PERIOD_MAX = 2**53, 2**32 - 1, 64
 _COMMON = ("n_clusters", "epsilon", "delta", "scale", "n_rows", "period", "random_state")
+_FURTHER = {"PrivateKMeans": ("metric", "max_clusters"), "BalcanKMeans": ("constants",)}
 ESTIMATORS: Mapping[str, tuple[str, ...]] = {
-    "PrivateKMeans": (*_COMMON, "metric", "max_clusters"),
-    "PEMeans": _COMMON,
-    "HDPEMeans": _COMMON,
-    "DPLloyd": _COMMON,
-    "FastLloyd": _COMMON,
-    "BalcanKMeans": (*_COMMON, "constants"),
-    "LSHCoreset": _COMMON,
+    name: (*_COMMON, *_FURTHER.get(name, ())) for name in REMOTE_ESTIMATORS
 }
 """Estimators that need no rows of a server, and those of their parameters that are plain."""
-_PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -273,7 +268,7 @@ def _number(name: str, value: object) -> float:
 
 
 def _period(name: str, value: object) -> str:
-    if isinstance(value, str) and len(value) <= PERIOD_MAX and _PERIOD.fullmatch(value):
+    if isinstance(value, str) and len(value) <= PERIOD_MAX and PERIOD.fullmatch(value):
         return value
     raise refused(
         "invalid-request",

@@ -18,7 +18,8 @@ from privclust.privacy.ledger.affordable import affordable
 from privclust.privacy.ledger.journal import EntryError, LedgerError, Line, Pages
 from privclust.queries.base import frozen
 
-_PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
+PERIOD = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
+"""How periods are named, so that none has two names."""
 
 _SHOWN = {"estimator": "{}", "n_clusters": "{} clusters", "epsilon": "epsilon {}"}
 """What a run's first line has of its facts."""
@@ -247,7 +248,7 @@ def period_of(account: Dataset, facts: Mapping[str, str]) -> str | None:
 
 def _well_named(period: str) -> str:
     """Refuse a name that could be written in two ways, and so have two shares."""
-    if _PERIOD.fullmatch(period):
+    if PERIOD.fullmatch(period):
         return period
     raise LedgerError(
         f"a period is named by capital letters, digits and hyphens, such as '2026-W07', not by "
