@@ -38,8 +38,8 @@ _APPEND = {
     "result": "SELECT privclust_result(:run, :slot, CAST(:body AS jsonb))",
     "close": "SELECT privclust_close(:run, CAST(:body AS jsonb))",
 }
-"""The verbs of a server, which any role may be granted but for the first, its owner's; so are other
-kinds."""
+"""How a server appends entries, by their kind. A role may be granted all of these functions but the
+first, which is the owner's alone, as are entries of other kinds."""
 _APPEND_AS_OWNER = "SELECT privclust_chain(:kind, :label, :run, :slot, :body, :fingerprint)"
 _INSERT = (
     "INSERT INTO privclust_entries (number, kind, label, run, slot, body, fingerprint, hash) "

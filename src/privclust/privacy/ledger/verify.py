@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from privclust.privacy.accounting import Spend
@@ -13,7 +14,7 @@ from privclust.privacy.ledger.records import Dataset, as_dataset, lowered
 
 
 def problems(journal: Journal, head: str | None = None) -> list[str]:
-    """Return what is wrong with a journal; nothing, one hopes.
+    """Return what is wrong with a journal, a sentence for each problem.
 
     Parameters
     ----------
@@ -109,57 +110,104 @@ def _ill_formed(lines: list[Line]) -> list[str]:
 
 def _overspent(lines: list[Line]) -> list[str]:
     """Go through the entries once, as they were written, and check every rule at every step."""
-    accounts: dict[str, Dataset] = {}
-    periods: dict[str, str | None] = {}
-    reserved: dict[str, Spend] = {}
-    claims: dict[str, dict[str, Spend]] = {}
-    labels: dict[str, str] = {}
-    closed: set[str] = set()
-    found = []
-    for line in lines:
+    books = _Books()
+    return [problem for line in lines for problem in books.problems_with(line)]
+
+
+@dataclass
+class _Run:
+    """What entries so far say of a run."""
+
+    label: str
+    period: str | None
+    reserved: Spend
+    closed: bool
+    claims: dict[str, Spend] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> Spend:
+        return sum(self.claims.values(), Spend())
+
+    @property
+    def committed(self) -> Spend:
+        return self.spent if self.closed else self.reserved
+
+
+class _Books:
+    """Accounts and runs, as far as entries were read."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[str, Dataset] = {}
+        self._runs: dict[str, _Run] = {}
+        self._ended: set[str] = set()
+        self._checks: dict[str, Callable[[Line], list[str]]] = {
+            "dataset": self._dataset,
+            "lower": self._lower,
+            "reserve": self._reserve,
+            "claim": self._claim,
+            "result": self._result,
+            "close": self._close,
+        }
+
+    def problems_with(self, line: Line) -> list[str]:
+        """Return what is wrong with an entry, after those before it."""
         entry = line.entry
-        if entry.kind == "dataset":
-            accounts[entry.label] = as_dataset(line)
-            found += _too_generous(line, accounts[entry.label])
-        elif entry.kind == "lower":
-            try:
-                accounts[entry.label] = lowered(accounts[entry.label], line)
-                found += _too_generous(line, accounts[entry.label])
-            except EntryError:
-                found.append(f"entry {line.number} raises the budget of data set {entry.label!r}")
-        elif entry.kind == "reserve":
-            labels[entry.run], claims[entry.run] = entry.label, {}
-            reserved[entry.run] = Spend(**entry.body["spend"])
-            periods[entry.run] = entry.body["facts"].get("period")
-            committed = {
-                run: sum(claims[run].values(), Spend()) if run in closed else reserved[run]
-                for run, label in labels.items()
-                if label == entry.label
-            }
-            account = accounts[entry.label]
-            if not account.admits(sum(committed.values(), Spend())):
-                found.append(f"entry {line.number} overspends data set {entry.label!r}")
-            same = (run for run in committed if periods[run] == periods[entry.run])
-            spent = sum((committed[run] for run in same), Spend())
-            if account.periods > 1 and not spent.within(account.share):
-                found.append(f"entry {line.number} overspends a period of data set {entry.label!r}")
-        elif entry.kind == "claim":
-            if entry.run in closed:
-                found.append(f"entry {line.number} spends after its run was closed")
-            claims[entry.run][entry.slot] = Spend(**entry.body["spend"])
-            if not sum(claims[entry.run].values(), Spend()).within(reserved[entry.run]):
-                found.append(f"entry {line.number} spends more than its run reserved")
-        elif entry.kind == "result" and entry.slot not in claims[entry.run]:
-            found.append(f"entry {line.number} is the result of a slot that was never charged")
-        elif entry.kind == "close":
-            closed.add(entry.run)
-            if entry.run not in reserved:
-                found.append(f"entry {line.number} ends a run that never began")
-            if "spend" in entry.body:
-                found.append(f"entry {line.number} claims to know what its run spent")
-        if entry.label != labels.get(entry.run, entry.label):
+        found = self._checks[entry.kind](line) if entry.kind in self._checks else []
+        run = self._runs.get(entry.run)
+        if run is not None and entry.label != run.label:
             found.append(f"entry {line.number} names another data set than its run")
-    return found
+        return found
+
+    def _dataset(self, line: Line) -> list[str]:
+        self._accounts[line.entry.label] = account = as_dataset(line)
+        return _too_generous(line, account)
+
+    def _lower(self, line: Line) -> list[str]:
+        label = line.entry.label
+        try:
+            self._accounts[label] = account = lowered(self._accounts[label], line)
+        except EntryError:
+            return [f"entry {line.number} raises the budget of data set {label!r}"]
+        return _too_generous(line, account)
+
+    def _reserve(self, line: Line) -> list[str]:
+        entry, found = line.entry, []
+        period, reserved = entry.body["facts"].get("period"), Spend(**entry.body["spend"])
+        self._runs[entry.run] = _Run(entry.label, period, reserved, entry.run in self._ended)
+        account = self._accounts[entry.label]
+        runs = [run for run in self._runs.values() if run.label == entry.label]
+        if not account.admits(sum((run.committed for run in runs), Spend())):
+            found.append(f"entry {line.number} overspends data set {entry.label!r}")
+        spent = sum((run.committed for run in runs if run.period == period), Spend())
+        if account.periods > 1 and not spent.within(account.share):
+            found.append(f"entry {line.number} overspends a period of data set {entry.label!r}")
+        return found
+
+    def _claim(self, line: Line) -> list[str]:
+        entry, found = line.entry, []
+        run = self._runs[entry.run]
+        if run.closed:
+            found.append(f"entry {line.number} spends after its run was closed")
+        run.claims[entry.slot] = Spend(**entry.body["spend"])
+        if not run.spent.within(run.reserved):
+            found.append(f"entry {line.number} spends more than its run reserved")
+        return found
+
+    def _result(self, line: Line) -> list[str]:
+        if line.entry.slot in self._runs[line.entry.run].claims:
+            return []
+        return [f"entry {line.number} is the result of a slot that was never charged"]
+
+    def _close(self, line: Line) -> list[str]:
+        entry, found = line.entry, []
+        self._ended.add(entry.run)
+        if entry.run in self._runs:
+            self._runs[entry.run].closed = True
+        else:
+            found.append(f"entry {line.number} ends a run that never began")
+        if "spend" in entry.body:
+            found.append(f"entry {line.number} claims to know what its run spent")
+        return found
 
 
 def _too_generous(line: Line, account: Dataset) -> list[str]:
