@@ -64,14 +64,14 @@ def test_one_setting_turns_it_off(tmp_path: Path) -> None:
 
 def test_log_has_no_trace_of_it(capfd: pytest.CaptureFixture[str]) -> None:
     with _progress.showing_progress():
-        assert not _progress.somebody_looks()
+        assert not _progress.should_show_progress()
     assert capfd.readouterr() == ("", "")
 
 
 def test_whoever_watches_a_fit_sees_no_other_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_progress, "in_notebook", lambda: pytest.fail("it looked for a notebook"))
     with watching(lambda step: None), _progress.showing_progress():
-        assert not _progress.somebody_looks()
+        assert not _progress.should_show_progress()
 
 
 def test_a_bar_that_fails_ends_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,1 @@
-"""Attacks on ourselves. They see exact results, so they make their own tables."""
+"""Attacks on this library. They see exact results, so they make their own tables."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -83,12 +82,8 @@ def exported() -> dict[str, Algorithm]:
     >>> sorted(exported())[:2]
     ['BalcanKMeans', 'DPLloyd']
     """
-    found = {}
-    for name in estimators.__all__:
-        module = getattr(estimators, name).__module__.rpartition(".")[2]
-        algorithm = import_module(f"privclust.algorithms.{module}")
-        found[name] = Algorithm(algorithm.plan, algorithm.run)
-    return found
+    algorithms = {name: getattr(estimators, name).algorithm for name in estimators.__all__}
+    return {name: Algorithm(found.plan, found.run) for name, found in algorithms.items()}
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,8 @@ def _faults(query: Query, rows: FloatArray) -> list[str]:
     for name in ("blocks", "values"):
         expected = getattr(together, name)
         singly = np.concatenate([getattr(one, name) for one in alone])
-        if not all(map(np.array_equal, (expected,) * 2, (singly, getattr(backwards, name)[::-1]))):
+        reversed_back = getattr(backwards, name)[::-1]
+        if not (np.array_equal(expected, singly) and np.array_equal(expected, reversed_back)):
             faults.append("what a row adds depends on the rows beside it")
     if not kept_rows(query, together).all():
         faults.append("a row adds more than is declared, and the engine leaves it out")

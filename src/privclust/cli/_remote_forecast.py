@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from privclust.planning.forecast import Forecast, forecast_grid
 from privclust.remote._fields import Fields
@@ -18,12 +19,12 @@ def forecast_of(sent: RemoteForecast, n_clusters: int) -> Forecast | None:
     found = Fields(sent.forecast, "a forecast")
     if set(sent.forecast) != {field.name for field in fields(Forecast)}:
         found.refuse("exactly the numbers that a forecast has")
-    read = {"int": found.integer, "float": found.number, "str": found.text}
+    read = {int: found.integer, float: found.number, str: found.text}
     values: dict[str, Any] = {}
-    for field in fields(Forecast):
-        kind, _, optional = str(field.type).partition(" | ")
-        missing = bool(optional) and sent.forecast[field.name] is None
-        values[field.name] = None if missing else read[kind](field.name)
+    for name, hint in get_type_hints(Forecast).items():
+        kind, *others = get_args(hint) or (hint,)
+        missing = NoneType in others and sent.forecast[name] is None
+        values[name] = None if missing else read[kind](name)
     if any(value < 0 for value in values.values() if isinstance(value, int | float)):
         found.refuse("numbers of at least 0")
     made = Forecast(**values)

@@ -1,4 +1,4 @@
-"""``privclust approve``: the papers of a release, for a signature."""
+"""``privclust approve``: the approval file of a release and its page, for a signature."""
 
 from __future__ import annotations
 

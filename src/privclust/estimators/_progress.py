@@ -60,15 +60,15 @@ class Clock:
 
 @contextmanager
 def showing_progress() -> Iterator[None]:
-    """Show a bar in a notebook or a terminal, if somebody looks."""
-    if not somebody_looks():
+    """Show a bar in a notebook or a terminal, if `should_show_progress`."""
+    if not should_show_progress():
         yield
         return
     with notebook_bar() if in_notebook() else terminal_bar():
         yield
 
 
-def somebody_looks() -> bool:
+def should_show_progress() -> bool:
     """Tell whether to show anything: not in logs, not if it is turned off or a fit is watched."""
     wanted = os.environ.get(VARIABLE, "on").lower() not in ("off", "0", "no", "false")
     return wanted and not is_watched() and (in_notebook() or sys.stderr.isatty())

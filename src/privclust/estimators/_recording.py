@@ -25,7 +25,7 @@ from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.estimators._common_parameters import Parameters, held_model
 from privclust.estimators._input import OpenTable
 from privclust.estimators._own_parameters import models_in, own_parameters
-from privclust.estimators._progress import somebody_looks, tell
+from privclust.estimators._progress import should_show_progress, tell
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import rounded_up
 from privclust.models.private_run import Record
@@ -100,7 +100,7 @@ class Recording:
 
     def tell_what_is_left(self) -> None:
         """From the second run of a data set on, say what its ledger has left."""
-        if self.ledger is None or not somebody_looks():
+        if self.ledger is None or not should_show_progress():
             return
         if len(self.ledger.runs(self.label)) < 2:
             return

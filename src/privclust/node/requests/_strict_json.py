@@ -1,4 +1,4 @@
-"""JSON of a stranger: objects of plain values, read without anything that JSON leaves open."""
+"""JSON that is not trusted: objects of plain values, read without what JSON leaves undefined."""
 
 from __future__ import annotations
 
