@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -204,7 +205,10 @@ def test_options_of_a_node_are_refused_for_files(tmp_path: Path) -> None:
 
 
 def test_refusal_of_a_node_is_one_message(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    message = error_message(fitted(node, "--epsilon", 50), 8, "Ask for at most --epsilon 4,")
+    described = privclust("describe", node.url).stdout
+    (left,) = re.findall(r"epsilon ([\d.]+) for one more fit", described)
+    offered = f"Ask for at most --epsilon {left},"
+    message = error_message(fitted(node, "--epsilon", 50), 8, offered)
     assert "your part of the budget" in message
     unknown = node.url.replace("credit", "other")
     error_message(privclust("describe", unknown), 15, "nothing of that name", "describe --fits")
