@@ -11,8 +11,8 @@ NODE = (
     Mutation(
         "an analyst's cap ignored",
         "privacy/ledger/_admission.py",
-        "    if cap is not None:\n",
-        "    if cap is not None and cap.epsilon < 0:\n",
+        "    if cap is not None:\n        budget, taken",
+        "    if cap is not None and cap.epsilon < 0:\n        budget, taken",
         f"{_NAMED_RUNS}::test_cap_bounds_the_runs_of_one_analyst_alone",
     ),
     Mutation(

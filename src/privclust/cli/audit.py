@@ -41,9 +41,9 @@ def audit(
     of privclust.algorithms have; an estimator's class has methods plan(task) and run(curator, plan,
     rng), as subclasses of privclust.PrivateClusterer have. It is run, so trust it.
     """
-    from privclust._integer import integer
     from privclust.audit.checks import verdicts
     from privclust.privacy.accounting import Budget
+    from privclust.privacy.integers import integer
 
     with reporting_errors():
         budget, fits = Budget(epsilon, delta), integer("fits", fits)

@@ -8,7 +8,6 @@ from dataclasses import field
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from privclust._integer import integer, is_integer
 from privclust.domains.bounds import Bounds
 from privclust.errors import (
     Message,
@@ -21,6 +20,7 @@ from privclust.errors import (
 from privclust.estimators._declared_parameters import Declared
 from privclust.models.cluster_model import ClusterModel
 from privclust.privacy.accounting import Budget
+from privclust.privacy.integers import integer, is_integer
 from privclust.queries.unit import ROW, ROWS_PER_UNIT_MAX, Unit
 
 

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from privclust._integer import is_integer
 from privclust.algorithms._cost import AlgorithmPlan
 from privclust.domains.base import Domain
 from privclust.errors import Message, ParameterError, safe_repr
@@ -17,6 +16,7 @@ from privclust.models.clustering import Clustering, Precision
 from privclust.models.quality import Quality
 from privclust.privacy.accounting import Budget
 from privclust.privacy.curator import Curator
+from privclust.privacy.integers import is_integer
 from privclust.privacy.plan import Plan
 from privclust.queries.unit import Unit
 

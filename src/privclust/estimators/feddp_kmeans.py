@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privclust._integer import is_integer
 from privclust.algorithms import feddp_kmeans
 from privclust.algorithms.feddp_kmeans import FedDPPlan
 from privclust.domains.ball import Ball
@@ -16,6 +15,7 @@ from privclust.estimators._fit_task import Algorithm, Task
 from privclust.estimators._input import OpenTable, open_table
 from privclust.estimators.base import PrivateClusterer
 from privclust.kernels.grid import GRID, FloatArray
+from privclust.privacy.integers import is_integer
 from privclust.sources.frames import schema_of
 
 

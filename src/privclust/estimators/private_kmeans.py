@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from privclust._integer import integer
 from privclust.algorithms import _scale, private_kmeans, seeded_kmeans
 from privclust.algorithms._enough_rows import advice_on_typed_rows
 from privclust.algorithms._private_kmeans_plan import CELLS_PER_CLUSTER, PrivateKMeansPlan
@@ -37,6 +36,7 @@ from privclust.models.k_path import KPath, k_path_of, max_clusters_of
 from privclust.models.mixture import Mixture, mixture
 from privclust.models.synthetic import sample
 from privclust.privacy.curator import Curator
+from privclust.privacy.integers import integer
 
 
 class PrivateKMeans(PrivateClusterer):

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from privclust._integer import integer
 from privclust.algorithms import private_kmeans
 from privclust.algorithms._cost import NUMBER_SECONDS, PRODUCT_SECONDS, ROW_SECONDS
 from privclust.algorithms._enough_rows import (
@@ -29,6 +28,7 @@ from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.cost_limits import GIB
 from privclust.models.formatting import rounded_up, spoken, spoken_memory
 from privclust.privacy.accounting import Budget
+from privclust.privacy.integers import integer
 from privclust.queries.clusters import ClusterMoments
 
 NOISE, NOISE_PER_COLUMN = 20.0, 4.5

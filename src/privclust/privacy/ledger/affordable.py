@@ -38,8 +38,8 @@ def affordable(left: Spend, budget: Budget) -> float:
     return (thousandths - 1) / 1000
 
 
-def _granted(asked: Budget, left: Spend) -> bool:
+def _granted(budget: Budget, left: Spend) -> bool:
     """Tell whether a fit may cost as much as a budget allows."""
-    if asked.delta == 0:
-        return asked.pure.pure is not None and asked.pure.epsilon <= left.epsilon
-    return asked.capacity.quanta <= left.quanta
+    if budget.delta == 0:
+        return budget.pure.epsilon <= left.epsilon
+    return budget.capacity.quanta <= left.quanta

@@ -14,10 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from privclust._integer import integer
 from privclust.errors import ParameterError, safe_repr
 from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.privacy.accounting import Budget, Spend
+from privclust.privacy.integers import integer
 from privclust.privacy.ledger._admission import (
     BudgetExceededError,
     Cap,
