@@ -169,6 +169,11 @@ def test_a_ledger_is_a_path_and_a_data_set_a_name_and_both_are_given(
     assert Ledger.open(place).runs("table") == ()
 
 
+def test_a_data_set_that_was_not_named_is_one_of_the_ledgers(place: str) -> None:
+    with pytest.raises(ValueError, match="dataset is missing; the ledger has 'table'"):
+        fitted(model_of(place).set_params(dataset=None))
+
+
 def test_an_unknown_data_set_is_named_with_the_remedy(place: str) -> None:
     with pytest.raises(LedgerError, match=r"knows no data set 'chairs'; it has 'table'"):
         fitted(model_of(place, dataset="chairs"))

@@ -280,6 +280,21 @@ def test_levels_that_are_declared_or_tell_nothing_are_not(ward: Any) -> None:
     assert equal_shares(fitted(ward=ward)) is None
 
 
+def test_clusters_that_are_not_reported_lie_at_no_bound() -> None:
+    model = fitted(cost=(AGE, (0, 50)))
+    assert at_bounds(model) is not None
+    assert model.size_stderr is not None
+    hidden = replace(model, size_stderr=np.full(len(model.cluster_sizes), 1e6))
+    assert at_bounds(hidden) is None
+
+
+def test_counts_of_few_values_are_offered_no_logarithm() -> None:
+    """Nine of ten rows have 0, the others 5 of 5: a logarithm would change nothing."""
+    few = np.where(np.arange(N_ROWS) % 10 == 0, 5.0, 0.0)
+    assert long_tailed(fitted(limits=(few, (0, 5)))) is None
+    assert long_tailed(fitted(visits=(40 * few, (0, 200)))) is not None
+
+
 def test_zeros_at_the_lower_bound_of_a_logarithm_are_answered_with_log1p() -> None:
     declared = {"type": "number", "lower": 1, "upper": 1e5, "transform": "log"}
     costs = (np.where(GROUP == 0, 0.0, COST), declared)

@@ -171,9 +171,11 @@ def _waited(wait: Wait) -> _View:
 def _display(html: str, handle: Any = None) -> Any:
     """Show HTML below the cell that runs, or in place of what a handle shows."""
     with suppress(Exception):
-        from IPython.display import HTML, display
+        from IPython.display import display
 
+        # Where HTML is not shown, a bar is nothing rather than the name of a class.
+        shown = {"text/html": html, "text/plain": ""}
         if handle is None:
-            return display(HTML(html), display_id=True)  # type: ignore[no-untyped-call]
-        handle.update(HTML(html))  # type: ignore[no-untyped-call]
+            return display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        handle.update(shown, raw=True)
     return None

@@ -278,6 +278,12 @@ def ledger_of(
     """Open the ledger at a place, if one is named, and check that it protects the same unit."""
     if place is None and label is None:
         return None, "unrecorded"
+    if isinstance(place, str | os.PathLike) and label is None:
+        known = [repr(account.label) for account in Ledger.open(os.fspath(place)).datasets()]
+        raise ParameterError(
+            f"dataset is missing; the ledger has {', '.join(known) or 'none'}. Give both, such as "
+            "ledger='budget.db' and dataset='patients', or neither."
+        )
     if not isinstance(place, str | os.PathLike) or not isinstance(label, str):
         raise ParameterError(
             f"ledger must be the path or URL of a ledger, not an object, which clone() would copy, "

@@ -43,6 +43,8 @@ AT_BOUND = 0.1
 LARGE, ALIKE, FEWEST_LEVELS = 0.05, 0.25, 3
 """Of clusters with this part of the rows, shares of at least so many levels are alike if each is
 off their mean by no more than this part of it."""
+FEW = 5.0
+"""Up to here a logarithm changes little: columns with no larger bound are no amounts."""
 APART = 3.0
 """Standard errors by which two centres differ at least, if clusters differ in a column."""
 
@@ -213,16 +215,19 @@ def _columns_at_bounds(model: ClusterModel) -> list[NumberColumn | DateColumn]:
     domain, errors = model.domain, model.center_stderr
     if model.fit_warning is not None or errors is None:
         return []
+    # Its module imports that of models, which imports this one.
+    from privclust.models.suppression import reported
+
     columns, widths = columns_of(model), domain.half_widths
     places = (domain.to_scales(model.cluster_centers) - domain.center) / widths
     known = errors / domain.slopes(model.cluster_centers) / widths < AT_BOUND
-    found: list[NumberColumn | DateColumn] = []
+    shown, found = reported(model), list[NumberColumn | DateColumn]()
     for column, part in zip(columns, parts_of_columns(columns), strict=True):
         if isinstance(column, CategoryColumn) or _is_flag(column):
             continue
         at_lower = (places[:, part] <= AT_BOUND - 1) & (column.lower != 0)
         at_either = (places[:, part] >= 1 - AT_BOUND) | at_lower
-        if (at_either & known[:, part]).any():
+        if (at_either & known[:, part])[shown].any():
             found.append(column)
     return found
 
@@ -266,7 +271,7 @@ def _names(columns: Sequence[Column]) -> str:
 
 
 def _may_be_amount(column: NumberColumn) -> bool:
-    return column.transform == "none" and column.lower >= 0
+    return column.transform == "none" and column.lower >= 0 and column.upper > FEW
 
 
 def _logarithm_of(column: NumberColumn) -> str:

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from privclust.models.profile import ColumnProfile, Profile
     from privclust.models.statement import Statement
 
-MISSING = "A missing value counted as the middle of its column's bounds."
+MISSING = (
+    "A missing number or date counted as the middle of its bounds and a missing category as equal "
+    "shares of its levels: both pull centres there."
+)
+OF_ERRORS = (
+    "± is one standard error, of noise alone: the mean of all rows nearest to a centre may differ "
+    "from it by more, because rows far from a centre count as nearer ones."
+)
 OF_REFIT = (
     "These clusters follow from the coreset, as does the loss that k_path estimates for them, and "
     "most errors are larger than those of a fit with as many clusters would be."
@@ -86,9 +93,13 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
         verdict(model),
-        *([OF_REFIT] if model.refit_from else []),
+        *([OF_REFIT] if model.refit_from else [OF_ERRORS] if _has_errors(model) else []),
         *model.quality_sentences,
     ]
+
+
+def _has_errors(model: ClusterModel) -> bool:
+    return model.center_stderr is not None and bool(model.center_stderr.any())
 
 
 def model_html(model: ClusterModel) -> str:

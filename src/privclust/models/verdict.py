@@ -70,7 +70,8 @@ def _by_share(model: ClusterModel, share: int) -> str:
     if share < GOOD:
         return (
             f"Quality: fair. Clusters explain at least {FAIR} % of the variance of rows, and "
-            f"perhaps less than {GOOD} %: rows of one cluster differ much."
+            f"perhaps less than {GOOD} %: rows of one cluster differ much, or noise hides how "
+            "they differ."
         )
     stability = _low_stability(model)
     if stability is not None:

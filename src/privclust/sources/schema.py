@@ -217,7 +217,8 @@ class Schema:
                 Message(
                     Parameter("unit", unit, f"unit={unit!r}"),
                     " holds neither integers nor text, so that equal ids could differ. Convert it "
-                    "to one of them.",
+                    "to one of them; pandas makes floats of integers with gaps, and "
+                    ".astype('Int64') takes that back.",
                 )
             )
         for name, kind, _, file in self.variants:
