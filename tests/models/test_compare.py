@@ -17,6 +17,7 @@ from helpers.kinds import OTHER_KINDS
 
 from privclust import PEMeans, PrivateKMeans, compare, compose, track
 from privclust.errors import ColumnError, ParameterError
+from privclust.models._coordinates import format_shift
 from privclust.models._matching import matched
 from privclust.models.compare import BORDERS, SOFT_BORDERS
 from privclust.testing import SeededNoise, noise_from
@@ -247,6 +248,9 @@ def test_soft_borders_explain_moves_as_chance_does() -> None:
         assert not found.moved.any()
         assert found.border_stderr is not None
         assert (found.border_stderr > found.shift_stderr).all()
+        assert (found.errors > found.border_stderr).all()
+        _, printed = format_shift("number", 0.0, float(found.errors[0, 0])).split(" ± ")
+        assert f"± {printed}" in str(found)
         assert found.notes == [SOFT_BORDERS]
     assert not track(fits).drifted.any()
     assert compare(
@@ -288,6 +292,7 @@ def test_columns_by_which_clusters_moved_are_shown_though_others_shift_by_more()
         uses=("number",) * 9,
         shifts=np.tile(np.arange(9.0), (2, 1)),
         shift_stderr=np.ones((2, 9)),
+        border_stderr=None,
         moved_columns=np.arange(9) == np.zeros((2, 1)),
     )
     assert wide.rows()[0][2:-1] == [f"column {place}" for place in (0, 4, 5, 6, 7, 8)]

@@ -51,7 +51,7 @@ def _show(found: Comparison) -> None:
     header = ["after less before", *(f"{one} -> {other}" for one, other in found.pairs)]
     sizes = zip(found.size_shifts, found.size_stderr, strict=True)
     rows = [["rows", *(format_shift("number", *size) for size in sizes)]]
-    columns = zip(found.names, found.uses, found.shifts.T, found.shift_stderr.T, strict=True)
+    columns = zip(found.names, found.uses, found.shifts.T, found.errors.T, strict=True)
     for name, use, shifts, errors in columns:
         moves = zip(shifts, errors, strict=True)
         rows.append([name, *(format_shift(use, *move) for move in moves)])
@@ -65,8 +65,8 @@ def _show(found: Comparison) -> None:
     say(
         "A cluster has moved if noise and the chance of which rows came do not explain it; where "
         "clusters lie apart, of a thousand comparisons in which none has about one says so. "
-        "Columns are named that stand out by themselves. ± is the noise alone: of other rows there "
-        "may be more or fewer by chance."
+        "Columns are named that stand out by themselves. ± is of noise, and not of the chance "
+        "which rows came."
     )
     if found.on_borders:
         say(found.on_borders)

@@ -29,8 +29,8 @@ BORDERS = (
 )
 SOFT_BORDERS = (
     "Clusters shade into each other, so that another fit of the same rows may draw other borders. "
-    "How far that moves centres is estimated from both models and explains as much: what moved by "
-    "less is not said to have moved."
+    "How far that moves centres is estimated from both models and explains as much: ± has it, and "
+    "what moved by less is not said to have moved."
 )
 SHOWN_COLUMNS, MOST_COLUMNS = 6, 12
 """Columns that a table shows, and that it shows at most where clusters moved by more of them."""
@@ -112,13 +112,23 @@ class Comparison:
             return BORDERS if self.moved.any() else ""
         return SOFT_BORDERS if self.border_stderr.any() else ""
 
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors of shifts, from noise and, where borders are soft, from these."""
+        if self.border_stderr is None:
+            return self.shift_stderr
+        return np.asarray(np.hypot(self.shift_stderr, self.border_stderr))
+
     def rows(self) -> list[list[str]]:
         """Return a table as texts: its header, then each cluster and its counterpart."""
-        columns, moves = self._shown_columns(), self.moves()
+        columns, moves, errors = self._shown_columns(), self.moves(), self.errors
         rows = [["clusters", "size", *(self.names[column] for column in columns), ""]]
         for place, (before, after) in enumerate(self.pairs):
             size = format_shift("number", self.size_shifts[place], self.size_stderr[place])
-            shifts = [self._shift(place, column) for column in columns]
+            shifts = [
+                format_shift(self.uses[column], self.shifts[place, column], errors[place, column])
+                for column in columns
+            ]
             rows.append([f"{before} -> {after}", size, *shifts, moves[place]])
         rows += [[f"{cluster} -> ", "gone"] for cluster in self.gone]
         rows += [[f"  -> {cluster}", "new"] for cluster in self.new]
@@ -161,10 +171,6 @@ class Comparison:
         moved = int(self.moved_columns.any(axis=0).sum())
         count = min(max(SHOWN_COLUMNS, moved), MOST_COLUMNS)
         return np.sort(ranked[:count])
-
-    def _shift(self, place: int, column: int) -> str:
-        cell = self.shifts[place, column], self.shift_stderr[place, column]
-        return format_shift(self.uses[column], *cell)
 
     def __str__(self) -> str:
         return "\n".join([f"{self.title}:", aligned(self.rows()), *self.notes])

@@ -20,8 +20,8 @@ from privclust.remote.error import RemoteError
 
 _KEY_BYTES = 32
 _RESTART: tuple[float, ...] = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""So long a node may take to come back. What is set aside at other nodes when one cannot join, or
-at one that is not told of the end, stays so until its owner frees it."""
+"""So long a node may take to come back. What is set aside at one that is not told of the end stays
+so until its owner frees it."""
 _ONCE: tuple[float, ...] = ()
 """Requests are sent again anyway, by whoever waits for all nodes."""
 _OWN_WORDS = ("not-allowed", "quota-exceeded", "conflict")
