@@ -96,8 +96,11 @@ def make_beside(target: Path, folder: Path | None, margin: int = 0) -> Path:
 def put_in_place(made: Path, target: Path, rights: int = FOR_ALL) -> None:
     """Let a file that was written take the place of another, in one step.
 
-    What was there keeps its rights, if those of the new file are not the owner's alone.
+    What was there keeps its rights, if those of the new file are not the owner's alone. What is not
+    a regular file stays, whoever forgot to refuse it before.
     """
+    if is_irregular(target):
+        raise OSError(f"{target.name!r} is not a regular file, and nothing takes its place.")
     with made.open("rb+") as written:
         os.fsync(written.fileno())  # else a crash may leave the name with an empty file
     made.chmod(_rights(target, rights))

@@ -43,7 +43,7 @@ def contradictions_at_node(run: Run, content: Mapping[str, Any]) -> list[str]:
             ),
             "number of rows": (run.facts.get("n_rows", "None"), str(described.n_rows)),
         }
-        found = [what for what, (recorded, said) in facts.items() if recorded != said]
+        found = [what for what, (recorded, given) in facts.items() if recorded != given]
         if "releases" in content and _prices(content) != _charged(run):
             found.append("results and their prices")
     except (LookupError, TypeError, ValueError):

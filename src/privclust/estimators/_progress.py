@@ -174,8 +174,8 @@ def _display(html: str, handle: Any = None) -> Any:
         from IPython.display import display
 
         # Where HTML is not shown, a bar is nothing rather than the name of a class.
-        shown = {"text/html": html, "text/plain": ""}
+        content = {"text/html": html, "text/plain": ""}
         if handle is None:
-            return display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        handle.update(shown, raw=True)
+            return display(content, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        handle.update(content, raw=True)
     return None

@@ -221,13 +221,13 @@ def _columns_at_bounds(model: ClusterModel) -> list[NumberColumn | DateColumn]:
     columns, widths = columns_of(model), domain.half_widths
     places = (domain.to_scales(model.cluster_centers) - domain.center) / widths
     known = errors / domain.slopes(model.cluster_centers) / widths < AT_BOUND
-    shown, found = reported(model), list[NumberColumn | DateColumn]()
+    large, found = reported(model), list[NumberColumn | DateColumn]()
     for column, part in zip(columns, parts_of_columns(columns), strict=True):
         if isinstance(column, CategoryColumn) or _is_flag(column):
             continue
         at_lower = (places[:, part] <= AT_BOUND - 1) & (column.lower != 0)
         at_either = (places[:, part] >= 1 - AT_BOUND) | at_lower
-        if (at_either & known[:, part])[shown].any():
+        if (at_either & known[:, part])[large].any():
             found.append(column)
     return found
 

@@ -112,7 +112,10 @@ class RemoteNode:
         self._accepted(self._send("POST", "requests", message), 202)
 
     def reply(self, agreement: bytes, request: bytes) -> bytes | None:
-        """Return the reply to a request of an agreement, both by hash; None before it is there."""
+        """Return the reply to a `request` of an `agreement`, both by hash; None before it is there.
+
+        A node that has lost the request is absent.
+        """
         path = f"replies/{agreement.hex()}/{request.hex()}"
         response = self._send("GET", path)
         if response.status == 404:

@@ -579,7 +579,7 @@ def test_secrets_of_fits_that_the_owner_closed_are_deleted(north: North) -> None
     assert federation.hosted.store.count_offers() == 0
 
 
-def test_fits_that_the_owner_closed_make_room_for_others(
+def test_fits_that_the_owner_closed_leave_space_for_others(
     north: North, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_federation_endpoints, "OFFERS_MAX", 1)
