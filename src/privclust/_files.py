@@ -97,7 +97,7 @@ def put_in_place(made: Path, target: Path, rights: int = FOR_ALL) -> None:
     """Let a file that was written take the place of another, in one step.
 
     What was there keeps its rights, if those of the new file are not the owner's alone. What is not
-    a regular file stays, whoever forgot to refuse it before.
+    a regular file stays, even where a caller did not refuse it.
     """
     if is_irregular(target):
         raise OSError(f"{target.name!r} is not a regular file, and nothing takes its place.")
