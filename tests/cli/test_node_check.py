@@ -51,6 +51,15 @@ def test_a_node_confirms_the_fit_it_took_part_in(folder: Path) -> None:
     assert found.exit_code == 0
     assert "This node took part in that fit" in found.output
     assert "says nothing of the numbers" in found.output
+    assert "What the file says" not in found.output
+
+
+def test_a_node_that_left_charged_what_came_before(folder: Path) -> None:
+    """As a node sees it: the model has results that it was not asked for any more."""
+    content = json.loads((folder / "model.json").read_text())
+    content["statement"]["run"]["cohort"].update(left=["north"], repeated=1)
+    content["releases"].append({**content["releases"][-1], "slot": "later"})
+    assert verified(folder, content).exit_code == 0
 
 
 def test_another_ledger_does_not_have_it(folder: Path) -> None:

@@ -198,7 +198,7 @@ def verify(
         found, checked = ledger.verify(head), ""
         if model is not None and content is not None and not found:
             if at_node is not None:
-                found, checked = contradictions_at_node(at_node, content), f" {CHECKED}"
+                found = contradictions_at_node(at_node, content)
             elif head is None:
                 found = [unrecorded(model, content)]
             else:
@@ -210,7 +210,9 @@ def verify(
         if found:
             raise typer.Exit(1)
         typer.echo("the ledger is intact.")
-        if content is not None:
+        if at_node is not None:
+            say(CHECKED)
+        elif content is not None:
             say(f"What the file says of its runs and results is what was recorded.{checked}")
 
 
