@@ -23,8 +23,6 @@ IN_PACKAGES = (
     "privclust.engines.federated.client.Client",
     "privclust.engines.federated.flower.client_app",
     "privclust.engines.federated.flower.flower_federation",
-    "privclust.models.plots.draw_hierarchy",
-    "privclust.models.plots.draw_series",
 )
 """What documents import from packages."""
 

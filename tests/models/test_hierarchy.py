@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from helpers.fitted_models import four_clusters
 from scipy.cluster.hierarchy import is_monotonic, is_valid_linkage, ward
 
 from privclust.errors import ParameterError
+from privclust.models._canvas import new_axes
 from privclust.models.hierarchy import hierarchy
-from privclust.models.plots import draw_hierarchy
 
 
 def test_of_equal_sizes_merges_are_those_of_scipy() -> None:
@@ -57,19 +56,23 @@ def test_cut_numbers_groups_by_their_rows() -> None:
         tree.cut(5)
 
 
-def test_one_cluster_merges_with_nothing(tmp_path: Any) -> None:
+def test_one_cluster_merges_with_nothing() -> None:
     tree = hierarchy(made_up_model([[0.2]], [10]))
     assert tree.linkage.shape == (0, 4)
     assert tree.cut(1).tolist() == [0]
-    draw_hierarchy(tree, tmp_path / "one.png")
+    assert tree.plot().get_xlabel() == "cluster, and its noisy size"
 
 
 @pytest.mark.parametrize("k", [2, 100])
-def test_trees_are_drawn(k: int, tmp_path: Any) -> None:
+def test_trees_are_drawn(k: int) -> None:
     rng = np.random.default_rng(0)
     model = made_up_model(rng.uniform(-0.5, 0.5, (k, 2)), rng.uniform(10, 1000, k))
-    draw_hierarchy(hierarchy(model), tmp_path / "tree.png")
-    assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+    tree = hierarchy(model)
+    axes = new_axes(5, 4)[1]
+    assert tree.plot(axes) is axes
+    tops = sorted(max(line.get_ydata()) for line in axes.lines)
+    assert tops == pytest.approx(sorted(tree.linkage[:, 2])), "one bracket a merge, at its height"
+    assert len(axes.get_xticks()) == (k if k <= 64 else 0)
 
 
 def test_trees_and_coresets_are_shown_in_a_line() -> None:

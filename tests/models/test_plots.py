@@ -14,7 +14,7 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 
 import privclust.models
-from privclust import DPLloyd, Ledger, PrivateKMeans
+from privclust import DPLloyd, Ledger, PrivateKMeans, track
 from privclust.errors import ParameterError
 from privclust.models._drawing import map_columns
 from privclust.testing import SeededNoise, noise_from
@@ -84,6 +84,16 @@ def test_more_columns_are_a_heat_map_with_a_scale() -> None:
     assert [tick.split("\n")[0] for tick in ticks] == ["smallest centre", "largest centre"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["$a$", "b", "c"]
     pyplot.gcf().savefig("/dev/null", format="png")
+
+
+def test_names_of_columns_are_no_formulas() -> None:
+    model = fitted({"in $, from $": (0.0, 1.0), "b": (0.0, 1.0)})
+    places, _ = track([model.model_]).plot()
+    for axes in (model.plot(), places):
+        assert axes.get_xlabel() == "in $, from $"
+        assert not axes.xaxis.label.get_parse_math()
+    wide = fitted({"$a$": (0.0, 1.0), "b": (0.0, 9.0), "c": (0.0, 5.0)}).plot()
+    assert not any(label.get_parse_math() for label in wide.get_yticklabels())
 
 
 def test_path_of_k_has_errors_and_stability_and_recommends_nothing() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.errors import ColumnError, ParameterError
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.plots import draw_series
 
 
 def model_of(centers: Any, sizes: Any = None, error: float = 1e-3) -> ClusterModel:
@@ -123,12 +121,13 @@ def test_small_clusters_do_not_drift() -> None:
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_series_are_drawn(d: int, tmp_path: Path) -> None:
+def test_series_are_drawn(d: int) -> None:
     rng = np.random.default_rng(0)
     start = rng.uniform(-0.5, 0.5, (4, d))
     weeks = [model_of(start + 0.01 * week * (np.arange(4) < 1)[:, None]) for week in range(5)]
-    draw_series(track(weeks), tmp_path / "series.png")
-    assert (tmp_path / "series.png").read_bytes().startswith(b"\x89PNG")
+    places, sizes = track(weeks).plot()
+    assert len(places.lines) == len(sizes.containers) == 4, "one of each a cluster"
+    assert places.figure is sizes.figure
 
 
 def test_nothing_and_other_columns_are_refused() -> None:

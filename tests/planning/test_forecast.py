@@ -13,9 +13,9 @@ from PIL import Image
 
 from privclust import PrivateKMeans, forecast, simulate
 from privclust.errors import CostError, ParameterError
+from privclust.models._canvas import save_png
 from privclust.models.formatting import spoken_memory
 from privclust.planning.forecast import Forecast, forecast_grid
-from privclust.planning.plots import draw_forecast
 from privclust.planning.spark_cost import spark_cost
 
 EPSILONS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 32.0)
@@ -233,8 +233,10 @@ def test_no_row_is_read_and_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) ->
     ("n_rows", "epsilon"), [(100_000, 1.0), (50, 1.0), (100_000, 0.01), (100_000, 64.0)]
 )
 def test_a_forecast_is_drawn_wherever_it_lies(n_rows: int, epsilon: float, tmp_path: Path) -> None:
-    picture = tmp_path / "plan.png"
-    draw_forecast(forecast(n_rows, 8, 16, epsilon=epsilon, delta=1e-6), picture)
+    expected, picture = forecast(n_rows, 8, 16, epsilon=epsilon, delta=1e-6), tmp_path / "plan.png"
+    axes = expected.plot()
+    assert [line.get_xdata()[0] for line in axes.lines][1] == epsilon
+    save_png(axes.figure, picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with Image.open(picture) as drawn:
         assert set(drawn.info) == {"dpi"}, "a picture says nothing of who made it"

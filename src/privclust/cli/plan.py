@@ -96,9 +96,11 @@ def plan(
         costs = [] if engine is None else [spark_cost(expected, kind) for kind in READ_SECONDS]
         if picture is not None:
             with needing("report"):
-                from privclust.planning.plots import draw_forecast
+                from privclust.models._canvas import new_axes, save_png
             with replacing(picture, ".png", may_replace=force) as file, writing(picture):
-                draw_forecast(expected, file)
+                figure, axes = new_axes(7, 4)
+                expected.plot(axes)
+                save_png(figure, file)
         if as_json:
             content = {**asdict(expected), "found": expected.found}
             content |= {"spark": [asdict(cost) for cost in costs]} if costs else {}

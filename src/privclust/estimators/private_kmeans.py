@@ -169,10 +169,7 @@ class PrivateKMeans(PrivateClusterer):
         return k_path_of(self.model_)
 
     def hierarchy(self) -> Hierarchy:
-        """Return which clusters merge first, from centres and noisy sizes: nothing is spent.
-
-        ``privclust.models.plots.draw_hierarchy`` draws it as a tree.
-        """
+        """Return which clusters merge first, from centres and noisy sizes: nothing is spent."""
         check_is_fitted(self)
         check_cost(hierarchy_cost(*self.cluster_centers_.shape), "this hierarchy")
         return hierarchy(self.model_)

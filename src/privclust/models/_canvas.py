@@ -68,8 +68,22 @@ def axes_for(given: Axes | None, width: float, height: float) -> Axes:
     return given
 
 
+def side_by_side(width: float, height: float, shares: tuple[float, float]) -> tuple[Axes, Axes]:
+    """Return two pairs of axes of a new picture, which a notebook shows."""
+    from matplotlib import pyplot
+
+    _, (left, right) = pyplot.subplots(
+        1, 2, figsize=(width, height), width_ratios=shares, layout="constrained"
+    )
+    plain_axes(left)
+    plain_axes(right)
+    return left, right
+
+
 def plain_axes(axes: Axes) -> None:
-    """Leave out the frame and draw a light grid behind everything."""
+    """Leave out the frame, draw a light grid behind everything, and take names as they are."""
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_parse_math(False)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, color=_LINES, linewidth=0.6)
     axes.set_axisbelow(True)

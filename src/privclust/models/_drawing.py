@@ -125,7 +125,8 @@ def draw_heat_map(axes: Axes, table: ClusterTable) -> None:
             color = "white" if table.relative[cluster, column] > 0.75 else "black"
             text = cell.replace(" ± ", "\n± ")
             axes.text(cluster, column, text, ha="center", va="center", fontsize=size, color=color)
-    axes.set_yticks(range(columns), [short(name) for name in table.names])
+    names = [short(name) for name in table.names]
+    axes.set_yticks(range(columns), names, parse_math=False)
     axes.set_xticks(range(k), [str(number) for number in range(k)], fontsize=8 if k < 40 else 5)
     axes.set_xlabel("cluster")
     scale = axes.figure.colorbar(image, ax=axes, ticks=[0, 1], fraction=0.05, pad=0.02)

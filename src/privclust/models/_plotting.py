@@ -1,16 +1,16 @@
-"""The module that draws, loaded when somebody draws: matplotlib is an extra, and takes a second."""
+"""Modules that draw, loaded when somebody draws: matplotlib is an extra, and takes a second."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 
 from privclust.errors import needs_extra
 
 
-def plots() -> ModuleType:
-    """Return `privclust.models.plots`, or say what to install."""
+def plots(package: str = "models") -> ModuleType:
+    """Return the module ``plots`` of a package of the library, or say what to install."""
     try:
-        from privclust.models import plots as module
+        return import_module(f"privclust.{package}.plots")
     except ImportError:
         raise ImportError(f"{needs_extra('report')}.") from None
-    return module

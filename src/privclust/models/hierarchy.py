@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._plotting import plots
 from privclust.models.cluster_model import ClusterModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,21 @@ class Hierarchy:
         together = np.bincount(numbers, self.sizes[:k])
         rank = np.argsort(np.argsort(-together, kind="stable"), kind="stable")
         return np.asarray(rank[numbers], dtype=np.int64)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw merges as a tree: clusters below, and the higher a merge, the farther apart.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new picture.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        drawn: Axes = plots().plot_hierarchy(self, ax)
+        return drawn
 
     def __str__(self) -> str:
         lines = [f"{'merge':>5}  {'parts':<12}{'size':>12}{'height':>10}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,11 +15,8 @@ from privclust.models._canvas import (
     BLUE,
     ORANGE,
     axes_for,
-    new_axes,
-    new_figure,
-    plain_axes,
     plain_texts,
-    save_png,
+    side_by_side,
 )
 from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.cluster_model import ClusterModel
@@ -82,7 +78,8 @@ def plot_profile(profile: Profile, column: str | None = None, ax: Axes | None = 
         image = axes.imshow(shares, aspect="auto", cmap="Blues", vmin=0, vmax=100)
         axes.grid(visible=False)
         names = [_drawing.short(found.labels[place]) for place in places]
-        axes.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
+        turned = {"rotation": 45, "ha": "right", "fontsize": 8}
+        axes.set_xticks(range(len(names)), names, parse_math=False, **turned)
         axes.set_yticks(range(k), [f"cluster {number}" for number in range(k)])
         scale = axes.figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
         scale.set_label("% of rows")
@@ -117,33 +114,16 @@ def plot_statement(statement: Statement, ax: Axes | None = None) -> Axes:
 
 def _title(axes: Axes, text: str, dataset: str | None) -> None:
     title = text if dataset is None else f"{dataset}: {text}"
-    axes.set_title(title, loc="left", fontsize=10)
+    axes.set_title(title, loc="left", fontsize=10, parse_math=False)
 
 
-@plain_texts()
-def draw_hierarchy(tree: Hierarchy, picture: str | Path) -> None:
-    """Draw merges as a tree: clusters below with their sizes, the higher a merge the farther apart.
-
-    Parameters
-    ----------
-    tree : Hierarchy
-        Of a model: ``model.hierarchy()``.
-    picture : str or Path
-        A PNG to write.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from privclust import PrivateKMeans
-    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
-    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
-    ...     draw_hierarchy(model.hierarchy(), file.name)
-    """
+def plot_hierarchy(tree: Hierarchy, ax: Axes | None = None) -> Axes:
+    """Draw merges as a tree: clusters below, and the higher a merge, the farther apart."""
     k = tree.n_clusters
     place, height = np.zeros(2 * k - 1), np.concatenate([np.zeros(k), tree.linkage[:, 2]])
     order = _leaves(tree, 2 * k - 2)
     place[order] = np.arange(k)
-    figure, axes = new_axes(max(5.0, 1.5 + 0.5 * min(k, NAMED_CLUSTERS)), 4.2)
+    axes = axes_for(ax, max(5.0, 1.5 + 0.5 * min(k, NAMED_CLUSTERS)), 4.2)
     for made, (one, other) in enumerate(tree.linkage[:, :2].astype(int), k):
         place[made] = (place[one] + place[other]) / 2
         across = [place[one], place[one], place[other], place[other]]
@@ -159,7 +139,7 @@ def draw_hierarchy(tree: Hierarchy, picture: str | Path) -> None:
     axes.set_xlim(-0.6, k - 0.4)
     axes.set_ylim(bottom=0)
     axes.grid(visible=False, axis="x")
-    save_png(figure, picture)
+    return axes
 
 
 def _leaves(tree: Hierarchy, part: int) -> list[int]:
@@ -175,28 +155,10 @@ def _leaves(tree: Hierarchy, part: int) -> list[int]:
     return found
 
 
-@plain_texts()
-def draw_series(series: Series, picture: str | Path) -> None:
-    """Draw where clusters went and how large they were; those that drifted are in colour.
-
-    Parameters
-    ----------
-    series : Series
-        Of models in the order of their times: ``privclust.track(models)``.
-    picture : str or Path
-        A PNG to write.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from privclust import PrivateKMeans, track
-    >>> model = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.zeros((1000, 2)))
-    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
-    ...     draw_series(track([model, model]), file.name)
-    """
+def plot_series(series: Series) -> tuple[Axes, Axes]:
+    """Draw where clusters went, and how large they were; those that drifted are in colour."""
     flat, labels = _flat(series)
-    figure = new_figure(10, 4.6)
-    places, sizes = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    places, sizes = side_by_side(10, 4.6, (1.2, 1))
     times = np.arange(len(series.sizes))
     crowded = series.sizes.shape[1] > BARS
     colors = cycle(COLORS)
@@ -221,9 +183,7 @@ def draw_series(series: Series, picture: str | Path) -> None:
     places.set_title("centres; larger dots are later, colours drifted", loc="left", fontsize=10)
     sizes.set(xlabel="model", ylabel="noisy size, ± 2 standard errors", ylim=(0, None))
     sizes.set_title("sizes", loc="left", fontsize=10)
-    for axes in (places, sizes):
-        plain_axes(axes)
-    save_png(figure, picture)
+    return places, sizes
 
 
 def _flat(series: Series) -> tuple[FloatArray, Sequence[str]]:

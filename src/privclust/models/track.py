@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,13 @@ from scipy.optimize import linear_sum_assignment
 from privclust.errors import ColumnError, ParameterError
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._plotting import plots
 from privclust.models._soft_borders import soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.compare import CHANCE, moved, shift_statistics
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FAR = 2.0
 """A centre farther than so many radii of a cluster from where one was last is another cluster."""
@@ -51,6 +56,17 @@ class Series:
     sizes: FloatArray
     size_stderr: FloatArray
     drifted: NDArray[np.bool_]
+
+    def plot(self) -> tuple[Axes, Axes]:
+        """Draw where clusters went, and how large they were; those that drifted are in colour.
+
+        Returns
+        -------
+        tuple of matplotlib Axes
+            Of a new picture: places, and sizes.
+        """
+        drawn: tuple[Axes, Axes] = plots().plot_series(self)
+        return drawn
 
     def __str__(self) -> str:
         lines = [f"{'id':>3}  {'models':<8}{'first size':>12}{'last size':>12}  drifted"]

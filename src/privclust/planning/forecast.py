@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,12 +24,16 @@ from privclust.estimators._common_parameters import typed_budget
 from privclust.estimators._cost_check import beyond_limits
 from privclust.kernels.grid import to_grid
 from privclust.models._html import bar, block, details, sentence, table
+from privclust.models._plotting import plots
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.cost_limits import GIB
 from privclust.models.formatting import rounded_up, spoken, spoken_memory
 from privclust.privacy.accounting import Budget
 from privclust.privacy.integers import integer
 from privclust.queries.clusters import ClusterMoments
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NOISE, NOISE_PER_COLUMN = 20.0, 4.5
 """What noise on the means adds to the loss, times the square of the signal."""
@@ -149,6 +153,21 @@ class Forecast:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the loss to expect against epsilon, with the one that was typed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default in a new picture.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        drawn: Axes = plots("planning").plot_forecast(self, ax)
+        return drawn
 
     def _repr_html_(self) -> str:
         title, *lines = str(self).split("\n")

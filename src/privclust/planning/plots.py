@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
+from matplotlib.axes import Axes
 
-from privclust.models._canvas import PALETTE, new_axes, plain_texts, save_png
+from privclust.models._canvas import PALETTE, axes_for
 from privclust.planning.forecast import Forecast, with_epsilon
 
 TOP = 3.0
 """Of forecasts; beyond, it does not matter."""
 
 
-@plain_texts()
-def draw_forecast(expected: Forecast, picture: Path) -> None:
-    """Draw the loss to expect against epsilon, with the one that was typed.
-
-    Parameters
-    ----------
-    expected : Forecast
-        What `forecast` returned.
-    picture : str or Path
-        A PNG to write.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from privclust import forecast
-    >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
-    ...     draw_forecast(forecast(20_000, 4, delta=1e-6), Path(file.name))
-    """
+def plot_forecast(expected: Forecast, ax: Axes | None = None) -> Axes:
+    """Draw the loss to expect against epsilon, with the one that was typed."""
     tried = np.geomspace(0.01, 32, 200)
     forecasts = [with_epsilon(expected, float(epsilon)) for epsilon in tried]
     ratios = np.array([other.ratio for other in forecasts])
     seen = (ratios <= TOP) | (tried >= expected.epsilon)
     hidden = tried[seen & ~np.array([other.found for other in forecasts])]
-    figure, axes = new_axes(7, 4)
+    axes = axes_for(ax, 7, 4)
     axes.plot(tried[seen], ratios[seen], color=PALETTE[0])
     here = (expected.epsilon, min(expected.ratio, TOP))
     axes.plot(*here, "o", color=PALETTE[1])
@@ -55,4 +38,4 @@ def draw_forecast(expected: Forecast, picture: Path) -> None:
         loc="left",
         fontsize=11,
     )
-    save_png(figure, picture)
+    return axes
