@@ -70,7 +70,7 @@ def test_trees_are_drawn(k: int) -> None:
     tree = hierarchy(model)
     axes = new_axes(5, 4)[1]
     assert tree.plot(axes) is axes
-    tops = sorted(max(line.get_ydata()) for line in axes.lines)
+    tops = sorted(float(np.max(line.get_ydata())) for line in axes.lines)
     assert tops == pytest.approx(sorted(tree.linkage[:, 2])), "one bracket a merge, at its height"
     assert len(axes.get_xticks()) == (k if k <= 64 else 0)
 

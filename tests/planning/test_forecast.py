@@ -13,7 +13,7 @@ from PIL import Image
 
 from privclust import PrivateKMeans, forecast, simulate
 from privclust.errors import CostError, ParameterError
-from privclust.models._canvas import save_png
+from privclust.models._canvas import new_axes, save_png
 from privclust.models.formatting import spoken_memory
 from privclust.planning.forecast import Forecast, forecast_grid
 from privclust.planning.spark_cost import spark_cost
@@ -234,9 +234,10 @@ def test_no_row_is_read_and_nothing_is_spent(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_a_forecast_is_drawn_wherever_it_lies(n_rows: int, epsilon: float, tmp_path: Path) -> None:
     expected, picture = forecast(n_rows, 8, 16, epsilon=epsilon, delta=1e-6), tmp_path / "plan.png"
-    axes = expected.plot()
-    assert [line.get_xdata()[0] for line in axes.lines][1] == epsilon
-    save_png(axes.figure, picture)
+    figure, axes = new_axes(7, 4)
+    assert expected.plot(axes) is axes
+    assert np.asarray(axes.lines[1].get_xdata()).tolist() == [epsilon]
+    save_png(figure, picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with Image.open(picture) as drawn:
         assert set(drawn.info) == {"dpi"}, "a picture says nothing of who made it"

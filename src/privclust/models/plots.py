@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
@@ -78,7 +80,7 @@ def plot_profile(profile: Profile, column: str | None = None, ax: Axes | None = 
         image = axes.imshow(shares, aspect="auto", cmap="Blues", vmin=0, vmax=100)
         axes.grid(visible=False)
         names = [_drawing.short(found.labels[place]) for place in places]
-        turned = {"rotation": 45, "ha": "right", "fontsize": 8}
+        turned: dict[str, Any] = {"rotation": 45, "ha": "right", "fontsize": 8}
         axes.set_xticks(range(len(names)), names, parse_math=False, **turned)
         axes.set_yticks(range(k), [f"cluster {number}" for number in range(k)])
         scale = axes.figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
@@ -167,9 +169,10 @@ def plot_series(series: Series) -> tuple[Axes, Axes]:
         drifted = bool(series.drifted[:, number].any())
         color = next(colors) if drifted else GREY
         line = flat[there, number]
-        places.plot(*line.T, "-", color=color, linewidth=1.2 if drifted else 0.6)
-        places.scatter(*line.T, color=color, s=6 + 26 * there / max(1, times[-1]), linewidth=0)
-        beside = {"xytext": (5, 5), "textcoords": "offset points"}
+        across, up = line.T
+        places.plot(across, up, "-", color=color, linewidth=1.2 if drifted else 0.6)
+        places.scatter(across, up, color=color, s=6 + 26 * there / max(1, times[-1]), linewidth=0)
+        beside: dict[str, Any] = {"xytext": (5, 5), "textcoords": "offset points"}
         weight = "bold" if drifted else "normal"
         places.annotate(str(number), line[-1], color=color, fontsize=9, weight=weight, **beside)
         rows = series.sizes[there, number]
@@ -183,6 +186,7 @@ def plot_series(series: Series) -> tuple[Axes, Axes]:
     places.set_title("centres; larger dots are later, colours drifted", loc="left", fontsize=10)
     sizes.set(xlabel="model", ylabel="noisy size, ± 2 standard errors", ylim=(0, None))
     sizes.set_title("sizes", loc="left", fontsize=10)
+    sizes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return places, sizes
 
 
