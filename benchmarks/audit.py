@@ -27,7 +27,7 @@ from benchmarks.pieces import Piece, load, run
 from privclust.audit.canaries import (
     DELTA,
     PLAIN_COUNT,
-    Algorithm,
+    AlgorithmFunctions,
     Sightings,
     attacks,
     exported,
@@ -202,7 +202,7 @@ def _try_out() -> None:
         print(f"DPLloyd.fit, canary {side}: log likelihood ratio {found.mean():.2f} in the mean")
 
 
-def _target(method: str, epsilon: float) -> tuple[Algorithm, Budget]:
+def _target(method: str, epsilon: float) -> tuple[AlgorithmFunctions, Budget]:
     if method in COUNTS:
         return PLAIN_COUNT, Budget(epsilon, COUNTS[method])
     return exported()[method], Budget(epsilon, DELTA)

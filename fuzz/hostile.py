@@ -35,7 +35,7 @@ from privclust.domains.mixed import Mixed
 from privclust.domains.profiled import ProfileDomain
 from privclust.domains.sphere import Sphere
 from privclust.engines.federated._request import NONCE_BYTES, QueryRequest
-from privclust.engines.federated.client import FAILED, Client, read_request
+from privclust.engines.federated.client import FAILED, Client, read_query_request
 from privclust.engines.federated.wire import decode, encode
 from privclust.queries import Count, NearestVotes, Query, Unit
 
@@ -146,7 +146,7 @@ def _get(holder: Any, key: Any) -> Any:
 
 def check(message: bytes) -> bool:
     """Send a request to clients with and without a row; tell whether the request was understood."""
-    request = read_request(message)
+    request = read_query_request(message)
     if request is None:
         assert Client(table_for(COLUMNS, None, 5)).respond(message) == b""
         return False

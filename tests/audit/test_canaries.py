@@ -12,7 +12,7 @@ from privclust import estimators
 from privclust.audit.canaries import (
     DELTA,
     PLAIN_COUNT,
-    Algorithm,
+    AlgorithmFunctions,
     attacks,
     exported,
     sightings,
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.real_noise
 
 
 def refutations(
-    algorithm: Algorithm, budget: Budget, fits: int, confidence: float
+    algorithm: AlgorithmFunctions, budget: Budget, fits: int, confidence: float
 ) -> dict[str, float]:
     absent, present = (sightings(algorithm, budget, side, range(fits)) for side in (False, True))
     return {
@@ -64,6 +64,6 @@ def with_a_tenth_of_its_noise(
 
 
 def test_too_little_noise_is_refuted_beyond_doubt() -> None:
-    cheat = Algorithm(PLAIN_COUNT.plan, with_a_tenth_of_its_noise)
+    cheat = AlgorithmFunctions(PLAIN_COUNT.plan, with_a_tenth_of_its_noise)
     found = refutations(cheat, Budget(1.0, DELTA), fits=200, confidence=SURE)
     assert min(found.values()) > 1.0

@@ -37,7 +37,7 @@ DELTA = 0.01
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class AlgorithmFunctions:
     """The two functions that make a fit: which queries to make, and what to do with results."""
 
     plan: Callable[..., AlgorithmPlan]
@@ -45,7 +45,7 @@ class Algorithm:
 
 
 def planned_by(
-    algorithm: Algorithm, n_clusters: int, n_columns: int, budget: Budget
+    algorithm: AlgorithmFunctions, n_clusters: int, n_columns: int, budget: Budget
 ) -> AlgorithmPlan:
     """Return what an algorithm plans, or say what a plan has to be."""
     planned = algorithm.plan(n_clusters, n_columns, budget, None)
@@ -74,7 +74,7 @@ class Sightings:
     models: FloatArray
 
 
-def exported() -> dict[str, Algorithm]:
+def exported() -> dict[str, AlgorithmFunctions]:
     """Return the algorithm behind each estimator, by the estimator's name.
 
     Examples
@@ -83,7 +83,7 @@ def exported() -> dict[str, Algorithm]:
     ['BalcanKMeans', 'DPLloyd']
     """
     algorithms = {name: getattr(estimators, name).algorithm for name in estimators.__all__}
-    return {name: Algorithm(found.plan, found.run) for name, found in algorithms.items()}
+    return {name: AlgorithmFunctions(found.plan, found.run) for name, found in algorithms.items()}
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,12 @@ def _run_count(curator: Curator, plan: _CountPlan, rng: np.random.Generator) -> 
     return Clustering(np.zeros((1, CANARY.size)), count, max(1, round(float(count[0]))))
 
 
-PLAIN_COUNT = Algorithm(_plan_count, _run_count)
+PLAIN_COUNT = AlgorithmFunctions(_plan_count, _run_count)
 """The number of rows: an attack that does not reach the whole epsilon of this one is too weak."""
 
 
 def sightings(
-    algorithm: Algorithm, budget: Budget, present: bool, seeds: Iterable[int]
+    algorithm: AlgorithmFunctions, budget: Budget, present: bool, seeds: Iterable[int]
 ) -> Sightings:
     """Make a fit for each seed of public choices, with real noise, and look at it.
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from privclust.audit._few_rows import FewRows
-from privclust.audit.canaries import Algorithm, attacks, planned_by, sightings
+from privclust.audit.canaries import AlgorithmFunctions, attacks, planned_by, sightings
 from privclust.audit.epsilon_bound import refuted
 from privclust.audit.replay import Measurement, Transcript, replay_on_neighbour
 from privclust.engines.base import Engine, kept_rows
@@ -48,7 +48,7 @@ class Verdict:
         return not self.findings
 
 
-def verdicts(algorithm: Algorithm, budget: Budget, fits: int) -> Iterator[Verdict]:
+def verdicts(algorithm: AlgorithmFunctions, budget: Budget, fits: int) -> Iterator[Verdict]:
     """Check an algorithm in every way, the fastest first; the last makes twice `fits` fits."""
     yield check_replay(algorithm, budget)
     yield check_queries(algorithm, budget)
@@ -56,7 +56,7 @@ def verdicts(algorithm: Algorithm, budget: Budget, fits: int) -> Iterator[Verdic
     yield check_epsilon(algorithm, budget, fits)
 
 
-def check_replay(algorithm: Algorithm, budget: Budget) -> Verdict:
+def check_replay(algorithm: AlgorithmFunctions, budget: Budget) -> Verdict:
     """Run on neighbouring tables with equal noisy results: neither query nor outcome differs."""
     findings: list[str] = []
     pairs = 0
@@ -71,7 +71,7 @@ def check_replay(algorithm: Algorithm, budget: Budget) -> Verdict:
     return Verdict("replay", f"{pairs} runs on neighbouring tables", _once(findings))
 
 
-def check_queries(algorithm: Algorithm, budget: Budget) -> Verdict:
+def check_queries(algorithm: AlgorithmFunctions, budget: Budget) -> Verdict:
     """Make every query of rows alone and together: what one adds is its own, and bounded."""
     findings: list[str] = []
     measured = 0
@@ -88,7 +88,7 @@ def check_queries(algorithm: Algorithm, budget: Budget) -> Verdict:
     )
 
 
-def check_plan(algorithm: Algorithm, budget: Budget) -> Verdict:
+def check_plan(algorithm: AlgorithmFunctions, budget: Budget) -> Verdict:
     """Compare what happened with the plan, and with the budget that was given."""
     findings: list[str] = []
     measured = 0
@@ -112,7 +112,7 @@ def check_plan(algorithm: Algorithm, budget: Budget) -> Verdict:
     return Verdict("plan", f"{measured} releases against their slots", _once(findings))
 
 
-def check_epsilon(algorithm: Algorithm, budget: Budget, fits: int) -> Verdict:
+def check_epsilon(algorithm: AlgorithmFunctions, budget: Budget, fits: int) -> Verdict:
     """Guess from fits with and without a canary which is which: epsilon must not be refuted."""
     findings: list[str] = []
     did = f"{fits} fits with a canary and {fits} without"
@@ -131,7 +131,11 @@ def check_epsilon(algorithm: Algorithm, budget: Budget, fits: int) -> Verdict:
 
 
 def _differences(
-    algorithm: Algorithm, budget: Budget, n_clusters: int, first: FloatArray, second: FloatArray
+    algorithm: AlgorithmFunctions,
+    budget: Budget,
+    n_clusters: int,
+    first: FloatArray,
+    second: FloatArray,
 ) -> list[str]:
     outcomes: list[Any] = []
 
@@ -170,7 +174,7 @@ def _least_scale(measurement: Measurement, charge: Spend) -> float:
 
 
 def _recorded(
-    algorithm: Algorithm, budget: Budget, n_clusters: int, n_columns: int
+    algorithm: AlgorithmFunctions, budget: Budget, n_clusters: int, n_columns: int
 ) -> tuple[Transcript, tuple[Release, ...]]:
     transcript = Transcript(FewRows(_rows(n_clusters, n_columns)), SeededNoise(0))
     with noise_from(transcript):
@@ -179,7 +183,7 @@ def _recorded(
 
 
 def _fitted(
-    algorithm: Algorithm, budget: Budget, n_clusters: int, engine: Engine
+    algorithm: AlgorithmFunctions, budget: Budget, n_clusters: int, engine: Engine
 ) -> tuple[Curator, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that noise hides so small clusters

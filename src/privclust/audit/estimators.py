@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privclust.algorithms._cost import AlgorithmPlan
-from privclust.audit.canaries import Algorithm
+from privclust.audit.canaries import AlgorithmFunctions
 from privclust.domains.ball import Ball
 from privclust.errors import ParameterError
 from privclust.estimators._fit_task import Task
@@ -32,7 +32,7 @@ class _EstimatorPlan:
         return self.planned.spending
 
 
-def algorithm_of(kind: type[Any]) -> Algorithm:
+def algorithm_of(kind: type[Any]) -> AlgorithmFunctions:
     """Return the algorithm of an estimator: its methods `plan(task)` and `run(curator, plan, rng)`.
 
     Parameters
@@ -76,4 +76,4 @@ def algorithm_of(kind: type[Any]) -> Algorithm:
         found: Clustering = plan.estimator.run(curator, plan.planned, rng)
         return found
 
-    return Algorithm(plan, run)
+    return AlgorithmFunctions(plan, run)

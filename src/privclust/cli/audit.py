@@ -15,7 +15,7 @@ from privclust.cli.messages import clean, reporting_errors, say
 from privclust.errors import ParameterError
 
 if TYPE_CHECKING:
-    from privclust.audit.canaries import Algorithm
+    from privclust.audit.canaries import AlgorithmFunctions
 
 
 def audit(
@@ -61,9 +61,9 @@ def audit(
         raise typer.Exit(1)
 
 
-def _algorithm(name: str) -> Algorithm:
+def _algorithm(name: str) -> AlgorithmFunctions:
     """Import a module, by its name or from its file, and take its functions or its estimator."""
-    from privclust.audit.canaries import Algorithm
+    from privclust.audit.canaries import AlgorithmFunctions
     from privclust.audit.estimators import algorithm_of
 
     place, _, kind = name.rpartition(":")
@@ -80,7 +80,7 @@ def _algorithm(name: str) -> Algorithm:
             "plan(n_clusters, n_columns, budget, n_rows) and run(curator, plan, rng). Of an "
             "estimator, name its class: MODULE:CLASS."
         )
-    return Algorithm(module.plan, module.run)
+    return AlgorithmFunctions(module.plan, module.run)
 
 
 def _imported(name: str) -> ModuleType:

@@ -14,7 +14,7 @@ from privclust.errors import safe_repr
 from privclust.queries.unit import Unit
 
 
-class Declared(Protocol):
+class DeclaredTable(Protocol):
     """What a policy and terms both declare of a table."""
 
     @property
@@ -30,7 +30,7 @@ class Declared(Protocol):
         """Whose rows count as one."""
 
 
-def difference(policy: Declared, terms: Declared) -> str | None:
+def difference(policy: DeclaredTable, terms: DeclaredTable) -> str | None:
     """Return the first difference between a policy and terms with both values; None without one.
 
     Examples

@@ -50,7 +50,7 @@ class IdentityError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Identity:
+class Caller:
     """Who sends a request, and until when the token that says so is accepted."""
 
     analyst: AnalystPolicy
@@ -72,9 +72,7 @@ class Identities:
         self._keys = {one.name: _KeyFile(one.keys) for one in policy.issuers.values()}
         self._signed: dict[bytes, _Signed] = {}
 
-    def identify(
-        self, authorization: str | None, certificate: bytes | None, now: float
-    ) -> Identity:
+    def identify(self, authorization: str | None, certificate: bytes | None, now: float) -> Caller:
         """Return the analyst, or raise an error that does not say what is wrong.
 
         Parameters
@@ -96,7 +94,7 @@ class Identities:
 
     def _identified(
         self, authorization: str | None, certificate: bytes | None, now: float
-    ) -> Identity | None:
+    ) -> Caller | None:
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not token.isascii() or len(token) > TOKEN_MAX:
             return None
@@ -106,7 +104,7 @@ class Identities:
         analyst = self._policy.analyst(signed.issuer.url, signed.claims["sub"])
         if analyst is None or not _has_certificate(analyst, certificate):
             return None
-        return Identity(analyst, _until(signed.claims))
+        return Caller(analyst, _until(signed.claims))
 
     def _checked(self, token: str) -> _Signed | None:
         """Return a token that its issuer signed; one signature is checked once for each key."""

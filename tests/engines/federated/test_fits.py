@@ -237,7 +237,9 @@ def test_request_that_no_client_understands_is_refused_before_the_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = budgeted(tmp_path)
-    monkeypatch.setattr("privclust.engines.federated.engine.read_request", lambda message: None)
+    monkeypatch.setattr(
+        "privclust.engines.federated.engine.read_query_request", lambda message: None
+    )
     with pytest.raises(ParameterError, match="every client would refuse"):
         DPLloyd(2, bounds=(0, 1), **given).fit(unreachable(2))
     assert Ledger.open(given["ledger"]).runs("all") == ()

@@ -108,7 +108,7 @@ class Client:
 
     def respond(self, message: bytes) -> bytes:
         """Return the response to `message`, an encoded request, or nothing if there is none."""
-        request = read_request(message)
+        request = read_query_request(message)
         if request is None:
             return b""
         try:
@@ -159,12 +159,12 @@ class Client:
         return opened[1]
 
 
-def read_request(message: bytes) -> QueryRequest | None:
+def read_query_request(message: bytes) -> QueryRequest | None:
     """Return the request that a message holds, or None if it is refused, by its bytes alone.
 
     Examples
     --------
-    >>> read_request(b"no request") is None
+    >>> read_query_request(b"no request") is None
     True
     """
     try:
@@ -186,7 +186,7 @@ def failure(message: bytes) -> bytes:
     >>> failure(b"no request")
     b''
     """
-    request = read_request(message)
+    request = read_query_request(message)
     return b"" if request is None else request.nonce + FAILED
 
 

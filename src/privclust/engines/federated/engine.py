@@ -18,7 +18,7 @@ from privclust.domains.base import Domain
 from privclust.engines.base import Engine
 from privclust.engines.exact_sums import LARGEST, ExactSums, lengths
 from privclust.engines.federated._request import NONCE_BYTES, WIDTH_MAX, QueryRequest
-from privclust.engines.federated.client import FAILED, read_request, response_size
+from privclust.engines.federated.client import FAILED, read_query_request, response_size
 from privclust.engines.federated.wire import HEAD_MAX, encode, head_size
 from privclust.errors import (
     ColumnError,
@@ -77,7 +77,7 @@ class FederatedEngine:
                 f"each request, and {HEAD_MAX - QUERY_HEAD:,} are allowed. Give columns shorter "
                 "names, or name fewer. Nothing was measured or spent."
             )
-        if read_request(message) is None:
+        if read_query_request(message) is None:
             raise ParameterError(
                 "every client would refuse requests about these columns, bounds and unit. Names "
                 "must differ, be text, and not be that of the ids; bounds must be finite. Nothing "

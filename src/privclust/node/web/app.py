@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from privclust.node.identity import Identity, IdentityError
+from privclust.node.identity import Caller, IdentityError
 from privclust.node.jobs.job import Kind
 from privclust.node.requests._strict_json import BYTES_MAX, too_long
 from privclust.node.requests.problems import (
@@ -129,9 +129,9 @@ class _Service:
         """Return the route of a function, whose requests have bodies of at most `bytes_max`."""
 
         async def endpoint(request: Request) -> Response:
-            identity = self._identify(request, path)
-            with self._counted(identity.analyst.id):
-                call = await self._call(request, identity, bytes_max)
+            caller = self._identify(request, path)
+            with self._counted(caller.analyst.id):
+                call = await self._call(request, caller, bytes_max)
                 return await self._run(call, work)
 
         return Route(path, _refusing(endpoint), methods=[method])
@@ -140,8 +140,8 @@ class _Service:
         """Return the route of a job's events."""
 
         async def endpoint(request: Request) -> Response:
-            identity = self._identify(request, path)
-            call = await self._call(request, identity)
+            caller = self._identify(request, path)
+            call = await self._call(request, caller)
 
             def status(call: Call) -> dict[str, Any]:
                 return _endpoints.status(call.node, _endpoints.named_job(call, kind))
@@ -150,7 +150,7 @@ class _Service:
                 return await self._run(call, status)
 
             def holds() -> bool:
-                return self._node.clock() < identity.until
+                return self._node.clock() < caller.until
 
             with self._counted(call.analyst.id):
                 await read()  # none or another's is refused before a stream begins
@@ -159,7 +159,7 @@ class _Service:
 
         return Route(path, _refusing(endpoint), methods=["GET"])
 
-    def _identify(self, request: Request, path: str) -> Identity:
+    def _identify(self, request: Request, path: str) -> Caller:
         request.scope[_TEMPLATE] = path
         return self._node.identities.identify(
             _single(request, "authorization"),
@@ -177,9 +177,9 @@ class _Service:
         finally:
             self._requests[analyst] -= 1
 
-    async def _call(self, request: Request, identity: Identity, bytes_max: int = BYTES_MAX) -> Call:
+    async def _call(self, request: Request, caller: Caller, bytes_max: int = BYTES_MAX) -> Call:
         body = await _body(request, bytes_max) if request.method == "POST" else b""
-        return Call(self._node, identity.analyst, request.path_params, request.headers, body)
+        return Call(self._node, caller.analyst, request.path_params, request.headers, body)
 
     async def _run(self, call: Call, work: Callable[[Call], Result]) -> Result:
         async with self._own[call.analyst.id], self._threads:
