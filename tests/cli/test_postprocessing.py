@@ -161,7 +161,7 @@ def test_path_shows_small_numbers_and_some_large_ones_and_prefers_none(
     }
     assert [places[loss] for loss in sorted(places)] == sorted(places.values())
     assert "\x1b[1m" not in shown.partition("┩")[2].partition("└")[0]  # no number is bold
-    assert "Stability is what another fit would find again." in shown
+    assert "Stability estimates how much another fit would find again" in shown
 
 
 def test_path_as_json_is_that_of_python() -> None:

@@ -249,6 +249,7 @@ def test_soft_borders_explain_moves_as_chance_does() -> None:
         assert found.border_stderr is not None
         assert (found.border_stderr > found.shift_stderr).all()
         assert (found.errors > found.border_stderr).all()
+        assert (found.size_errors > found.size_stderr).all()
         _, printed = format_shift("number", 0.0, float(found.errors[0, 0])).split(" ± ")
         assert f"± {printed}" in str(found)
         assert found.notes == [SOFT_BORDERS]

@@ -100,8 +100,9 @@ def test_path_of_k_has_errors_and_stability_and_recommends_nothing() -> None:
     path = fitted({"a": (0.0, 1.0), "b": (0.0, 1.0)}, max_clusters=5).k_path()
     axes = path.plot()
     assert isinstance(axes, Axes)
-    errors: Any = axes.containers[0]
-    assert errors.has_yerr
+    (band,) = axes.collections
+    reached = [choice.loss + 2 * choice.stderr for choice in path.choices]
+    assert band.get_datalim(axes.transData).y1 == pytest.approx(max(reached))
     beside = next(other for other in pyplot.gcf().axes if other is not axes)
     assert beside.get_ylabel() == "stability"
     drawn: Any = beside.lines[0].get_ydata()

@@ -80,6 +80,14 @@ def test_bounds_that_cut_rows_are_said_beside_what_clusters_explain(
     assert ("That is the variance of rows as bounds cut them, and some cen" in said) is doubt
 
 
+def test_both_reasons_are_given() -> None:
+    """Of one Gaussian clusters explain less than half, and noise draws their borders."""
+    rows = np.random.default_rng(0).normal(50, 12, (20_000, 4))
+    said = verdict(fit_of(rows, 5, bounds=(0, 100)).model_)
+    assert said.startswith("Quality: fair. Clusters explain at least 20 % ")
+    assert "Besides, another fit may draw other borders: stability is 0." in said
+
+
 def test_clusters_that_another_fit_would_not_find_are_not_good(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -94,7 +102,7 @@ def test_clusters_that_another_fit_would_not_find_are_not_good(
     assert f"stability is {int(100 * found) / 100:.2f}, and below 0.65 it is poor" in said
     assert verdict(replace(model, coreset=None)).startswith("Quality: good. ")
     monkeypatch.setattr(stabilities, "stability_seconds", lambda *_: 2.0)
-    assert verdict(model).startswith("Quality: good. "), "it would take long"
+    assert verdict(replace(model)).startswith("Quality: good. "), "it would take long"
 
 
 def test_what_was_not_measured_is_not_judged() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from privclust.cli.messages import INDENT
 from privclust.errors import safe_repr
 from privclust.kernels.grid import FloatArray
+from privclust.models._border_note import border_note
 from privclust.models._coordinates import format_coordinate
 from privclust.models._notebook import OF_REFIT
 from privclust.models.cluster_model import ClusterModel
@@ -59,13 +60,15 @@ def cluster_table(model: ClusterModel) -> tuple[list[str], list[list[str]]]:
 
 def quality_sentences(model: ClusterModel, file: Path) -> list[str]:
     """Return how good clusters are, a verdict first; of a refit, where to see what it is like."""
+    borders = border_note(model)
+    sentences = [*([borders] if borders else []), *model.quality_sentences]
     if model.refit_from is None:
-        return [verdict(model), *model.quality_sentences]
+        return [verdict(model), *sentences]
     fitted, path = len(model.refit_from.centers), shlex.join(["privclust", "k-path", str(file)])
     return [
         f"{verdict(model)} The fit measured that of its own {fitted} cluster(s). {OF_REFIT} What "
         f"each number of clusters is like:\n{INDENT}{path}",
-        *model.quality_sentences,
+        *sentences,
     ]
 
 

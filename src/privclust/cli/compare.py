@@ -106,6 +106,9 @@ def _as_json(found: Comparison) -> str:
         "gone": list(found.gone),
         "new": list(found.new),
         "border_stderr": None if found.border_stderr is None else found.border_stderr.tolist(),
+        "size_border_stderr": (
+            None if found.size_border_stderr is None else found.size_border_stderr.tolist()
+        ),
         "differences": list(found.differences),
     }
     return json.dumps(content, allow_nan=False)

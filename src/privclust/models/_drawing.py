@@ -136,11 +136,16 @@ def draw_heat_map(axes: Axes, table: ClusterTable) -> None:
 
 
 def draw_losses(axes: Axes, path: KPath) -> None:
-    """Draw losses against the number of clusters, with lines of two standard errors."""
+    """Draw losses against the number of clusters, within a band of two standard errors.
+
+    A band and no bars, since most of the error moves all losses together.
+    """
     ks = [choice.n_clusters for choice in path.choices]
-    losses, errors = zip(*((c.loss, 2 * c.stderr) for c in path.choices), strict=True)
+    losses = np.array([choice.loss for choice in path.choices])
+    errors = np.array([2 * choice.stderr for choice in path.choices])
     name = "capped loss" if path.is_capped else "loss"
-    axes.errorbar(ks, losses, yerr=errors, color=BLUE, marker=".", capsize=2)
+    axes.plot(ks, losses, color=BLUE, marker=".")
+    axes.fill_between(ks, losses - errors, losses + errors, color=BLUE, alpha=0.15, linewidth=0)
     axes.set_ylabel(f"{name}, squared radii")
     axes.set_ylim(bottom=0)
 

@@ -21,7 +21,8 @@ MISSING = (
 )
 OF_ERRORS = (
     "± is one standard error, of noise alone: the mean of all rows nearest to a centre may differ "
-    "from it by more, because rows far from a centre count as nearer ones."
+    "from it by more, because centres are means within the borders of the step before, and rows "
+    "far from a centre count as nearer ones."
 )
 OF_REFIT = (
     "These clusters follow from the coreset, as does the loss that k_path estimates for them, and "
@@ -83,6 +84,7 @@ def _clusters(model: ClusterModel) -> ClusterTable:
 def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
     """Say how good the fit is, and what its table does not show."""
     # These are of models, whose module imports this one.
+    from privclust.models._border_note import border_note
     from privclust.models._fit_notes import columns_of
     from privclust.models.verdict import verdict
 
@@ -94,6 +96,7 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
         *([warning] if warning else []),
         verdict(model),
         *([OF_REFIT] if model.refit_from else [OF_ERRORS] if _has_errors(model) else []),
+        *filter(None, [border_note(model)]),
         *model.quality_sentences,
     ]
 

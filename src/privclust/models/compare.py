@@ -16,7 +16,7 @@ from privclust.models._fit_notes import listed
 from privclust.models._matching import matched
 from privclust.models._model_differences import differences
 from privclust.models._notebook import comparison_html
-from privclust.models._soft_borders import soft_borders
+from privclust.models._soft_borders import SoftBorders, soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.formatting import aligned
 from privclust.models.suppression import reported
@@ -29,8 +29,8 @@ BORDERS = (
 )
 SOFT_BORDERS = (
     "Clusters shade into each other, so that another fit of the same rows may draw other borders. "
-    "How far that moves centres is estimated from both models and explains as much: ± has it, and "
-    "what moved by less is not said to have moved."
+    "How far that moves centres and changes sizes is estimated from both models and explains as "
+    "much: ± has it, and what moved by less is not said to have moved."
 )
 SHOWN_COLUMNS, MOST_COLUMNS = 6, 12
 """Columns that a table shows, and that it shows at most where clusters moved by more of them."""
@@ -70,6 +70,8 @@ class Comparison:
         How far centres lie elsewhere in other fits of the same rows, where clusters shade into each
         other, as estimated from both models' coresets; 0 where such fits agree. None if a model
         has no coreset, or one that takes longer than a second.
+    size_border_stderr : array of shape (m,), or None
+        The same of sizes.
     differences : tuple of str, default=()
         In what the models count or were declared otherwise, which centres do not show, and whether
         errors are unknown, in sentences. If sizes cannot be compared, the first one says so.
@@ -92,6 +94,7 @@ class Comparison:
     gone: tuple[int, ...]
     new: tuple[int, ...]
     border_stderr: FloatArray | None
+    size_border_stderr: FloatArray | None
     differences: tuple[str, ...] = ()
 
     @property
@@ -115,16 +118,20 @@ class Comparison:
     @property
     def errors(self) -> FloatArray:
         """Standard errors of shifts, from noise and, where borders are soft, from these."""
-        if self.border_stderr is None:
-            return self.shift_stderr
-        return np.asarray(np.hypot(self.shift_stderr, self.border_stderr))
+        return _with_borders(self.shift_stderr, self.border_stderr)
+
+    @property
+    def size_errors(self) -> FloatArray:
+        """The same of sizes."""
+        return _with_borders(self.size_stderr, self.size_border_stderr)
 
     def rows(self) -> list[list[str]]:
         """Return a table as texts: its header, then each cluster and its counterpart."""
         columns, moves, errors = self._shown_columns(), self.moves(), self.errors
+        size_errors = self.size_errors
         rows = [["clusters", "size", *(self.names[column] for column in columns), ""]]
         for place, (before, after) in enumerate(self.pairs):
-            size = format_shift("number", self.size_shifts[place], self.size_stderr[place])
+            size = format_shift("number", self.size_shifts[place], size_errors[place])
             shifts = [
                 format_shift(self.uses[column], self.shifts[place, column], errors[place, column])
                 for column in columns
@@ -216,6 +223,8 @@ def compare(
     pairs = matched(start, end)
     one, other = pairs.T
     borders = soft_borders(before), soft_borders(after)
+    of_centers = [None if soft is None else soft.centers for soft in borders]
+    of_sizes = [None if soft is None else soft.sizes for soft in borders]
     statistics = shift_statistics(before, after, one, other, borders)
     chance = CHANCE / max(1, len(pairs))
     has_moved = moved(before, after, one, other, statistics, chance)
@@ -232,7 +241,8 @@ def compare(
         tuple(after.domain.coordinate_uses),
         _without(one, len(before.cluster_centers)),
         _without(other, len(after.cluster_centers)),
-        _border_errors(borders, one, other),
+        _border_errors(of_centers, one, other),
+        _border_errors(of_sizes, one, other),
         tuple(differences(before, after)),
     )
 
@@ -264,7 +274,7 @@ def shift_statistics(
     after: ClusterModel,
     one: IntArray,
     other: IntArray,
-    borders: tuple[FloatArray | None, FloatArray | None],
+    borders: tuple[SoftBorders | None, SoftBorders | None],
 ) -> FloatArray:
     """Return squared shifts over their variance by noise, by which rows came, and by borders.
 
@@ -276,7 +286,7 @@ def shift_statistics(
     variance = np.hypot(_center_errors(before)[one], _center_errors(after)[other]) ** 2
     for model, chosen, soft in ((before, one, borders[0]), (after, other, borders[1])):
         if soft is not None:
-            variance += soft[chosen] ** 2
+            variance += soft.centers[chosen] ** 2
         if model.cluster_radii is None:
             continue
         rows = np.maximum(model.cluster_sizes[chosen], 1.0)
@@ -287,8 +297,12 @@ def shift_statistics(
     return np.asarray(shifts**2 / np.where(variance <= 0, 1e-300, variance))
 
 
+def _with_borders(noise: FloatArray, borders: FloatArray | None) -> FloatArray:
+    return noise if borders is None else np.asarray(np.hypot(noise, borders))
+
+
 def _border_errors(
-    borders: tuple[FloatArray | None, FloatArray | None], one: IntArray, other: IntArray
+    borders: list[FloatArray | None], one: IntArray, other: IntArray
 ) -> FloatArray | None:
     before, after = borders
     return None if before is None or after is None else np.hypot(before[one], after[other])

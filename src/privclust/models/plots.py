@@ -100,7 +100,7 @@ def plot_k_path(path: KPath, ax: Axes | None = None) -> Axes:
         _drawing.draw_stabilities(beside, path, ORANGE)
         beside.yaxis.label.set_color(ORANGE)
         beside.spines["top"].set_visible(False)
-        _title(axes, "loss, ± 2 standard errors, and stability", path.dataset)
+        _title(axes, "loss in a band of ± 2 standard errors, and stability", path.dataset)
     return axes
 
 

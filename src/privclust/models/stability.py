@@ -42,10 +42,13 @@ class Repeats:
         The adjusted Rand index between two of them.
     centers : list of arrays
         The centres of each, in the unit ball.
+    rows : array
+        The made-up rows by which they are compared.
     """
 
     index: float
     centers: list[FloatArray]
+    rows: FloatArray
 
 
 def stability_of(model: ClusterModel, n_clusters: int) -> float:
@@ -82,13 +85,13 @@ def stability(cells: Coreset, n_clusters: int) -> float:
 def repeats(cells: Coreset, n_clusters: int) -> Repeats:
     """Cluster cells of the unit ball again as if they had been measured again, a few times."""
     if not cells.weights.any():
-        return Repeats(1.0, [])
+        return Repeats(1.0, [], np.zeros((0, cells.points.shape[1])))
     cells, rng = _plausible(cells), np.random.default_rng(0)
     rows = _made_up_rows(cells, rng)
     centers = [_found_again(cells, n_clusters, rng) for _ in range(JITTERS)]
-    labels = [_labels(rows, found) for found in centers]
+    labels = [nearest_centers(rows, found) for found in centers]
     pairs = combinations(labels, 2)
-    return Repeats(float(np.mean([adjusted_rand_index(*pair) for pair in pairs])), centers)
+    return Repeats(float(np.mean([adjusted_rand_index(*pair) for pair in pairs])), centers, rows)
 
 
 def is_quick(model: ClusterModel) -> bool:
@@ -161,7 +164,7 @@ def _found_again(cells: Coreset, n_clusters: int, rng: np.random.Generator) -> F
     return best_centers(points, weights, first_centers(points, weights, n_clusters, rng))
 
 
-def _labels(rows: FloatArray, centers: FloatArray) -> IntArray:
+def nearest_centers(rows: FloatArray, centers: FloatArray) -> IntArray:
     """Return the nearest centre of each row, which may lie beyond the ball."""
     scores = (centers**2).sum(axis=1) - 2 * rows @ centers.T
     return np.asarray(scores.argmin(axis=1), dtype=np.int64)

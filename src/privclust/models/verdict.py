@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from privclust.models._column_notes import all_other, at_bounds, unmatched
 from privclust.models._fit_notes import at_the_middle, explained_share, listed
-from privclust.models.stability import is_quick, stability_of
+from privclust.models._soft_borders import soft_borders
 from privclust.models.suppression import reported
 
 if TYPE_CHECKING:
@@ -67,25 +67,27 @@ def verdict(model: ClusterModel) -> str:
 
 def _by_share(model: ClusterModel, share: int) -> str:
     """Return what the explained part of the variance makes of clusters, if nothing is in doubt."""
+    unstable = _low_stability(model)
     if share < GOOD:
         return (
             f"Quality: fair. Clusters explain at least {FAIR} % of the variance of rows, and "
             f"perhaps less than {GOOD} %: rows of one cluster differ much, or noise hides how "
-            "they differ."
+            f"they differ.{unstable and f' Besides, {unstable}'}"
         )
-    stability = _low_stability(model)
-    if stability is not None:
+    if unstable:
         return (
-            "Quality: fair. Clusters explain half of the variance of rows or more, but another fit "
-            f"may draw other borders: stability is {math.floor(100 * stability) / 100:.2f}, and "
-            f"below {POOR_RECOVERY} it is poor. Fewer clusters may be more stable; k_path shows it."
+            f"Quality: fair. Clusters explain half of the variance of rows or more, but {unstable}"
         )
     return "Quality: good. That means: clusters explain half of the variance of rows or more."
 
 
-def _low_stability(model: ClusterModel) -> float | None:
-    """Return the estimated stability if it is poor; None if it is not, or takes long to know."""
-    if not is_quick(model):
-        return None
-    found = stability_of(model, len(model.cluster_centers))
-    return found if found < POOR_RECOVERY else None
+def _low_stability(model: ClusterModel) -> str:
+    """Return that the estimated stability is poor; empty if it is not, or takes long to know."""
+    borders = soft_borders(model)
+    if borders is None or borders.stability >= POOR_RECOVERY:
+        return ""
+    return (
+        "another fit may draw other borders: stability is "
+        f"{math.floor(100 * borders.stability) / 100:.2f}, and below {POOR_RECOVERY} it is poor. "
+        "Fewer clusters may be more stable; k_path shows it."
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 from privclust.domains.bounds import UNSTATED
 from privclust.models import _statement_text
+from privclust.models._border_note import border_note
 from privclust.models._cluster_table import ClusterTable
 from privclust.models._cohort_text import PROTECTED, cohort_text
 from privclust.models.cluster_model import ClusterModel
@@ -61,6 +62,7 @@ def release_context(
         "clusters": table_of_clusters(table.names, table.rows()),
         "n_rows": f"{model.n_rows:,}",
         "verdict": verdict(model),
+        "on_borders": border_note(model),
         "quality": model.quality_sentences,
         "unmeasured": model.quality is None and not model.measured_quality,
         "warning": model.fit_warning,
