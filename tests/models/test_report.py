@@ -23,15 +23,23 @@ from privclust import FedDPKMeans, Ledger, PEMeans, PrivateKMeans, limits, load,
 from privclust.models import _statement_text
 from privclust.models._cluster_table import SHOWN_COLUMNS
 from privclust.models.report import to_html
-from privclust.models.report._wide_table import GAP, LINE, NAME, parts_of, table_of_clusters
+from privclust.models.report._wide_table import (
+    GAP,
+    LINE,
+    NAME,
+    name_width,
+    parts_of,
+    pieces_of,
+    table_of_clusters,
+)
 from privclust.models.verdict import verdict
 from privclust.testing import SeededNoise, noise_from
 
-VOID = {"meta", "img", "br", "hr"}
+VOID = {"meta", "img", "br", "hr", "wbr"}
 ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "div", "p"),
     *("strong", "table", "thead", "tbody", "tr", "th", "td", "img", "code", "dl", "dt", "dd"),
-    *("ul", "ol", "li"),
+    *("ul", "ol", "li", "wbr"),
 }
 
 
@@ -378,10 +386,22 @@ def test_parts_of_a_table_hold_every_column_once_and_fit_a_line(
     parts = parts_of(names, [(["lead"], cells), (["lead"], [""] * len(cells))])
     assert [column for part in parts for column in columns[part]] == columns
     for part in parts:
-        widths = [max(min(len(name), NAME), len(cell)) + GAP for name, cell in columns[part]]
+        widths = [max(name_width(name), len(cell)) + GAP for name, cell in columns[part]]
         assert len(columns[part]) == 1 or sum(widths) + len("lead") + GAP <= LINE
     lengths = [part.stop - part.start for part in parts]
     assert max(lengths) - min(lengths) <= 1
+
+
+@given(st.text(max_size=60))
+def test_pieces_of_a_name_are_the_name_and_none_is_too_wide(name: str) -> None:
+    assert "".join(pieces_of(name)) == name
+    assert all(len(piece) <= NAME for piece in pieces_of(name))
+
+
+def test_names_and_numbers_with_errors_are_not_broken_within() -> None:
+    """On paper there stood "ward=materni" above "ty", and "±" above "0.092"."""
+    assert pieces_of("ward=maternity") == ["ward=", "maternity"]
+    assert name_width("ward=maternity") >= len("maternity")
 
 
 def test_a_cell_longer_than_a_line_has_a_part_of_its_own() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from privclust.models.formatting import percent_up, rounded_down, rounded_up
+from privclust.models.report._wide_table import pieces_of
 
 LONGEST_WORD = 1000
 """Characters of a word; as many as an approval's texts may have, so that those are never cut."""
@@ -55,6 +56,7 @@ def render(name: str, **values: Any) -> str:
         trim_blocks=True,
         loader=FunctionLoader(_text_of),
     )
+    environment.filters |= {"pieces": lambda name: pieces_of(legible(name))}
     environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
     return environment.get_template(name).render(**values)
 

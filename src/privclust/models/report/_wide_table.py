@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-LINE, GAP, NAME, LEAD = 110, 2, 11, 30
-"""Characters of a line that a table may take, those between its cells, and those after which a name
-and a lead cell are broken; paper and windows have space for so many."""
+LINE, GAP, NAME, LEAD = 100, 2, 14, 30
+"""Characters of a line that a table may take, those between its cells, and those after which a part
+of a name and a lead cell are broken; paper and windows have space for so many."""
+BOLD = 1.15
+"""How much wider names are than cells of as many characters."""
+_PIECES = re.compile(rf"[^=_/. -]{{1,{NAME - 1}}}[=_/. -]?|[=_/. -]")
 Row = tuple[list[str], list[str]]
 """Lead cells, which stand in every part of a table, and cells."""
 
@@ -34,6 +39,22 @@ class WideTable:
     def parts(self) -> list[slice]:
         """Which columns stand beside each other."""
         return parts_of(self.names, self.rows)
+
+
+def pieces_of(name: str) -> list[str]:
+    """Return the pieces of a name between which a line may end.
+
+    Examples
+    --------
+    >>> pieces_of("ward=maternity"), pieces_of("x" * 20)
+    (['ward=', 'maternity'], ['xxxxxxxxxxxxx', 'xxxxxxx'])
+    """
+    return _PIECES.findall(name)
+
+
+def name_width(name: str) -> int:
+    """Return how many characters of a cell the name of a column is as wide as."""
+    return math.ceil(BOLD * max(map(len, pieces_of(name)), default=0))
 
 
 def table_of_clusters(names: Sequence[str], clusters: Sequence[tuple[str, list[str]]]) -> WideTable:
@@ -78,7 +99,7 @@ def parts_of(names: Sequence[str], rows: Sequence[Row]) -> list[slice]:
     leads = zip(*(lead for lead, _ in rows), strict=True)
     left = LINE - sum(GAP + min(max(map(len, cells)), LEAD) for cells in leads)
     widths = [
-        GAP + max([min(len(name), NAME), *(len(cells[place]) for _, cells in rows)])
+        GAP + max([name_width(name), *(len(cells[place]) for _, cells in rows)])
         for place, name in enumerate(names)
     ]
     for n_parts in range(1, len(names) + 1):
