@@ -196,15 +196,8 @@ class ClusterModel:
         share = explained(self)
         most = None if share is None else differ_most(self)
         columns = on_logarithms(self), not_read(self), alike(self)
-        notes = (
-            share,
-            most,
-            *measured,
-            *columns,
-            at_bounds(self),
-            equal_shares(self),
-            absent_levels(self),
-        )
+        levels = equal_shares(self), absent_levels(self)
+        notes = share, most, *measured, *columns, at_bounds(self), *levels
         return [*(note for note in notes if note is not None), *column_warnings(self)]
 
 
