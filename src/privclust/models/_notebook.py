@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from privclust.models.profile import ColumnProfile, Profile
     from privclust.models.statement import Statement
 
-MISSING = (
-    "A missing number or date counted as the middle of its bounds and a missing category as equal "
-    "shares of its levels: both pull centres there."
-)
 OF_ERRORS = (
     "± is one standard error, of noise alone: the mean of all rows nearest to a centre may differ "
     "from it by more, because rows far from a centre count as nearer ones."
@@ -84,12 +80,13 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
     """Say how good the fit is, and what its table does not show."""
     # These are of models, whose module imports this one.
     from privclust.models._fit_notes import columns_of
+    from privclust.models._missing_cells import missing_note
     from privclust.models.verdict import verdict
 
-    columns, warning = clusters.left_out, model.fit_warning
+    bounded, columns, warning = columns_of(model), clusters.left_out, model.fit_warning
     return [
         *filter(None, [model.privacy_statement.counted_as]),
-        *([MISSING] if columns_of(model) else []),
+        *([missing_note(bounded)] if bounded else []),
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
         verdict(model),

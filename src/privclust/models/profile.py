@@ -45,8 +45,8 @@ class ColumnProfile:
         Of a cluster's rows, between 0 and 1.
     means : Intervals of shape (k,), or None
         Of numbers, and of dates in days since the first of January 1970; missing cells count as the
-        middle of the bounds, those beyond them as the bound. On a logarithmic scale, the mean is
-        that of the logarithms. None for categories.
+        value declared for them, or else as the middle of the bounds, those beyond them as the
+        bound. On a logarithmic scale, the mean is that of the logarithms. None for categories.
     """
 
     column: Column
