@@ -66,7 +66,7 @@ def test_edges_increase_from_bound_to_bound_and_open_their_ranges(column: Number
 @st.composite
 def filled_columns(draw: st.DrawFn) -> NumberColumn:
     """Draw bounds, a scale, and any value between the bounds for missing cells."""
-    transform = draw(st.sampled_from(["none", "log", "log1p"]))
+    transform: Transform = draw(st.sampled_from(["none", "log", "log1p"]))
     lower = draw(st.floats(-1e12, 1e12))
     lower = lower if transform == "none" else abs(lower) + 1e-3
     upper = lower + draw(st.floats(1e-6, 1e12))
@@ -86,6 +86,7 @@ def test_missing_cell_counts_as_a_cell_with_the_declared_value(
     column: NumberColumn, cells: list[float], place: int
 ) -> None:
     gap = np.insert(cells, min(place, len(cells)), np.nan)
+    assert column.missing is not None
     value = np.where(np.isnan(gap), column.missing, gap)
     with np.errstate(all="ignore"):
         for counted in (column.features, column.offsets):
