@@ -30,23 +30,15 @@ from privclust.queries.unit import ROW, Unit
 from privclust.sources.frames import read_rows
 from privclust.sources.streams import source_of
 
-MIXED = Mixed(
-    (
-        NumberColumn("income", 1, 1e6, transform="log"),
-        CategoryColumn("ward", ("A", "B", "other")),
-        CategoryColumn("code", ("1", "2")),
-        CategoryColumn("smokes", ("true", "false")),
-        DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
-    )
+INCOME = NumberColumn("income", 1, 1e6, transform="log")
+VISIT = DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31))
+LEVELS = (
+    CategoryColumn("ward", ("A", "B", "other")),
+    CategoryColumn("code", ("1", "2")),
+    CategoryColumn("smokes", ("true", "false")),
 )
-INCOME, WARD, CODE, SMOKES, VISIT = MIXED.columns
-FILLED = Mixed(
-    (
-        replace(INCOME, missing=80.0),
-        *(WARD, CODE, SMOKES),
-        replace(VISIT, missing=date(2023, 2, 28)),
-    )
-)
+MIXED = Mixed((INCOME, *LEVELS, VISIT))
+FILLED = Mixed((replace(INCOME, missing=80.0), *LEVELS, replace(VISIT, missing=date(2023, 2, 28))))
 """The same columns, of which numbers and dates declare what missing cells count as."""
 COLUMNS = [column.name for column in MIXED.columns]
 UNIT = Unit("who", 2)

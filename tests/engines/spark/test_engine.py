@@ -129,16 +129,18 @@ def test_missing_cells_count_as_declared_in_tasks_of_spark(tmp_path: Path) -> No
     table = people(N_ROWS)
     days = [None if place % 3 else date(2024, 1, 1 + place % 28) for place in range(N_ROWS)]
     table = table.append_column("day", pa.array(days, pa.date32()))
+    x, y = NumberColumn("x", -50, 50), NumberColumn("y", 1, 100, transform="log")
+    day = DateColumn("day", date(2024, 1, 1), date(2024, 12, 31))
     domain = Mixed(
         (
-            NumberColumn("x", -50, 50, missing=12.5),
-            DateColumn("day", date(2024, 1, 1), date(2024, 12, 31), missing=date(2024, 2, 29)),
-            NumberColumn("y", 1, 100, transform="log", missing=80),
+            replace(x, missing=12.5),
+            replace(day, missing=date(2024, 2, 29)),
+            replace(y, missing=80.0),
         )
     )
     names = ["x", "day", "y"]
     expected = in_memory(table, names, domain)
-    middle = in_memory(table, names, Mixed(tuple(replace(c, missing=None) for c in domain.columns)))
+    middle = in_memory(table, names, Mixed((x, day, y)))
     for lay in (spark_frame, spark_files):
         place = tmp_path / lay.__name__
         place.mkdir()
