@@ -96,8 +96,11 @@ class OrderedColumn(ABC):
         return np.where(np.isnan(values), len(edges) - 1, found).astype(np.float64)
 
     def offsets(self, values: FloatArray) -> FloatArray:
-        """Return how far each value lies from the middle, in grid units; its bounds are ±2^25."""
-        column, values = self.number, self.filled(values)
+        """Return how far each value lies from the middle, in grid units; its bounds are ±2^25.
+
+        Missing ones count as 0, whatever is declared for them: a profile has their number.
+        """
+        column = self.number
         apart = (column.features(values)[:, 0] - column.center) / column.half_widths
         whole = np.trunc(np.clip(apart, -1.0, 1.0) * GRID)
         return np.where(np.isnan(values), 0.0, whole)

@@ -187,7 +187,7 @@ def profile_html(profile: Profile) -> str:
         f"{statement.subject}.",
         table(["cluster", "size", "95 % interval"], rows),
         *(part for column in profile.columns for part in _column_html(column)),
-        sentence("Intervals hold the truth in 95 of 100 cases, by the noise alone."),
+        *map(sentence, profile.notes),
         sentence(f"Privacy guarantee, with the model: {guarantee(statement)}"),
     )
 

@@ -13,7 +13,6 @@ from privclust.errors import ModelFileError
 from privclust.kernels.grid import IntArray
 from privclust.models._canvas import BLUE, ORANGE
 from privclust.models._drawing import short
-from privclust.models._missing_cells import declared_missing
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.profile import (
     ColumnProfile,
@@ -57,10 +56,9 @@ class ShownColumn:
 
 @dataclass(frozen=True)
 class ShownProfile:
-    """One profile: its columns, what their missing cells count as, and its privacy guarantee."""
+    """One profile: its columns, and its privacy guarantee."""
 
     columns: list[ShownColumn]
-    declared_missing: str
     statement: Statement
 
 
@@ -84,7 +82,6 @@ def shown_profiles(
     return [
         ShownProfile(
             [_column(column, hidden) for column in profile.columns],
-            declared_missing([column.column for column in profile.columns]),
             profile.privacy_statement,
         )
         for profile in profiles
