@@ -60,6 +60,24 @@ def test_mapping_that_declares_numbers_alone_gives_a_box() -> None:
     assert (domain.upper.tolist(), domain.weights.tolist()) == ([120, 9], [1, 2])
 
 
+def test_numbers_that_declare_missing_cells_are_columns(tmp_path: Path) -> None:
+    given: Any = {
+        "age": (0, 120),
+        "income": {"type": "number", "lower": 0, "upper": 250_000, "missing": 20_000},
+    }
+    columns = NumberColumn("age", 0.0, 120.0), NumberColumn("income", 0, 250_000, missing=20_000)
+    assert read_bounds(given, NAMES, 2).domain == Mixed(columns)
+    file = tmp_path / "bounds.toml"
+    file.write_text(FILE.replace("weight = 2.0", "missing = 20_000"))
+    assert read_bounds(file, NAMES, 2).domain == Mixed(columns)
+
+
+def test_faults_of_all_values_for_missing_cells_are_said_at_once() -> None:
+    number = {"type": "number", "lower": 0, "upper": 9, "missing": 10}
+    with pytest.raises(BoundsError, match=r"(?s)missing cells of column 'age'.*column 'income'"):
+        read_bounds({"age": number, "income": number}, NAMES, 2)
+
+
 def test_mapping_of_an_unknown_type_is_refused_in_words() -> None:
     with pytest.raises(BoundsError, match=r"'income' of the bounds has type 'colour'"):
         read_bounds({"age": (0, 120), "income": {"type": "colour"}}, NAMES, 2)

@@ -250,6 +250,46 @@ def test_weights_of_columns_on_logarithms_are_in_the_dictionary() -> None:
     ]
 
 
+def test_values_for_missing_cells_are_in_the_dictionary_and_among_what_was_assumed() -> None:
+    days = {"lower": "2020-01-01", "upper": "2029-12-31"}
+    bounds: dict[str, Any] = {
+        "pay": {"type": "number", "lower": 0, "upper": 9e4, "weight": 0.3, "missing": 12_500},
+        "seen": {"type": "date", **days, "missing": "2025-06-30"},
+        "age": (0, 120),
+    }
+    rows = pd.DataFrame({"pay": [2e4] * 900, "seen": "2024-04-04", "age": 40.0})
+    pay, seen = "missing cells count as 12500", "missing cells count as 2025-06-30"
+    assert _dictionary_of(rows, bounds) == [
+        ("pay", "clustered", "number", f"0 to 90000; {pay}; weight 0.3"),
+        ("seen", "clustered", "date", f"2020-01-01 to 2029-12-31; {seen}"),
+        ("age", "clustered", "number", "0 to 120"),
+    ]
+    with noise_from(SeededNoise(0)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        filled = PrivateKMeans(1, delta=1e-6, bounds=bounds).fit(rows)
+    said = (
+        "Missing cells count as declared: 'pay' as 12500, 'seen' as 2025-06-30. Any other missing "
+        "number or date counts as the middle of its bounds"
+    )
+    for page in (approval_page(filled.model_, Approval(**GIVEN)), to_html(filled)):
+        assert said in html.unescape(words(page))
+        assert "a column with many gaps is pulled there" in words(page)
+
+
+def test_values_for_missing_cells_of_profiles_are_on_the_page() -> None:
+    pay = {"type": "number", "lower": 0, "upper": 9e4, "missing": 12_500}
+    rows = pd.DataFrame({"pay": [2e4] * 900, "age": 40.0})
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(rows)
+        profile = model.profile(rows, ["pay"], bounds={"pay": pay}, epsilon=1.0)
+    assert data_dictionary(model.model_, [profile])[1:] == [
+        ("pay", "profiled", "number", "0 to 90000; missing cells count as 12500")
+    ]
+    text = html.unescape(words(approval_page(model.model_, Approval(**GIVEN), [profile])))
+    assert "In means, missing cells count as declared: 'pay' as 12500. Other missing" in text
+    assert "A missing number or date counts as the middle of its bounds" in text
+
+
 def _dictionary_of(rows: pd.DataFrame, bounds: dict[str, Any]) -> list[tuple[str, str, Use, str]]:
     model = PrivateKMeans(1, delta=1e-6, bounds=bounds)
     with noise_from(SeededNoise(0)), warnings.catch_warnings():

@@ -255,6 +255,28 @@ def test_centres_at_bounds_are_named() -> None:
     assert note in narrow.quality_sentences
 
 
+@pytest.mark.parametrize(("missing", "said"), [(40, True), (39, True), (20, False), (None, False)])
+def test_missing_cells_that_count_as_a_bound_are_named_as_a_cause(
+    missing: float | None, said: bool
+) -> None:
+    declared = {"type": "number", "lower": 0, "upper": 40, "missing": missing}
+    note = str(at_bounds(fitted(age=(AGE, declared), pressure=PRESSURE)))
+    assert note.startswith("Some centres lie at a bound of 'age'.")
+    assert note.endswith("Missing cells of 'age' count as values there, too.") is said
+
+
+def test_advice_keeps_what_is_declared_of_missing_cells() -> None:
+    declared = {"type": "number", "lower": 0, "upper": 1e5, "missing": 900}
+    said = str(long_tailed(fitted(cost=(COST, declared))))
+    copied = ast.literal_eval(said.partition("in Python ")[2].removesuffix("."))["cost"]
+    assert declared_column("cost", copied) == NumberColumn(
+        "cost", 0.0, 1e5, transform="log1p", missing=900.0
+    )
+    model = fitted(cost=(COST, declared))
+    column = next(one for one in columns_of(model) if one.name == "cost")
+    assert "'missing': 900.0" in smaller_weight(model, column)
+
+
 @pytest.mark.parametrize(
     "columns",
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from html import escape
+from html import escape, unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -13,9 +13,15 @@ import pytest
 from helpers.fitted_models import fit_of, table
 
 from privclust import PrivateKMeans, compare, forecast
-from privclust.models._notebook import MISSING, OF_REFIT
+from privclust.domains.columns import NumberColumn
+from privclust.models._missing_cells import missing_note
+from privclust.models._notebook import OF_REFIT
 from privclust.testing import SeededNoise, noise_from
 
+MISSING = (
+    "A missing number or date counted as the middle of its bounds and a missing category as equal "
+    "shares of its levels: both pull centres there."
+)
 EVIL = "<script>alert('x')</script>&"
 ALLOWED = {"div", "style", "p", "table", "tr", "th", "td", "details", "summary"} | {
     *("svg", "rect", "line", "circle", "polyline", "g", "text")
@@ -148,10 +154,36 @@ def test_refits_and_missing_values_are_named_where_there_are_any() -> None:
     model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)}, random_state=0)
     model = model.fit(pa.table({"age": np.repeat([20.0, 60.0], 4000)}))
     assert MISSING in repr(model.model_)
+    assert MISSING in unescape(model.model_._repr_html_())
     assert OF_REFIT not in repr(model.model_)
     assert OF_REFIT in repr(model.refit(1).model_)
     without = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.repeat([[-0.5], [0.5]], 4000, axis=0))
     assert MISSING not in repr(without.model_)
+
+
+def test_declared_values_for_missing_cells_are_named() -> None:
+    bounds: dict[str, Any] = {
+        "age": {"type": "number", "lower": 0, "upper": 120, "missing": 45.5},
+        "seen": {"type": "date", "lower": "2020-01-01", "upper": "2029-12-31"},
+        "x": (0, 1),
+    }
+    bounds["seen"]["missing"] = "2025-06-30"
+    cells = {"age": [20.0, None] * 4000, "seen": ["2021-02-03"] * 8000, "x": [0.5] * 8000}
+    with noise_from(SeededNoise(0)):
+        estimator = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0)
+        model = estimator.fit(pa.table(cells)).model_
+    said = (
+        "Missing cells counted as declared: 'age' as 45.5, 'seen' as 2025-06-30. Any other missing "
+        "number or date counted as the middle of its bounds and a missing category as equal shares "
+        "of its levels: all of them pull centres there."
+    )
+    assert said in repr(model)
+    assert said in unescape(model._repr_html_())
+    many = [NumberColumn(f"c{place}", 0, 9, missing=1) for place in range(9)]
+    assert missing_note(many).startswith(
+        "Missing cells counted as declared: 'c0' as 1, 'c1' as 1, 'c2' as 1, 'c3' as 1, "
+        "'c4' as 1, …. Any other missing"
+    )
 
 
 def test_most_errors_of_a_refit_are_larger_than_those_of_a_fit() -> None:

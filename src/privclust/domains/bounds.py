@@ -77,8 +77,9 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     ----------
     bounds : mapping, pair of arrays, or path
         ``{"age": (0, 120)}``, ``([0], [120])``, or a TOML file (docs/bounds.md). A mapping may also
-        say of a column what the file would: ``{"type": "category", "levels": ["A", "B"]}``; and so
-        of where all of them come from, ``"bounds_origin": "domain knowledge"``.
+        say of a column what the file would: ``{"type": "category", "levels": ["A", "B"]}``, or
+        ``{"type": "number", "lower": 12, "upper": 60, "missing": 25}``; and so of where all of them
+        come from, ``"bounds_origin": "domain knowledge"``.
     names : sequence of str or None
         The table's column names, where it has any.
     n_columns : int
@@ -235,8 +236,12 @@ def _declared_domain(given: Mapping[str, object], names: Sequence[str] | None) -
 
 
 def _plain(columns: Sequence[Column]) -> Box | None:
-    """Return the box that columns make which are all numbers on plain scales."""
-    numbers = [one for one in columns if isinstance(one, NumberColumn) and one.transform == "none"]
+    """Return the box that columns make which are all plain numbers, missing ones at the middle."""
+    numbers = [
+        one
+        for one in columns
+        if isinstance(one, NumberColumn) and one.transform == "none" and one.missing is None
+    ]
     if len(numbers) < len(columns):
         return None
     sides = [(column.lower, column.upper, column.weight) for column in numbers]

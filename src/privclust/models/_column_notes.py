@@ -16,10 +16,10 @@ from privclust.domains.columns import OTHER, CategoryColumn, Column, DateColumn,
 from privclust.kernels.grid import FloatArray
 from privclust.models._fit_notes import (
     RULING,
-    at_the_middle,
     columns_of,
     listed,
     parts_of_columns,
+    perhaps_unread,
     smaller_weight,
     variance_parts,
 )
@@ -146,7 +146,7 @@ def overshadowed(model: ClusterModel) -> str | None:
     of_width = spreads * model.domain.scales / model.domain.half_widths
     narrow = (of_width < NARROW) & (spreads < OVERSHADOWED * spreads.max())
     # Where cells were not read, or lie beyond a bound, narrower bounds would not help.
-    explained = {*at_the_middle(model), *(column.name for column in _columns_at_bounds(model))}
+    explained = {*perhaps_unread(model), *(column.name for column in _columns_at_bounds(model))}
     found = [
         column
         for column, part in zip(columns, parts_of_columns(columns), strict=True)
@@ -205,6 +205,9 @@ def at_bounds(model: ClusterModel) -> str | None:
     hint = (
         ' Zeros lie beyond those of a logarithm: transform = "log1p" takes them.' if zeros else ""
     )
+    filled = [column for column in found if _counts_missing_at_bound(column)]
+    if filled:
+        hint += f" Missing cells of {_names(filled)} count as values there, too."
     return (
         f"Some centres lie at a bound of {_names(found)}. Rows beyond a bound count as if they had "
         f"its value: if there may be many, declare wider bounds.{hint}"
@@ -230,6 +233,12 @@ def _columns_at_bounds(model: ClusterModel) -> list[NumberColumn | DateColumn]:
         if (at_either & known[:, part])[large].any():
             found.append(column)
     return found
+
+
+def _counts_missing_at_bound(column: NumberColumn | DateColumn) -> bool:
+    """Tell whether the value that is declared for missing cells lies at a bound."""
+    place = (column.missing_features - column.center) / column.half_widths
+    return bool((np.abs(place) >= 1 - AT_BOUND).all())
 
 
 def equal_shares(model: ClusterModel) -> str | None:
@@ -276,9 +285,10 @@ def _may_be_amount(column: NumberColumn) -> bool:
 
 def _logarithm_of(column: NumberColumn) -> str:
     """Return how a column on logarithms is declared, to be copied."""
+    missing = "" if column.missing is None else f", 'missing': {column.missing}"
     return (
         f"in a bounds file transform = \"log1p\", in Python {{{column.name!r}: {{'type': 'number', "
-        f"'lower': {column.lower}, 'upper': {column.upper}, 'transform': 'log1p'}}}}"
+        f"'lower': {column.lower}, 'upper': {column.upper}, 'transform': 'log1p'{missing}}}}}"
     )
 
 
@@ -288,7 +298,7 @@ def alike(model: ClusterModel) -> str | None:
     errors = model.center_stderr
     if columns is None or errors is None or len(errors) < 2 or not errors.all():
         return None
-    same, unread = same_but_for_noise(model.cluster_centers, errors), at_the_middle(model)
+    same, unread = same_but_for_noise(model.cluster_centers, errors), perhaps_unread(model)
     found = [
         repr(column.name)
         for column, part in zip(columns, parts_of_columns(columns), strict=True)

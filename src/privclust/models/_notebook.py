@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from privclust.models.profile import ColumnProfile, Profile
     from privclust.models.statement import Statement
 
-MISSING = (
-    "A missing number or date counted as the middle of its bounds and a missing category as equal "
-    "shares of its levels: both pull centres there."
-)
 OF_ERRORS = (
     "± is one standard error, of noise alone: the mean of all rows nearest to a centre may differ "
     "from it by more, because centres are means within the borders of the step before, and rows "
@@ -86,12 +82,13 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
     # These are of models, whose module imports this one.
     from privclust.models._border_note import border_note
     from privclust.models._fit_notes import columns_of
+    from privclust.models._missing_cells import missing_note
     from privclust.models.verdict import verdict
 
-    columns, warning = clusters.left_out, model.fit_warning
+    bounded, columns, warning = columns_of(model), clusters.left_out, model.fit_warning
     return [
         *filter(None, [model.privacy_statement.counted_as]),
-        *([MISSING] if columns_of(model) else []),
+        *([missing_note(bounded)] if bounded else []),
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
         verdict(model),
@@ -193,7 +190,7 @@ def profile_html(profile: Profile) -> str:
         f"{statement.subject}.",
         table(["cluster", "size", "95 % interval"], rows),
         *(part for column in profile.columns for part in _column_html(column)),
-        sentence("Intervals hold the truth in 95 of 100 cases, by the noise alone."),
+        *map(sentence, profile.notes),
         sentence(f"Privacy guarantee, with the model: {guarantee(statement)}"),
     )
 

@@ -81,7 +81,8 @@ def shown_profiles(
         )
     return [
         ShownProfile(
-            [_column(column, hidden) for column in profile.columns], profile.privacy_statement
+            [_column(column, hidden) for column in profile.columns],
+            profile.privacy_statement,
         )
         for profile in profiles
     ]

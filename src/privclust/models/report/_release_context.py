@@ -10,6 +10,8 @@ from privclust.models import _statement_text
 from privclust.models._border_note import border_note
 from privclust.models._cluster_table import ClusterTable
 from privclust.models._cohort_text import PROTECTED, cohort_text
+from privclust.models._fit_notes import columns_of
+from privclust.models._missing_cells import declared_missing
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
 from privclust.models.composition import Composition, describe_run
@@ -61,6 +63,7 @@ def release_context(
         "table": table,
         "clusters": table_of_clusters(table.names, table.rows()),
         "n_rows": f"{model.n_rows:,}",
+        "declared_missing": declared_missing(columns_of(model)),
         "verdict": verdict(model),
         "on_borders": border_note(model),
         "quality": model.quality_sentences,
