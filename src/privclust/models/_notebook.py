@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from privclust.models._cluster_table import ClusterTable
     from privclust.models.cluster_model import ClusterModel
     from privclust.models.compare import Comparison
+    from privclust.models.composition import Composition
+    from privclust.models.hierarchy import Hierarchy
     from privclust.models.k_path import KPath
     from privclust.models.profile import ColumnProfile, Profile
     from privclust.models.statement import Statement
+    from privclust.models.track import Series
 
 MISSING = (
     "A missing number or date counted as the middle of its bounds and a missing category as equal "
@@ -36,9 +39,10 @@ def model_title(model: ClusterModel) -> str:
     k, d = len(model.cluster_centers), model.n_features_in
     name = model.privacy_statement.dataset
     dataset = "" if name is None else f" of data set {name!r}"
+    rows = "row" if model.n_rows == 1 else "rows"
     return (
         f"{k} cluster{'s' if k > 1 else ''}{dataset} by {model.estimator}: {d} "
-        f"column{'s' if d > 1 else ''}, about {model.n_rows:,} rows"
+        f"column{'s' if d > 1 else ''}, about {model.n_rows:,} {rows}"
     )
 
 
@@ -89,12 +93,12 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
     columns, warning = clusters.left_out, model.fit_warning
     return [
         *filter(None, [model.privacy_statement.counted_as]),
-        *([MISSING] if columns_of(model) else []),
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
         verdict(model),
         *([OF_REFIT] if model.refit_from else [OF_ERRORS] if _has_errors(model) else []),
         *model.quality_sentences,
+        *([MISSING] if columns_of(model) else []),
     ]
 
 
@@ -227,4 +231,51 @@ def comparison_html(comparison: Comparison) -> str:
         comparison.title,
         table(header, rows),
         *(sentence(note) for note in comparison.notes),
+    )
+
+
+def composition_html(together: Composition) -> str:
+    """Return what runs guarantee together, each run, and what is not covered."""
+    # The module of compositions imports this one.
+    from privclust.models.composition import where_recorded
+
+    header = ["estimator", "run", "recorded in", "epsilon", "delta"]
+    runs = [
+        [
+            run.estimator,
+            run.name,
+            where_recorded(run),
+            rounded_up(run.epsilon),
+            rounded_up(run.delta),
+        ]
+        for run in together.runs
+    ]
+    if not together.private:
+        return block("Composition", sentence(together.title, warning=True), table(header, runs))
+    not_covered = table(["not covered"], [[item] for item in together.not_covered], text=True)
+    return block(
+        together.title,
+        sentence(together.strength, warning=together.weak),
+        table(header, runs),
+        sentence(f"Number of rows: {together.n_rows}"),
+        *([details("What is not covered", not_covered)] if together.not_covered else []),
+    )
+
+
+def series_html(series: Series) -> str:
+    """Return how long each cluster was there, how large it was, and whether it drifted."""
+    header, *rows = series.rows()
+    return block(series.title, table(header, rows))
+
+
+def hierarchy_html(tree: Hierarchy) -> str:
+    """Return which clusters merge to which, the nearest first, with a bar for each height."""
+    header, *rows = tree.rows()
+    highest = max((float(height) for height in tree.linkage[:, 2]), default=0.0)
+    bars = [bar(float(height) / highest if highest else 0.0) for height in tree.linkage[:, 2]]
+    k = tree.n_clusters
+    return block(
+        f"{k:,} cluster{'s' if k > 1 else ''} and what they merge to",
+        table([*header, ""], [[*row, one] for row, one in zip(rows, bars, strict=True)]),
+        sentence("Height is what a merge adds to the loss: root, in radii of the bounds."),
     )
