@@ -19,7 +19,7 @@ from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.errors import ColumnError, ParameterError
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.plots import LABEL_PART, spread
+from privclust.models.plots import LABEL_PART, spaced
 
 
 def model_of(centers: Any, sizes: Any = None, error: float = 1e-3) -> ClusterModel:
@@ -148,7 +148,7 @@ def test_clusters_that_stay_where_they_are_have_colours_of_their_own() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=12), st.floats(0, 1e5))
 def test_labels_keep_their_order_and_their_distance(values: list[float], gap: float) -> None:
-    found = np.array(spread(values, gap))
+    found = np.array(spaced(values, gap))
     order = np.argsort(values, kind="stable")
     assert (np.diff(found[order]) >= gap - 1e-6 * (1 + gap)).all()
     assert abs(found.mean() - np.mean(values)) <= 1e-6 * (1 + max(values) + gap)

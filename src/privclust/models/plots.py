@@ -224,20 +224,20 @@ def _label_ends(axes: Axes, ends: Sequence[_End]) -> None:
     _, top = axes.get_ylim()
     for time in {end.across for end in ends}:
         here = [end for end in ends if end.across == time]
-        apart = spread([end.up for end in here], LABEL_PART * top)
+        apart = spaced([end.up for end in here], LABEL_PART * top)
         for end, up in zip(here, apart, strict=True):
             at: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
             axes.annotate(end.name, (time, up), color=end.color, fontsize=9, **at)
 
 
-def spread(values: Sequence[float], gap: float) -> list[float]:
+def spaced(values: Sequence[float], gap: float) -> list[float]:
     """Return the nearest places to values of which no two are closer than `gap`.
 
     Those that would be closer lie around their middle.
 
     Examples
     --------
-    >>> spread([5.0, 1.0, 5.0], 1.0)
+    >>> spaced([5.0, 1.0, 5.0], 1.0)
     [4.5, 1.0, 5.5]
     """
     order = np.argsort(values, kind="stable")
