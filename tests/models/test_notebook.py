@@ -14,7 +14,7 @@ import pytest
 from helpers.fitted_models import fit_of, table
 
 from privclust import PrivateKMeans, compare, compose, forecast, track
-from privclust.models._notebook import MISSING, OF_REFIT
+from privclust.models._notebook import MISSING, OF_HIDDEN, OF_REFIT
 from privclust.testing import SeededNoise, noise_from
 
 EVIL = "<script>alert('x')</script>&"
@@ -170,6 +170,16 @@ def test_what_missing_cells_count_as_stands_below_what_was_found() -> None:
     lines = str(results()["model"]).splitlines()
     assert lines[-1].startswith("Privacy guarantee")
     assert lines[-2] == MISSING
+
+
+def test_limit_of_a_warning_is_told_from_that_of_the_table() -> None:
+    """The fit warned of sizes below 60, and the table had more clusters "below 90"."""
+    model = results()["model"]
+    assert model.size_stderr is not None
+    small = replace(model, cluster_sizes=np.array([3000.0, 2.5 * model.size_stderr[1]]))
+    assert OF_HIDDEN not in str(small)
+    assert OF_HIDDEN in str(replace(small, fit_warning="1 of 2 clusters have sizes …"))
+    assert OF_HIDDEN not in str(replace(model, fit_warning="few rows"))
 
 
 def test_one_row_is_one_row() -> None:

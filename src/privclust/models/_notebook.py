@@ -26,6 +26,10 @@ OF_ERRORS = (
     "± is one standard error, of noise alone: the mean of all rows nearest to a centre may differ "
     "from it by more, because rows far from a centre count as nearer ones."
 )
+OF_HIDDEN = (
+    "Clusters below three standard errors of their size are not reported; what the fit warned of "
+    "may have another limit."
+)
 OF_REFIT = (
     "These clusters follow from the coreset, as does the loss that k_path estimates for them, and "
     "most errors are larger than those of a fit with as many clusters would be."
@@ -95,6 +99,7 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
         *filter(None, [model.privacy_statement.counted_as]),
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
+        *([OF_HIDDEN] if warning and clusters.hidden.any() else []),
         verdict(model),
         *([OF_REFIT] if model.refit_from else [OF_ERRORS] if _has_errors(model) else []),
         *model.quality_sentences,
