@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privclust.domains._number_column import NumberColumn
+from privclust.domains._pair_readings import pairs_instead, warn_of_pairs
 from privclust.domains.base import Domain
 from privclust.domains.bounds_file import (
     ORIGIN,
@@ -99,12 +100,15 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
             "(all lower values, all upper values) and not one pair per column, or the path of a "
             "bounds file."
         )
-    box = _box(*(_side(side, n_columns) for side in bounds))
+    instead = pairs_instead(bounds, names) if n_columns == 2 else ""
+    box = _box(*(_side(side, n_columns) for side in bounds), instead=instead)
     if box.lower.size != n_columns:
         raise BoundsError(
             f"bounds are given for {box.lower.size} columns, X has {n_columns}. "
             "Give one lower and one upper value per column."
         )
+    if n_columns == 2:
+        warn_of_pairs(bounds, names)
     return GivenBounds(box, UNSTATED)
 
 
@@ -277,9 +281,10 @@ def _side(given: ArrayLike, n_columns: int) -> ArrayLike:
     raise BoundsError(cause)
 
 
-def _box(*sides: ArrayLike) -> Box:
+def _box(*sides: ArrayLike, instead: str = "") -> Box:
+    """Return a box; what is wrong with it is said with how else its sides can be read."""
     try:
         return Box(*sides)
     except ValueError as error:
-        cause = str(error)
+        cause = str(error) + instead
     raise BoundsError(cause)

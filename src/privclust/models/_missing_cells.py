@@ -8,8 +8,8 @@ from privclust.domains.columns import Column
 from privclust.models._fit_notes import listed
 
 COUNTED = (
-    "missing number or date counted as the middle of its bounds and a missing category as equal "
-    "shares of its levels"
+    "missing number or date counted as the middle of its bounds, and a category that is missing or "
+    "has no declared level as equal shares of its levels"
 )
 
 

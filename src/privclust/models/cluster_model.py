@@ -195,8 +195,9 @@ class ClusterModel:
         share = explained(self)
         most = None if share is None else differ_most(self)
         columns = on_logarithms(self), not_read(self), alike(self)
-        notes = share, most, *measured, *columns, at_bounds(self), equal_shares(self)
-        return [*(note for note in notes if note is not None), *column_warnings(self)]
+        found = share, most, *measured, *columns, at_bounds(self), equal_shares(self)
+        notes = [*(note for note in found if note is not None), *column_warnings(self)]
+        return [note for note in notes if note not in (self.fit_warning or "")]
 
 
 class FittedEstimator(Protocol):

@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from privclust.errors import ParameterError
 from privclust.models._cohort_text import protections
+from privclust.models._notebook import composition_html
 from privclust.models.formatting import percent_up, rounded_up
 from privclust.models.private_run import PrivateRun
 from privclust.privacy.accounting import Spend, epsilon_of_spend, mu_of
@@ -176,19 +177,32 @@ class Composition:
         apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
         return min(together, apart)
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The guarantee of all runs together, in a sentence."""
         if not self.private:
             return "NOT PRIVATE: one of these runs had no real noise, so nobody is protected."
-        lines = [
+        return (
             f"{_runs(len(self.runs))}: epsilon = {rounded_up(self.epsilon)}, delta = "
-            f"{rounded_up(self.delta)}, for adding or removing any one "
-            f"{self.unit.quoted}. {self.strength}",
+            f"{rounded_up(self.delta)}, for adding or removing any one {self.unit.quoted}."
+        )
+
+    def __str__(self) -> str:
+        if not self.private:
+            return self.title
+        lines = [
+            f"{self.title} {self.strength}",
             *(f"  {describe_run(run)}" for run in self.runs),
             f"Number of rows: {self.n_rows}",
         ]
         if self.not_covered:
             lines.append("Not covered: " + "; ".join(self.not_covered) + ".")
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return composition_html(self)
 
 
 def best_power(cost: Spend) -> float:
@@ -228,17 +242,21 @@ def describe_strength(epsilon: float, power: float, unit: str = "row") -> str:
 
 def describe_run(run: PrivateRun) -> str:
     """Return what one run guarantees and where it is recorded, in words."""
-    where = "unrecorded" if run.record is None else f"data set {run.record.dataset!r}"
     more = ""
-    if run.cohort is not None:
-        where = f"ledgers of {len(run.cohort.members)} nodes, run {run.cohort.run} there"
-        if run.private:
-            _, alone, _ = protections(run, run.cohort)
-            more = f"; against {alone.against} epsilon = {rounded_up(alone.epsilon)}"
+    if run.cohort is not None and run.private:
+        _, alone, _ = protections(run, run.cohort)
+        more = f"; against {alone.against} epsilon = {rounded_up(alone.epsilon)}"
     return (
-        f"{run.estimator}, run {run.name} ({where}): epsilon = {rounded_up(run.epsilon)}, delta = "
-        f"{rounded_up(run.delta)}{more}"
+        f"{run.estimator}, run {run.name} ({where_recorded(run)}): epsilon = "
+        f"{rounded_up(run.epsilon)}, delta = {rounded_up(run.delta)}{more}"
     )
+
+
+def where_recorded(run: PrivateRun) -> str:
+    """Return which ledgers have a run, in words."""
+    if run.cohort is not None:
+        return f"ledgers of {len(run.cohort.members)} nodes, run {run.cohort.run} there"
+    return "unrecorded" if run.record is None else f"data set {run.record.dataset!r}"
 
 
 def cost_of_replacing(cost: Spend) -> Spend:

@@ -11,6 +11,7 @@ import numpy as np
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.columns import Column
 from privclust.kernels.grid import UNIT, FloatArray, IntArray, to_grid
+from privclust.models._cluster_frame import profile_frame
 from privclust.models._notebook import guarantee, profile_html
 from privclust.models._plotting import plots
 from privclust.models._ratio_intervals import ratio_ends
@@ -22,6 +23,7 @@ from privclust.privacy.release import Release
 from privclust.queries.profiles import count_units, split_sums, value_units
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 NOTE = (
@@ -171,6 +173,14 @@ class Profile:
         """
         drawn: Axes = plots().plot_profile(self, column, ax)
         return drawn
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a line for each cluster: its size, means and shares, with their 95 % intervals.
+
+        A column ``name`` stands beside ``name_lower`` and ``name_upper``. Numbers and dates have
+        their means by their own names, levels and ranges their shares by ``name=level``.
+        """
+        return profile_frame(self)
 
 
 def frequent_places(column: ColumnProfile, most: int) -> IntArray:

@@ -24,6 +24,7 @@ from privclust.privacy.ledger._admission import (
     SlotConflictError,
     check_run_name,
     excess,
+    further_runs,
     largest_epsilon,
     was_reserved,
 )
@@ -303,6 +304,14 @@ class Ledger:
         """
         with self._journal.reading() as pages:
             return largest_epsilon(pages, dataset_of(pages, label), {}, cap)
+
+    def runs_left(self, run: str) -> int:
+        """Return how many more runs like `run` would be granted, such as fits of its epsilon.
+
+        They reserve as much, in the same period if there are any; above 1000 it says 1000.
+        """
+        with self._journal.reading() as pages:
+            return further_runs(pages, run_of(pages, run))
 
     def datasets(self) -> tuple[Dataset, ...]:
         """Return all accounts, oldest first."""
