@@ -276,7 +276,7 @@ def test_values_for_missing_cells_are_in_the_dictionary_and_among_what_was_assum
         assert "a column with many gaps is pulled there" in words(page)
 
 
-def test_values_for_missing_cells_of_profiles_are_on_the_page() -> None:
+def test_values_for_missing_cells_of_profiles_are_in_the_dictionary() -> None:
     pay = {"type": "number", "lower": 0, "upper": 9e4, "missing": 12_500}
     rows = pd.DataFrame({"pay": [2e4] * 900, "age": 40.0})
     with noise_from(SeededNoise(0)):
@@ -286,7 +286,7 @@ def test_values_for_missing_cells_of_profiles_are_on_the_page() -> None:
         ("pay", "profiled", "number", "0 to 90000; missing cells count as 12500")
     ]
     text = html.unescape(words(approval_page(model.model_, Approval(**GIVEN), [profile])))
-    assert "In means, missing cells count as declared: 'pay' as 12500. Other missing" in text
+    assert "Means are of the cells that are there" in text
     assert "A missing number or date counts as the middle of its bounds" in text
 
 
