@@ -268,7 +268,7 @@ def test_missing_cells_that_count_as_a_bound_are_named_as_a_cause(
 
 def test_advice_keeps_what_is_declared_of_missing_cells() -> None:
     declared = {"type": "number", "lower": 0, "upper": 1e5, "missing": 900}
-    said = str(long_tailed(fitted(cost=(COST, declared))))
+    said = str(long_tailed(fitted(4.0, cost=(COST, declared))))
     copied = ast.literal_eval(said.partition("in Python ")[2].removesuffix("."))["cost"]
     assert declared_column("cost", copied) == NumberColumn(
         "cost", 0.0, 1e5, transform="log1p", missing=900.0
