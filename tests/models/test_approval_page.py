@@ -127,11 +127,12 @@ def test_totals_are_at_one_delta_and_say_so(private_model: Any) -> None:
     assert f"This release {rounded_up(at_the_ledgers)} {power} Everything recorded so far" in text
     assert f"this release among it {rounded_up(other.epsilon)} {in_all} The most" in text
     most = percent_up(best_power(Budget(6.0, 1e-4).capacity))
-    assert f"The most that the ledger admits, ever 6 {most} " in text
+    assert f"The most that the ledger admits under this data set&#39;s name 6 {most} " in text
+    assert "admits, ever" not in text
     typed = replace(other, typed_rows=True)
     assert typed.power > other.power
     assert typed.largest_power > other.largest_power
-    assert "It counts data set &#39;visits&#39; alone." in text
+    assert "It counts what was recorded under the name &#39;visits&#39; alone." in text
     same = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
     assert "the guarantee above is at" not in same
     assert compose(private_model).epsilon_at(1e-6) == at_its_own
@@ -150,7 +151,8 @@ def test_what_holds_if_earlier_runs_decided_is_said_beside_the_guarantee(
     text = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=after)))
     said = after.on_earlier(1)
     assert said is not None
-    assert said.startswith("The ledger recorded 1 other run on these rows. If anything about this")
+    assert said.startswith("The ledger recorded 1 other run under this data set's name. It knows")
+    assert "runs on them under another name are not among these" in said
     assert f"then the total of all holds, epsilon = {rounded_up(after.epsilon)} at delta" in said
     assert after.epsilon > compose(private_model).epsilon
     assert said.endswith("so chosen, epsilon = 4 holds.")
@@ -206,7 +208,7 @@ def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> 
     assert "and epsilon = 4 and delta = 1e-06 for all fits of data set visits" in lowered
     assert "together (no further run may bring the total beyond 1.6)?" in lowered
     assert "together keep epsilon = 4, delta = 1e-06 (lowered since: no further run" in lowered
-    assert "The most that the ledger admits, as lowered 1.6" in lowered
+    assert "admits under this data set&#39;s name, as lowered 1.6" in lowered
     assert "count epsilon = 4, what the ledger admitted at first, before it was lowered" in lowered
     closed = approval_page(
         private_model.model_, Approval(**GIVEN, ledger=replace(total, closed=True))
@@ -553,3 +555,12 @@ def test_the_guarantee_of_a_household_is_stated(private_model: Any) -> None:
     text = words(approval_page(private_model.model_, Approval(**GIVEN)))
     group = epsilon_of(4 * statement.mu, statement.delta)
     assert f"each with a row of its own: protected at epsilon {rounded_up(group)}, at" in text
+
+
+def test_who_names_the_data_set_is_trusted_to_name_the_right_one(private_model: Any) -> None:
+    """The ledger counts by name: a run under another name is not in its total."""
+    parties = dict(trusted_parties(private_model.privacy_statement_))
+    named = parties["The people who named the data set in each run, such as analysts"]
+    assert "the ledger counts by that name, and never looks at the rows" in named
+    unrecorded = dict(trusted_parties(fitted(3).privacy_statement_))
+    assert not [who for who in unrecorded if "named" in who]

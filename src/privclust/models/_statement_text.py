@@ -24,7 +24,7 @@ ALWAYS_NOT_COVERED = (
     "what was done to the rows before (scaling, filters, joins, removed duplicates): a step that "
     "looked at other rows lets one row change many",
     "running time and memory, and whether a fit fails",
-    "other fits of the same rows that no common ledger recorded",
+    "other fits of the same rows that no common ledger recorded under the same name",
     "what was chosen after looking at other results of the same rows, such as the number of "
     "clusters, columns, weights, or which model is shown: then those count as well",
 )

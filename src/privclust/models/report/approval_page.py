@@ -75,7 +75,8 @@ def _totals(released: Composition, total: LedgerTotal | None) -> list[tuple[str,
         ("This release", released.epsilon_at(total.budget.delta), released.power),
         ("Everything recorded so far, this release among it", total.epsilon, total.power),
         (
-            f"The most that the ledger admits, {'as lowered' if total.is_lowered else 'ever'}",
+            "The most that the ledger admits under this data set's name"
+            + (", as lowered" if total.is_lowered else ""),
             total.budget.epsilon,
             total.largest_power,
         ),
