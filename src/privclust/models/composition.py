@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -105,7 +105,7 @@ class Composition:
         """
         if len(self.runs) == 1 and delta == self.delta:
             return self.runs[0].epsilon
-        return self._epsilon_of([run.reserved for run in self.runs], delta)
+        return epsilon_together([run.reserved for run in self.runs], delta)
 
     @property
     def mu(self) -> float:
@@ -124,7 +124,8 @@ class Composition:
         """With a typed number of rows that is exact: the epsilon for replacing one unit."""
         if not self.private or not self.typed_rows:
             return None
-        return self._epsilon_of([cost_of_replacing(run.reserved) for run in self.runs], self.delta)
+        costs = [cost_of_replacing(run.reserved) for run in self.runs]
+        return epsilon_together(costs, self.delta)
 
     @cached_property
     def power(self) -> float:
@@ -166,16 +167,6 @@ class Composition:
         chosen = (CHOSEN_LATER,) if len(self.runs) > 1 else ()
         return tuple(dict.fromkeys((*self.not_covered_by_each, *chosen)))
 
-    def _epsilon_of(self, costs: list[Spend], delta: float) -> float:
-        """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
-        pure = [cost for cost in costs if cost.pure is not None]
-        others = [cost for cost in costs if cost.pure is None]
-        together = epsilon_of_spend(sum(costs, Spend()), delta)
-        if not pure or not others:
-            return together
-        apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
-        return min(together, apart)
-
     def __str__(self) -> str:
         if not self.private:
             return "NOT PRIVATE: one of these runs had no real noise, so nobody is protected."
@@ -189,6 +180,26 @@ class Composition:
         if self.not_covered:
             lines.append("Not covered: " + "; ".join(self.not_covered) + ".")
         return "\n".join(lines)
+
+
+def epsilon_together(costs: Sequence[Spend], delta: float) -> float:
+    """Return the epsilon of all `costs` at a `delta`, rounded up.
+
+    It is the smaller of two that hold: all in mu², or pure ones added to that.
+
+    Examples
+    --------
+    >>> from privclust.privacy.accounting import Budget
+    >>> round(epsilon_together([Budget(1.0, 1e-6).capacity] * 2, 1e-6), 2)
+    1.45
+    """
+    pure = [cost for cost in costs if cost.pure is not None]
+    others = [cost for cost in costs if cost.pure is None]
+    together = epsilon_of_spend(sum(costs, Spend()), delta)
+    if not pure or not others:
+        return together
+    apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
+    return min(together, apart)
 
 
 def best_power(cost: Spend) -> float:

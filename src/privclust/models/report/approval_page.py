@@ -8,6 +8,7 @@ from privclust.models._canvas import plain_texts
 from privclust.models._cluster_table import SHOWN_COLUMNS, ClusterTable
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.ledger_total import LedgerTotal
+from privclust.models.approval.other_datasets import listed, same_unit
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
@@ -53,6 +54,10 @@ def approval_page(
         has_coreset=model.coreset is not None,
         profiles=shown_profiles(model, profiles, table.hidden),
         totals=_totals(released, ledger),
+        other_datasets=listed(approval.other_datasets),
+        together=None if ledger is None else same_unit(ledger, approval.other_datasets),
+        other_units=ledger is not None
+        and any(other.unit != ledger.unit for other in approval.other_datasets),
         earlier=None if ledger is None else ledger.on_earlier(len(released.runs)),
         trusted=trusted_parties(model.privacy_statement),
         dictionary=data_dictionary(model, profiles),
