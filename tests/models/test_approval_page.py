@@ -23,6 +23,7 @@ from helpers.kinds import EVERY_KIND
 from privclust import Ledger, PEMeans, PrivateKMeans, compose
 from privclust.domains.reader import Use
 from privclust.errors import ColumnWarning
+from privclust.models._statement_text import factor
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.composition import best_power
@@ -159,6 +160,64 @@ def test_what_holds_if_earlier_runs_decided_is_said_beside_the_guarantee(
     before, _, _ = text.partition("In standard terms")
     assert html.escape(said, quote=False).replace("'", "&#39;") in before
     assert "which of several models is shown? Then what is said above" in text
+
+
+@pytest.fixture(scope="module")
+def profiled(private_model: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
+    """Return a model, its profile, both again without a ledger for the model, and the ledger."""
+    rows = pd.DataFrame({"age": np.zeros(1000), "weight": 0.0, "pay": 1.0, "seen": "2024-02-03"})
+    own = str(tmp_path_factory.mktemp("own") / "own.db")
+    Ledger.create(own, "visits", epsilon=4.0, delta=1e-6)
+    bounds = {"age": (0, 120), "weight": (0, 300)}
+    recorded: dict[str, Any] = {"ledger": own, "dataset": "visits"}
+    model = PrivateKMeans(2, delta=1e-6, bounds=bounds, **recorded).fit(rows)
+    paid: dict[str, Any] = {
+        "bounds": {
+            "pay": {"type": "number", "lower": 0, "upper": 9, "transform": "log1p"},
+            "seen": {"type": "date", "lower": "2024-01-01", "upper": "2024-12-31"},
+        },
+        "epsilon": 0.5,
+    }
+    profile = model.profile(rows, ["pay", "seen"], **paid, **recorded)
+    total = Ledger.open(own).total("visits")
+    alone = PrivateKMeans(2, delta=1e-6, bounds=bounds).fit(rows)
+    other = alone.profile(rows, ["pay", "seen"], **paid, **recorded)
+    return model, profile, alone, other, total
+
+
+def test_both_guarantees_of_several_runs_are_in_the_box(profiled: tuple[Any, ...]) -> None:
+    """The box named the smaller epsilon, though who orders a profile has mostly looked."""
+    model, profile, *_, total = profiled
+    composed = compose(model, profile)
+    power = percent_up(best_power(Budget(4.0, 1e-6).capacity))
+    approval = Approval(**GIVEN, ledger=total)
+    for page in (
+        approval_page(model.model_, approval, [profile]),
+        to_html(model, profiles=[profile]),
+    ):
+        text = words(page)
+        assert f"{factor(composed.epsilon)} times as likely in one case" in text
+        assert f"{factor(4.0)} times as likely, up to a remainder of 1e-06 (epsilon = 4," in text
+        assert f"(epsilon = {rounded_up(composed.epsilon)}, delta = 1e-06), if neither" in text
+        box = text.partition("if one was so chosen")[0]
+        assert f"in more than {percent_up(composed.power)} of cases" in box
+        assert f"in more than {power} of cases" in text.partition("if one was so chosen")[2]
+        assert "Who orders a profile after seeing the clusters has chosen so." in text
+        asked = text.partition("Before you approve")[2]
+        assert "such as to order a profile after seeing the clusters? Then epsilon = 4 at" in asked
+        assert f"holds and not {rounded_up(composed.epsilon)}: what the ledger admits" in asked
+    lowered = replace(total, budget=Budget(1.6, 1e-6), granted=Budget(4.0, 1e-6))
+    text = words(approval_page(model.model_, replace(approval, ledger=lowered), [profile]))
+    assert f"{factor(4.0)} times as likely, up to" in text
+    assert "that is what the ledger admitted at first for all runs of data set" in text
+
+
+def test_runs_that_no_one_ledger_has_have_no_common_total(profiled: tuple[Any, ...]) -> None:
+    _, _, model, profile, _ = profiled
+    text = words(to_html(model, profiles=[profile]))
+    assert "no one ledger has recorded all of them for one data set" in text
+    assert "if one was so chosen" not in text
+    assert "Then only what a common ledger admitted at first holds." in text
 
 
 def test_a_recorded_model_without_its_ledger_is_not_said_to_be_unrecorded(

@@ -44,7 +44,7 @@ def approval_page(
     lowered = ledger.budget if ledger is not None and ledger.is_lowered else None
     return render(
         "approval.html.j2",
-        **release_context(model, profiles, table, lowered),
+        **release_context(model, profiles, table, lowered, ledger.first if ledger else None),
         kind="approval",
         title=_title(approval, recorded=model.privacy_statement.run.is_recorded),
         heading=PageHeading(approval.dataset, approval.date, approval.model, approval.profiles),
