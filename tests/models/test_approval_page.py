@@ -260,6 +260,12 @@ def test_before_approval_nothing_is_left_to_fill_in(private_model: Any) -> None:
     assert "finds out" in words(to_html(private_model))
 
 
+def test_the_guarantee_is_that_of_this_release_and_further_ones_add_to_epsilon(page: str) -> None:
+    """The box could be read as if it covered whatever is released later."""
+    assert "This release's guarantee does not expire" in words(page)
+    assert "further releases of the same rows add to epsilon." in words(page)
+
+
 def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> None:
     """No page spoke of it. What holds whatever was chosen by looking is the budget before."""
     total = replace(Ledger.open(private_model.ledger).total("visits"), budget=Budget(1.6, 1e-6))
