@@ -64,7 +64,7 @@ def release_context(
         "meaning": meaning,
         "roles": _statement_text.ROLES,
         "table": table,
-        "clusters": table_of_clusters(table.names, table.rows()),
+        "clusters": table_of_clusters(table.headers, table.rows()),
         "n_rows": f"{model.n_rows:,}",
         "declared_missing": declared_missing(columns_of(model)),
         "verdict": verdict(model),
