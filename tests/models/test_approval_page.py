@@ -102,7 +102,7 @@ def test_everything_that_an_officer_signs_is_on_the_page(model: Any, page: str) 
     assert total.head in text
     assert "The ledger admits no run beyond epsilon = 4" in text
     assert statement.adjacency in text
-    assert "The model holds more than this page shows" in text
+    assert "The model file holds more than this page shows" in text
     assert "a coreset, weighted points that stand for all rows" in text
     assert "3 clusters, 12 columns" in text
     for heading in ("Who must be trusted", "Data dictionary", "Not covered", "Signatures"):
@@ -206,10 +206,24 @@ def test_both_guarantees_of_several_runs_are_in_the_box(profiled: tuple[Any, ...
         asked = text.partition("Before you approve")[2]
         assert "such as to order a profile after seeing the clusters? Then epsilon = 4 at" in asked
         assert f"holds and not {rounded_up(composed.epsilon)}: what the ledger admits" in asked
+        assert "Number of rows protected; what is released of it is noisy." in text
     lowered = replace(total, budget=Budget(1.6, 1e-6), granted=Budget(4.0, 1e-6))
     text = words(approval_page(model.model_, replace(approval, ledger=lowered), [profile]))
     assert f"{factor(4.0)} times as likely, up to" in text
     assert "that is what the ledger admitted at first for all runs of data set" in text
+
+
+def test_the_page_says_what_the_file_of_a_profile_holds_beside(profiled: tuple[Any, ...]) -> None:
+    """A table has means, and the file a histogram of each cluster."""
+    model, profile, *_ = profiled
+    ranges = {column.shares.values.shape[1] - 1 for column in profile.columns}
+    assert ranges == {10}
+    assert {column.labels[-1] for column in profile.columns} == {"missing"}
+    text = words(approval_page(model.model_, Approval(**GIVEN), [profile]))
+    assert "The profile holds more, too: for each cluster, also those that are not" in text
+    assert "in each of 10 ranges of a column of numbers or dates" in text
+    assert "level of a category" not in text.partition("The profile holds")[2].partition(";")[0]
+    assert "holds more, too" not in words(approval_page(model.model_, Approval(**GIVEN)))
 
 
 def test_runs_that_no_one_ledger_has_have_no_common_total(profiled: tuple[Any, ...]) -> None:

@@ -15,7 +15,7 @@ from privclust.models.compose import compose
 from privclust.models.composition import Composition
 from privclust.models.profile import Profile
 from privclust.models.report._data_dictionary import data_dictionary
-from privclust.models.report._profiles import shown_profiles
+from privclust.models.report._profiles import profile_files, shown_profiles
 from privclust.models.report._release_context import release_context
 from privclust.models.report._templates import PageHeading, render
 
@@ -52,6 +52,7 @@ def approval_page(
         ledger_checked=ledger is not None,
         n_columns=model.n_features_in,
         has_coreset=model.coreset is not None,
+        profile_files=profile_files(profiles),
         profiles=shown_profiles(model, profiles, table.hidden),
         totals=_totals(released, ledger),
         other_datasets=listed(approval.other_datasets),
