@@ -78,10 +78,6 @@ def subject(statement: Statement) -> str:
 
 def n_rows(statement: Statement) -> str:
     """Say how the number of rows was treated."""
-    if not statement.private and statement.run.epsilon == math.inf:
-        return "not protected."
-    if statement.kind != "profile" and not statement.composed.typed_rows:
-        return "protected; what is released of it is noisy."
     return statement.composed.n_rows
 
 

@@ -21,6 +21,8 @@ FALSE_ALARMS = 0.05
 WEAK = 8.0
 """Above this epsilon a guarantee says little, and every page says so."""
 
+PROTECTED_ROWS = "protected; what is released of it is noisy."
+"""What is said of the number of rows if nobody typed it."""
 CHOSEN_LATER = (
     "an epsilon, or whether to run again, that was chosen after looking at an earlier run: for "
     "such choices only what a common ledger admitted at first holds"
@@ -151,8 +153,10 @@ class Composition:
     @property
     def n_rows(self) -> str:
         """How the numbers of rows were treated, in words."""
+        if not self.private:
+            return "not protected."
         if not self.typed_rows:
-            return "protected."
+            return PROTECTED_ROWS
         text = (
             f"{' and '.join(map(str, self.typed_rows))}, typed by the user and used as a constant. "
             f"If it is exact, the guarantee is for replacing one {self.unit.quoted} instead"
