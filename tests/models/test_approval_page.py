@@ -281,6 +281,21 @@ def test_the_guarantee_is_that_of_this_release_and_further_ones_add_to_epsilon(p
     assert "further releases of the same rows add to epsilon." in words(page)
 
 
+def test_what_the_guarantee_does_not_prevent_is_on_the_page(private_model: Any) -> None:
+    total = Ledger.open(private_model.ledger).total("visits")
+    with_ledger, without = (
+        words(approval_page(private_model.model_, Approval(**GIVEN, ledger=ledger)))
+        .partition("What the guarantee does not prevent")[2]
+        .partition("Before you approve")[0]
+        for ledger in (total, None)
+    )
+    for text in (with_ledger, without):
+        assert "holds for members of that group, whether or not their rows were in" in text
+        assert "If a person's row is deleted later, what was released does not change" in text
+    assert f"the last entry that this page counts is {total.head} , and each later" in with_ledger
+    assert "put back from an older copy" not in without
+
+
 def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> None:
     """No page spoke of it. What holds whatever was chosen by looking is the budget before."""
     total = replace(Ledger.open(private_model.ledger).total("visits"), budget=Budget(1.6, 1e-6))
