@@ -11,6 +11,7 @@ from privclust.domains.reader import Use
 from privclust.kernels.grid import FloatArray
 from privclust.models._column_notes import same_but_for_noise
 from privclust.models._coordinates import format_center
+from privclust.models._fit_notes import columns_of, is_on_logarithms, parts_of_columns
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
 from privclust.models.suppression import min_sizes
@@ -39,6 +40,8 @@ class ClusterTable:
         Centres between 0, the smallest of all centres in a column, and 1, the largest; 0 where
         noise explains how they differ. Shares are as they are, and columns on logarithms lie where
         their logarithms do.
+    on_logarithms : list of bool
+        Which columns have means of logarithms for centres.
     least : array of shape (k,)
         Clusters that seem to have fewer rows are not reported.
     """
@@ -51,6 +54,7 @@ class ClusterTable:
     sizes: FloatArray
     size_errors: FloatArray
     relative: FloatArray
+    on_logarithms: list[bool]
     least: FloatArray
 
     @classmethod
@@ -87,6 +91,7 @@ class ClusterTable:
             model.cluster_sizes,
             size_errors,
             (marks - low) / np.where(span > 0, span, 1.0),
+            _on_logarithms(model)[chosen].tolist(),
             least,
         )
 
@@ -94,6 +99,12 @@ class ClusterTable:
     def hidden(self) -> NDArray[np.bool_]:
         """Which clusters are not reported."""
         return np.asarray(self.sizes < self.least)
+
+    @property
+    def headers(self) -> list[str]:
+        """What columns are called above their numbers: with what these are, if not plain means."""
+        pairs = zip(self.names, self.on_logarithms, strict=True)
+        return [f"{name} (mean of logarithms)" if logs else name for name, logs in pairs]
 
     def rows(self) -> list[tuple[str, list[str]]]:
         """Return the size and the centre of each cluster as texts."""
@@ -106,3 +117,12 @@ class ClusterTable:
             else (f"below {least:,.0f}", ["not reported"] * len(center))
             for size, error, center, errors, least in clusters
         ]
+
+
+def _on_logarithms(model: ClusterModel) -> NDArray[np.bool_]:
+    """Tell of each coordinate whether it is a mean of logarithms."""
+    found = np.zeros(len(model.coordinate_names), dtype=bool)
+    columns = columns_of(model)
+    for column, part in zip(columns, parts_of_columns(columns), strict=True):
+        found[part] = is_on_logarithms(column)
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,11 +137,7 @@ def _spread_in_coreset(model: ClusterModel, missing: FloatArray) -> NDArray[np.b
 
 def on_logarithms(model: ClusterModel) -> str | None:
     """Return which columns have means of logarithms for centres, in words; None if none have."""
-    found = [
-        column
-        for column in columns_of(model)
-        if isinstance(column, NumberColumn) and column.transform != "none"
-    ]
+    found = [column for column in columns_of(model) if is_on_logarithms(column)]
     if not found:
         return None
     with_zeros = any(column.transform == "log1p" for column in found)
@@ -155,6 +151,11 @@ def on_logarithms(model: ClusterModel) -> str | None:
         f"Centres of {listed([repr(column.name) for column in found])} are means of logarithms, no "
         f"higher than means.{zeros}"
     )
+
+
+def is_on_logarithms(column: Column) -> TypeGuard[NumberColumn]:
+    """Tell whether the centres of a column are means of logarithms."""
+    return isinstance(column, NumberColumn) and column.transform != "none"
 
 
 def differ_most(model: ClusterModel) -> str | None:

@@ -24,7 +24,7 @@ ALWAYS_NOT_COVERED = (
     "what was done to the rows before (scaling, filters, joins, removed duplicates): a step that "
     "looked at other rows lets one row change many",
     "running time and memory, and whether a fit fails",
-    "other fits of the same rows that no common ledger recorded",
+    "other fits of the same rows that no common ledger recorded under the same name",
     "what was chosen after looking at other results of the same rows, such as the number of "
     "clusters, columns, weights, or which model is shown: then those count as well",
 )
@@ -78,10 +78,6 @@ def subject(statement: Statement) -> str:
 
 def n_rows(statement: Statement) -> str:
     """Say how the number of rows was treated."""
-    if not statement.private and statement.run.epsilon == math.inf:
-        return "not protected."
-    if statement.kind != "profile" and not statement.composed.typed_rows:
-        return "protected; what is released of it is noisy."
     return statement.composed.n_rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,8 @@ FALSE_ALARMS = 0.05
 WEAK = 8.0
 """Above this epsilon a guarantee says little, and every page says so."""
 
+PROTECTED_ROWS = "protected; what is released of it is noisy."
+"""What is said of the number of rows if nobody typed it."""
 CHOSEN_LATER = (
     "an epsilon, or whether to run again, that was chosen after looking at an earlier run: for "
     "such choices only what a common ledger admitted at first holds"
@@ -106,7 +108,7 @@ class Composition:
         """
         if len(self.runs) == 1 and delta == self.delta:
             return self.runs[0].epsilon
-        return self._epsilon_of([run.reserved for run in self.runs], delta)
+        return epsilon_together([run.reserved for run in self.runs], delta)
 
     @property
     def mu(self) -> float:
@@ -125,7 +127,8 @@ class Composition:
         """With a typed number of rows that is exact: the epsilon for replacing one unit."""
         if not self.private or not self.typed_rows:
             return None
-        return self._epsilon_of([cost_of_replacing(run.reserved) for run in self.runs], self.delta)
+        costs = [cost_of_replacing(run.reserved) for run in self.runs]
+        return epsilon_together(costs, self.delta)
 
     @cached_property
     def power(self) -> float:
@@ -151,8 +154,10 @@ class Composition:
     @property
     def n_rows(self) -> str:
         """How the numbers of rows were treated, in words."""
+        if not self.private:
+            return "not protected."
         if not self.typed_rows:
-            return "protected."
+            return PROTECTED_ROWS
         text = (
             f"{' and '.join(map(str, self.typed_rows))}, typed by the user and used as a constant. "
             f"If it is exact, the guarantee is for replacing one {self.unit.quoted} instead"
@@ -166,16 +171,6 @@ class Composition:
         """What the guarantee does not speak of: that of each, and of several what was chosen."""
         chosen = (CHOSEN_LATER,) if len(self.runs) > 1 else ()
         return tuple(dict.fromkeys((*self.not_covered_by_each, *chosen)))
-
-    def _epsilon_of(self, costs: list[Spend], delta: float) -> float:
-        """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
-        pure = [cost for cost in costs if cost.pure is not None]
-        others = [cost for cost in costs if cost.pure is None]
-        together = epsilon_of_spend(sum(costs, Spend()), delta)
-        if not pure or not others:
-            return together
-        apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
-        return min(together, apart)
 
     @property
     def title(self) -> str:
@@ -203,6 +198,26 @@ class Composition:
 
     def _repr_html_(self) -> str:
         return composition_html(self)
+
+
+def epsilon_together(costs: Sequence[Spend], delta: float) -> float:
+    """Return the epsilon of all `costs` at a `delta`, rounded up.
+
+    It is the smaller of two that hold: all in mu², or pure ones added to that.
+
+    Examples
+    --------
+    >>> from privclust.privacy.accounting import Budget
+    >>> round(epsilon_together([Budget(1.0, 1e-6).capacity] * 2, 1e-6), 2)
+    1.45
+    """
+    pure = [cost for cost in costs if cost.pure is not None]
+    others = [cost for cost in costs if cost.pure is None]
+    together = epsilon_of_spend(sum(costs, Spend()), delta)
+    if not pure or not others:
+        return together
+    apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
+    return min(together, apart)
 
 
 def best_power(cost: Spend) -> float:

@@ -16,6 +16,7 @@ from privclust.models.cluster_model import ClusterModel
 from privclust.models.compose import compose
 from privclust.models.composition import Composition, describe_run
 from privclust.models.profile import Profile
+from privclust.models.report._guarantees import chosen_later
 from privclust.models.report._release_groups import groups_of
 from privclust.models.report._release_meaning import meaning
 from privclust.models.report._wide_table import table_of_clusters
@@ -33,10 +34,11 @@ def release_context(
     profiles: Sequence[Profile],
     table: ClusterTable,
     lowered: Budget | None = None,
+    first: Budget | None = None,
 ) -> dict[str, Any]:
     """Return what the parts of pages need that are common to all pages.
 
-    `lowered` is what the ledger admits now, if that is known to be less than at first.
+    `lowered` is what the ledger admits now, if that is known to be less than at `first`.
     """
     statement = model.privacy_statement
     composed = compose(model, *profiles)
@@ -46,6 +48,7 @@ def release_context(
         "statement": statement,
         "composed": composed,
         "lowered": lowered,
+        "chosen_later": chosen_later(composed, first),
         "factor": _statement_text.factor(composed.epsilon),
         "n_rows_note": _statement_text.n_rows(statement)
         if len(composed.runs) == 1
@@ -61,7 +64,7 @@ def release_context(
         "meaning": meaning,
         "roles": _statement_text.ROLES,
         "table": table,
-        "clusters": table_of_clusters(table.names, table.rows()),
+        "clusters": table_of_clusters(table.headers, table.rows()),
         "n_rows": f"{model.n_rows:,}",
         "declared_missing": declared_missing(columns_of(model)),
         "verdict": verdict(model),

@@ -44,7 +44,7 @@ from privclust.privacy.ledger.records import (
     plain,
     run_of,
 )
-from privclust.privacy.ledger.total import total_of
+from privclust.privacy.ledger.total import total_of, totals_of
 from privclust.privacy.ledger.verify import problems
 
 __all__ = ["FORMAT", "BudgetExceededError", "Ledger"]
@@ -338,6 +338,11 @@ class Ledger:
         """Return what all runs on data set `label` so far guarantee together."""
         with self._journal.reading() as pages:
             return total_of(pages, label)
+
+    def totals(self) -> tuple[LedgerTotal, ...]:
+        """Return the total of every data set, oldest first, all at the same entry."""
+        with self._journal.reading() as pages:
+            return totals_of(pages)
 
     def head(self) -> str:
         """Return the hash of the last entry, which stands for all before it."""
