@@ -301,6 +301,16 @@ def test_an_interrupted_fit_says_how_to_resume_it_and_ends_as_its_twin(
     assert Ledger.open(ledger).verify() == []
 
 
+@pytest.mark.usefixtures("interruptible")
+def test_the_same_command_after_a_crash_says_how_to_resume(ledger: str, tmp_path: Path) -> None:
+    paid = (*FAST, "--ledger", ledger, "--dataset", "visits", "--out", tmp_path / "model.json")
+    fit(*paid, noise=Interrupted(4))
+    (run,) = Ledger.open(ledger).runs("visits")
+    message = " ".join(fitted(*paid).stderr.split())
+    assert f"privclust: data set 'visits' has an open run, {run.name}" in message
+    assert f"at no further cost by --resume {run.name}." in message
+
+
 def test_finished_run_gives_its_model_again_at_no_cost(ledger: str, tmp_path: Path) -> None:
     paid = (*FEW, "--ledger", ledger, "--dataset", "visits", "--json")
     first = json.loads(fitted(*paid).stdout)

@@ -26,6 +26,7 @@ upper = 2025-12-31
 """
 FORMAT = 'format = "DD.MM.YYYY"'
 FIT = ("-k", 2, "--epsilon", 4, "--delta", 1e-6, "--seed", 0)
+FIT_TYPO = ("fit", "stays.csv", "--decimal", ".", "--bounds", "typo.toml", *FIT, "-o", "t.json")
 
 
 @pytest.fixture(autouse=True)
@@ -61,10 +62,31 @@ def test_columns_that_were_not_read_are_named() -> None:
     assert "2025-02-1" in right
 
 
+def test_check_says_which_days_are_read_beside_the_declared_format() -> None:
+    checked = done("bounds", "check", "right.toml", "stays.csv", "--decimal", ",")
+    assert "will count as missing, but for days that are written as YYYY-MM-DD," in checked
+    checked = done("bounds", "check", "naive.toml", "stays.csv", "--decimal", ",")
+    assert "will count as missing. Next:" in checked
+
+
+def test_misspelt_bounds_are_answered_with_the_names_of_the_file() -> None:
+    columns = "".join(
+        f'[columns.{name}]\ntype = "number"\nlower = 0\nupper = 9\n'
+        for name in ("patient", "nights", "dai")
+    )
+    Path("typo.toml").write_text(f'bounds_origin = "domain knowledge"\n{columns}', "utf-8")
+    check = ("bounds", "check", "typo.toml", "stays.csv", "--decimal", ".")
+    for words in (check, FIT_TYPO):
+        message = error_message(privclust(*words), 5, "does not have these columns: 'dai'")
+        assert "It has 'patient', 'nights', 'day'. Did you mean 'day' instead of 'dai'?" in message
+
+
 def test_a_model_remembers_decimals_and_days() -> None:
     done("fit", "stays.csv", "--decimal", ",", "--bounds", "right.toml", *FIT, "-o", "right.json")
     assert json.loads(Path("right.json").read_text(encoding="utf-8"))["decimal"] == ","
-    done("predict", "right.json", "stays.csv", "-o", "labels.csv")
+    said = done("predict", "right.json", "stays.csv", "-o", "labels.csv")
+    assert "a blank line is a row without values" in said
+    assert "Excel" not in said
     labels = pyarrow.csv.read_csv("labels.csv")["cluster"].to_numpy()
     assert len(set(labels[::2])) == len(set(labels[1::2])) == 1
     assert labels[0] != labels[1]

@@ -79,6 +79,7 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     done = privclust(*drawn, "--force")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "plan.png").read_bytes().startswith(PNG)
+    assert done.stdout.endswith("wrote plan.png.\n")
 
 
 @pytest.mark.parametrize("picture", ["full.png", "nowhere/plan.png"])

@@ -26,6 +26,7 @@ from privclust import (
     __version__,
 )
 from privclust.errors import EngineError
+from privclust.estimators import _recording
 from privclust.kernels.grid import FloatArray, IntArray
 from privclust.privacy.accounting import Spend
 from privclust.privacy.ledger.journal import LedgerError
@@ -214,6 +215,39 @@ def test_without_a_seed_the_runs_own_is_used(place: str) -> None:
 
 
 # What is charged stays charged -------------------------------------------------------------------
+
+
+def test_a_new_fit_says_before_it_pays_that_another_one_is_open(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = interrupt(model_of(place), 2)
+    runs_at_warning: list[int] = []
+
+    def warn(message: str) -> None:
+        assert f"an open run, {run} (run 1 of 1: PEMeans, 2 clusters, epsilon 1)" in message
+        assert f"resume={run!r}" in message
+        runs_at_warning.append(len(Ledger.open(place).runs("table")))
+
+    monkeypatch.setattr(_recording, "warn_user", warn)
+    fit(model_of(place))
+
+    assert runs_at_warning == [1]
+
+
+@pytest.mark.filterwarnings("error:data set .* has .*open run")
+def test_who_resumes_a_run_or_has_none_open_hears_of_none(place: str) -> None:
+    run = interrupt(model_of(place), 2)
+    fit(model_of(place), run)
+    fit(model_of(place))
+
+
+def test_of_several_open_runs_the_last_is_named(place: str) -> None:
+    interrupt(model_of(place), 2)
+    last = interrupt(model_of(place), 2)
+    with pytest.warns(
+        UserWarning, match=f"has 2 open runs, the last of which is {last} .run 2 of 2"
+    ):
+        fit(model_of(place))
 
 
 @pytest.mark.attack

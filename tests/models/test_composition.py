@@ -234,6 +234,31 @@ def test_pure_runs_add_their_epsilons_where_that_is_less() -> None:
     assert many_together < 10
 
 
+def test_runs_of_several_deltas_are_read_at_the_smallest_and_no_run_exceeds_all() -> None:
+    runs = [run(1.0, "a", delta=1e-6), run(0.2, "b", delta=1e-4)]
+    together = Composition.of(runs)
+    mu = math.hypot(*(math.sqrt(one.reserved.mu2) for one in runs))
+    assert together.delta == 1e-6
+    assert together.epsilon == pytest.approx(epsilon_of(mu, 1e-6), rel=1e-4)
+    assert together.epsilon > 1.0
+    assert Composition.of(runs[::-1]).epsilon == together.epsilon
+
+
+def test_smallest_delta_that_the_tails_of_all_runs_exceed_is_not_read() -> None:
+    loose = run(0.3, "b", delta=1e-4)
+    assert loose.reserved.tail > 1e-11
+    together = Composition.of([run(1.0, "a", delta=1e-11), loose])
+    assert together.delta == 1e-4
+    assert together.epsilon < math.inf
+
+
+def test_statement_is_of_the_delta_of_a_run_and_of_no_other() -> None:
+    together = Composition.of([run(1.0, "a", delta=1e-6), run(0.2, "b", delta=1e-4)])
+    assert all(together.comes_to(together.epsilon_at(delta), delta) for delta in (1e-6, 1e-4))
+    assert not together.comes_to(together.epsilon_at(1e-5), 1e-5)
+    assert not together.comes_to(together.epsilon_at(1e-4), 1e-6)
+
+
 def test_runs_without_real_noise_compose_to_nothing() -> None:
     together = Composition.of([run(1.0, "a"), run(1.0, "b", noise="testing: seeded")])
     assert not together.private

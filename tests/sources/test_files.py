@@ -245,6 +245,8 @@ def test_a_row_of_too_many_or_too_few_cells_is_left_out_and_raises_nothing(tmp_p
         pytest.param(b"a,b\n\xff\x00,2\n", [(b"\xff\x00", b"2")], id="bytes that are no text"),
         pytest.param(b'a,b\n1,2"x\n', [(b"1", b'2"x')], id="a quote inside"),
         pytest.param(b"a,b\n", [], id="no rows"),
+        pytest.param(b"a,b\n1,x\n\n", [(b"1", b"x"), (None, None)], id="a blank line is a row"),
+        pytest.param(b"a,b\n1\n1,x,y\n1,x\n", [(b"1", b"x")], id="too few or too many cells"),
     ],
 )
 def test_cells_are_read_as_bytes(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privclust.errors import ColumnError
 from privclust.sources.cells import IDS, NUMBERS, Kind
 from privclust.sources.schema import Schema
 
@@ -129,3 +130,18 @@ def test_a_misspelt_column_is_compared_with_public_names_alone() -> None:
         with pytest.raises(ValueError, match="first line must have the names") as caught:
             cells.features(unit, only)
         assert "Did you mean" not in str(caught.value)
+
+
+@pytest.mark.attack
+def test_names_of_a_csv_file_are_listed_if_most_of_those_asked_for_are_there() -> None:
+    header = Schema(("age", "ward", "visits"), ("cell",) * 3)
+    with pytest.raises(
+        ColumnError, match=r"It has 'age', 'ward', 'visits'\. Did you mean 'visits'"
+    ):
+        header.features(None, ["age", "ward", "vists"])
+    row = Schema(("age", "ward", "41"), ("cell",) * 3)
+    for schema, asked in ((header, ["age", "vists"]), (row, ["age", "ward", "vists"])):
+        with pytest.raises(ColumnError, match="first line must have the names") as caught:
+            schema.features(None, asked)
+        assert "visits" not in str(caught.value)
+        assert "41" not in str(caught.value)

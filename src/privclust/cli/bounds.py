@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import shlex
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,7 @@ from privclust.cli.atomic_write import replacing
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import INDENT, reporting_errors, say, state_dialects, writing
 from privclust.cli.tables import print_table
+from privclust.domains._date_format import ISO
 from privclust.domains.bounds import declared_columns, read_bounds
 from privclust.domains.bounds_file import ORIGINS, read_file
 from privclust.domains.columns import CategoryColumn, Column
@@ -133,10 +135,17 @@ def check(
         typed = [*as_typed(unit, *style), *typed_query(query, casts)]
         say(
             f"{bounds.name} is complete and names columns of the table. No cell was read: whatever "
-            "is not written as declared will count as missing. Next:\n"
+            f"is not written as declared will count as missing{_but_days(columns)}. Next:\n"
             f"{INDENT}{_fit_command(table, typed, bounds)}\n"
             f"{_added(unit)}"
         )
+
+
+def _but_days(columns: Sequence[Column]) -> str:
+    """Say which days are read that are not written as declared, if some are declared otherwise."""
+    if all(getattr(column, "format", ISO) == ISO for column in columns):
+        return ""
+    return f", but for days that are written as {ISO}, which are read as well"
 
 
 def _fit_command(table: list[str], typed: list[str], bounds: Path) -> str:

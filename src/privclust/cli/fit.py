@@ -87,7 +87,9 @@ def fit(
     init: Annotated[
         Path | None, typer.Option(help="Model file to start from, such as last week's.")
     ] = None,
-    resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Interrupted run to go on with; else a new one is paid for.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of public choices; noise has none.")] = None,
     delimiter: Delimiter = None,
     decimal: DecimalOfFit = None,

@@ -105,8 +105,10 @@ def plan(
             content = {**asdict(expected), "found": expected.found}
             content |= {"spark": [asdict(cost) for cost in costs]} if costs else {}
             typer.echo(json.dumps(content))
-        else:
-            _say_all(expected, costs)
+            return
+        _say_all(expected, costs)
+        if picture is not None:
+            say(f"wrote {picture.name}.")
 
 
 def _say_all(expected: Forecast, costs: Iterable[SparkCost]) -> None:

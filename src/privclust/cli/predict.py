@@ -29,12 +29,21 @@ from privclust.cli.table_files import ENDINGS, writing_table
 from privclust.errors import EngineError, ParameterError
 from privclust.kernels.grid import IntArray
 from privclust.sources.dialects import Files
-from privclust.sources.files import paths_of
+from privclust.sources.files import list_files, paths_of
+from privclust.sources.found_files import format_of
+from privclust.sources.lake_paths import names_lake
 from privclust.sources.sql.table import SqlTable
 from privclust.sources.streams import Source, source_of
 
 if TYPE_CHECKING:
     from privclust.estimators.base import PrivateClusterer
+
+_NO_ROWS = {
+    "csv": "Of a CSV file, lines with too many or too few cells are left out, and a blank line is "
+    "a row without values; a fit reads them alike.",
+    "excel": "Of an Excel file, rows without any cell are left out, as in a fit.",
+}
+"""What has no label, by the kind of file."""
 
 
 def predict(
@@ -80,7 +89,7 @@ def predict(
                 assert source is not None
                 _write_labels(fitted, source, names, files, file, out)
         say(
-            f"wrote {out.name}, one label a row{_order(queried)} "
+            f"wrote {out.name}, one label a row{_order(files, queried)} "
             "These labels are not covered by the guarantee: show them only to people who may see "
             "the rows."
         )
@@ -116,10 +125,10 @@ def _write_labels(
             raise failure
 
 
-def _order(queried: SqlTable | None) -> str:
+def _order(files: Files, queried: SqlTable | None) -> str:
+    """Say which row a label belongs to; what is a row depends on the kinds of files alone."""
     if queried is not None:
         return "."
-    return (
-        ", in the order of the table. Of a CSV file, rows with too many or too few cells are left "
-        "out, of an Excel file those without any."
-    )
+    kinds = set() if names_lake(files) else {format_of(one.path) for one in list_files(files)[1]}
+    rules = [sentence for kind, sentence in _NO_ROWS.items() if kind in kinds]
+    return " ".join([", in the order of the table.", *rules])

@@ -62,7 +62,9 @@ def profile(
     period: Annotated[
         str | None, typer.Option(help="Which of its periods pays; by default that of the fit.")
     ] = None,
-    resume: Annotated[str | None, typer.Option(help="Run to go on with.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Interrupted run to go on with; else a new one is paid for.")
+    ] = None,
     delimiter: Delimiter = None,
     decimal: DecimalAsFitted = None,
     sheet: Sheet = None,

@@ -119,6 +119,7 @@ class PlannedRun:
         `before_end` is called in between, when everything has been measured.
         """
         recorded, table = self.recorded, self.table
+        recorded.warn_of_open_runs()
         curator = Curator.open(
             table.engine,
             self.plan,

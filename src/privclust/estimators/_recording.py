@@ -21,9 +21,10 @@ from privclust.domains.origin import (
     recorded_hash,
     state_of_hash,
 )
-from privclust.errors import Message, Parameter, ParameterError, safe_repr
+from privclust.errors import Message, Parameter, ParameterError, safe_repr, warn_user
 from privclust.estimators._common_parameters import Parameters, held_model
 from privclust.estimators._input import OpenTable
+from privclust.estimators._open_runs import open_runs_message
 from privclust.estimators._own_parameters import models_in, own_parameters
 from privclust.estimators._progress import should_show_progress, tell
 from privclust.models.cluster_model import ClusterModel
@@ -97,6 +98,14 @@ class Recording:
                     )
                 )
             raise
+
+    def warn_of_open_runs(self) -> None:
+        """Before a new run is charged, say which ones of its data set could be gone on with."""
+        if self.ledger is None or self.resume is not None:
+            return
+        message = open_runs_message(self.label, self.ledger.runs(self.label))
+        if message is not None:
+            warn_user(message)
 
     def tell_what_is_left(self) -> None:
         """From the second run of a data set on, say what its ledger has left."""

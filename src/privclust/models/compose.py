@@ -15,7 +15,8 @@ def compose(*released: ClusterModel | FittedEstimator | Profile | Statement) -> 
     """Return what models and profiles of the same rows guarantee together.
 
     Their runs, and all runs that they follow from, are composed, each once: a fit and its profile,
-    several profiles, the models of a series. No row is read.
+    several profiles, the models of a series. No row is read. Where runs have different deltas, the
+    guarantee is read at the smallest one above 0; `epsilon_at` gives it at another.
 
     Parameters
     ----------

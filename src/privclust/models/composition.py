@@ -91,8 +91,17 @@ class Composition:
 
     @property
     def delta(self) -> float:
-        """The largest delta of the runs, at which the epsilon of all is read."""
-        return max(run.delta for run in self.runs) if self.private else 1.0
+        """The smallest delta above 0 of the runs, at which the epsilon of all is read.
+
+        So no run has a larger epsilon than all together, whatever the deltas. A pure run holds at
+        any delta.
+        """
+        if not self.private:
+            return 1.0
+        deltas = sorted({run.delta for run in self.runs} - {0.0}) or [0.0]
+        # The parts of delta beyond the Gaussian ones, of all runs, may exceed the smallest.
+        reached = (delta for delta in deltas if delta > self.cost.tail)
+        return next(reached, deltas[-1])
 
     @cached_property
     def epsilon(self) -> float:
@@ -109,6 +118,13 @@ class Composition:
         if len(self.runs) == 1 and delta == self.delta:
             return self.runs[0].epsilon
         return epsilon_together([run.reserved for run in self.runs], delta)
+
+    def comes_to(self, epsilon: float, delta: float) -> bool:
+        """Tell whether all runs together come to this `epsilon` at the `delta` of one of them."""
+        if not self.private:
+            return (epsilon, delta) == (math.inf, 1.0)
+        known = delta in {run.delta for run in self.runs}
+        return known and math.isclose(epsilon, self.epsilon_at(delta), rel_tol=1e-9)
 
     @property
     def mu(self) -> float:

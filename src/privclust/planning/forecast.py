@@ -208,12 +208,10 @@ class Forecast:
         enough = f"{self.rows_needed:,} rows"
         if self.epsilon_needed is not None:
             enough += f", or epsilon {rounded_up(self.epsilon_needed, 2)}"
-        if self.ratio > NEAR:
-            return f"for a loss within 10 % of k-means it would take about {enough}"
-        return (
-            "single fits may lose more: for most of them to be within 10 % of k-means it would "
-            f"take about {enough}"
-        )
+        needed = f"for most fits to be within 10 % of k-means it would take about {enough}"
+        if self.found and self.ratio <= NEAR:
+            return f"single fits may lose more: {needed}"
+        return f"{needed}; a typical one may be there with less"
 
 
 def forecast(

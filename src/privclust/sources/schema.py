@@ -140,7 +140,7 @@ class Schema:
         if unknown:
             raise ColumnError(
                 f"the table does not have these columns: {', '.join(map(repr, unknown))}. "
-                f"{self._known(unknown)}"
+                f"{self._known(unknown, len(only or ()))}"
             )
         if unit is not None:
             self.check_ids(unit)
@@ -249,13 +249,20 @@ class Schema:
                     "first file. Convert it, or leave the file out."
                 )
 
-    def _known(self, unknown: Sequence[str]) -> str:
-        """Return which names there are, where they are public, and which may have been meant."""
+    def _known(self, unknown: Sequence[str], asked: int = 1) -> str:
+        """Return which names there are, where they are public, and which may have been meant.
+
+        `asked` is how many names were asked for.
+        """
         if self.names is None:
             return "The table's columns have no names."
-        if set(self.kinds) <= {"cell"}:
-            # Without a header, the first row would be taken for one.
-            return "The file's first line must have the names of its columns."
+        # Without a header, the first row would be taken for one; a row names no columns.
+        is_header = 2 * len(unknown) < asked and not self.looks_like_a_row
+        if set(self.kinds) <= {"cell"} and not is_header:
+            return (
+                "The file's first line must have the names of its columns: see whether these are "
+                "written alike there."
+            )
         return f"It has {', '.join(map(repr, self.names))}.{did_you_mean(unknown, self.names)}"
 
 

@@ -10,7 +10,7 @@ import pytest
 from privclust import BalcanKMeans, Ledger, PrivateKMeans
 from privclust.cli.messages import option_of
 from privclust.errors import Message, ParameterError
-from privclust.privacy.accounting import Budget, gaussian_spend, pure_spend
+from privclust.privacy.accounting import EPSILON_MIN, Budget, gaussian_spend, pure_spend
 from privclust.privacy.ledger._admission import Cap
 from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.testing import SeededNoise, noise_from
@@ -64,6 +64,18 @@ def test_remedy_of_a_pure_account_is_granted(tmp_path: Path) -> None:
         PrivateKMeans(2, delta=0, **shared).fit(rows)
     with noise_from(SeededNoise(1)):
         BalcanKMeans(2, epsilon=1.0, delta=0, **shared).fit(rows)
+
+
+@pytest.mark.parametrize("spent", [0.31, 0.5, 0.77, 0.999])
+def test_what_remains_is_what_may_be_asked_for(spent: float) -> None:
+    """It said "Remaining: epsilon 2.68", and then "at most epsilon = 2.679"."""
+    ledger = ledger_of()
+    ledger.reserve("table", Budget(spent, 1e-6).capacity, {})
+    text = refused(ledger, 1.0, 1e-6)
+    left = f"{ledger.epsilon_left('table'):g}"
+    assert f"  Remaining:  epsilon {left} at delta" in text
+    if float(left) >= EPSILON_MIN:
+        assert f"at most epsilon = {left} at delta" in text
 
 
 def test_untouched_account_offers_all_of_its_epsilon() -> None:

@@ -60,7 +60,7 @@ def draw_shares(statement: Statement) -> bytes:
 
 
 def draw_panels(count: int, draw: Callable[[Axes, int], None], height: float, label: str) -> bytes:
-    """Draw several pictures of one kind, four beside each other, with the same axes."""
+    """Draw several pictures of one kind, four beside each other, on axes from 0 that hold all."""
     across = min(4, count)
     down = -(-count // across)
     figure = new_figure(7, height * down)
@@ -69,9 +69,11 @@ def draw_panels(count: int, draw: Callable[[Axes, int], None], height: float, la
         if number < count:
             plain_axes(axes)
             draw(axes, number)
-            axes.tick_params(labelsize=7)
+            axes.tick_params(labelsize=7, labelbottom=number + across >= count)
         else:
             axes.set_visible(False)
     grid[0, 0].invert_yaxis()
+    # After the last panel: a limit that is set ends the search for one that holds all panels.
+    grid[0, 0].set_xlim(left=0)
     figure.supxlabel(label, fontsize=9)
     return png(figure)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from privclust.errors import ModelFileError
 from privclust.kernels.grid import IntArray
 from privclust.models._canvas import BLUE, ORANGE
-from privclust.models._drawing import short
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.profile import (
     ColumnProfile,
@@ -23,6 +22,7 @@ from privclust.models.profile import (
     mean_name,
 )
 from privclust.models.report._pictures import draw_panels
+from privclust.models.report._range_names import drawn_labels
 from privclust.models.report._wide_table import WideTable
 from privclust.models.statement import Statement
 
@@ -138,6 +138,7 @@ def _picture(
     column: ColumnProfile, clusters: IntArray, places: IntArray, labels: list[str]
 ) -> bytes:
     """Draw the shares of each place, clusters side by side, with their intervals."""
+    drawn = drawn_labels(column.column, labels)
     parts = np.ix_(clusters, places)
     values, lower, upper = (
         100 * side[parts]
@@ -149,8 +150,7 @@ def _picture(
         # By number: cut as they are, two names may be alike, and a level may be called "missing".
         rows = range(len(labels))
         axes.barh(rows, values[panel], xerr=[down, up], color=BLUE, ecolor=ORANGE, capsize=2)
-        axes.set_yticks(rows, [short(label) for label in labels])
+        axes.set_yticks(rows, drawn)
         axes.set_title(f"cluster {clusters[panel]}", fontsize=9)
-        axes.set_xlim(left=0)
 
     return draw_panels(len(clusters), draw, 1.0 + 0.2 * len(places), "% of rows")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from privclust.errors import Message, Parameter
+from privclust.models.formatting import rounded_up
 from privclust.privacy.accounting import EPSILON_MIN, Budget, Spend, epsilon_of
+from privclust.privacy.ledger.affordable import affordable
 
 
 def refusal(
@@ -26,10 +28,14 @@ def refusal(
         wanted, left = f"epsilon {requested.epsilon:.6g}", f"epsilon {remaining.epsilon:.6g}"
     else:
         difference = f"mu² {requested.mu2 - remaining.mu2:.6g}"
+        # Rounded as what may be asked for is, so that the two are no different numbers.
+        epsilons = (
+            rounded_up(epsilon_of(requested.mu, budget.delta)),
+            f"{affordable(remaining, budget):.12g}",
+        )
         wanted, left = (
-            f"epsilon {epsilon_of(spend.mu, budget.delta):.4g} at delta {budget.delta:g} "
-            f"(mu² {spend.mu2:.6g})"
-            for spend in (requested, remaining)
+            f"epsilon {epsilon} at delta {budget.delta:g} (mu² {spend.mu2:.6g})"
+            for epsilon, spend in zip(epsilons, (requested, remaining), strict=True)
         )
     return Message(
         f"{whose}'s budget does not cover this run; nothing was read.\n"
