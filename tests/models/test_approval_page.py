@@ -35,7 +35,7 @@ from privclust.models.report._release_meaning import meaning
 from privclust.models.report.approval_page import approval_page
 from privclust.models.report.pdf import to_pdf
 from privclust.models.verdict import verdict
-from privclust.privacy.accounting import Budget, epsilon_of
+from privclust.privacy.accounting import Budget, epsilon_of, mu_of
 from privclust.testing import SeededNoise, noise_from
 
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
@@ -44,6 +44,8 @@ LINES_OF_WORDS = """[...document.querySelectorAll(".lines th")]
         const text = document.createRange();
         text.selectNodeContents(cell);
         return text.getClientRects().length; })"""
+CUT_CELLS = """[...document.querySelectorAll("td")]
+    .filter(cell => cell.scrollWidth > cell.clientWidth + 1).map(cell => cell.textContent)"""
 FINDINGS = """axe.run({resultTypes: ["violations"]}).then(found => found.violations
     .map(one => one.id + ": " + one.nodes.map(node => node.html).join(" ")))"""
 GIVEN: dict[str, Any] = {
@@ -207,6 +209,10 @@ def test_both_guarantees_of_several_runs_are_in_the_box(profiled: tuple[Any, ...
         assert "such as to order a profile after seeing the clusters? Then epsilon = 4 at" in asked
         assert f"holds and not {rounded_up(composed.epsilon)}: what the ledger admits" in asked
         assert "Number of rows protected; what is released of it is noisy." in text
+    terms = words(approval_page(model.model_, approval, [profile])).partition("In standard")[2]
+    assert "then (4, 1e-06)-differential privacy" in terms
+    assert f"then at {rounded_up(epsilon_of(4 * mu_of(4.0, 1e-6), 1e-6))}, at the same" in terms
+    assert f"{percent_up(composed.power)}, then {power}, at a level of 5 %" in terms
     lowered = replace(total, budget=Budget(1.6, 1e-6), granted=Budget(4.0, 1e-6))
     text = words(approval_page(model.model_, replace(approval, ledger=lowered), [profile]))
     assert f"{factor(4.0)} times as likely, up to" in text
@@ -275,10 +281,13 @@ def test_before_approval_nothing_is_left_to_fill_in(private_model: Any) -> None:
     assert "finds out" in words(to_html(private_model))
 
 
-def test_the_guarantee_is_that_of_this_release_and_further_ones_add_to_epsilon(page: str) -> None:
+def test_the_guarantee_is_that_of_this_release_and_further_ones_add_to_epsilon(
+    private_model: Any,
+) -> None:
     """The box could be read as if it covered whatever is released later."""
-    assert "This release's guarantee does not expire" in words(page)
-    assert "further releases of the same rows add to epsilon." in words(page)
+    text = words(approval_page(private_model.model_, Approval(**GIVEN)))
+    assert "This release's guarantee does not expire" in text
+    assert "further releases of the same rows add to epsilon." in text
 
 
 def test_what_the_guarantee_does_not_prevent_is_on_the_page(private_model: Any) -> None:
@@ -574,6 +583,7 @@ def test_what_is_read_together_is_on_one_sheet(tmp_path: Path, paper: Any, n_col
     # Words beyond these may be on another line, which follows the column beside it.
     parties = [who[:30] for who, _ in trusted_parties(model.privacy_statement_)]
     together = (
+        ("Release for approval", "The guarantee", "must not be published"),
         ("In standard terms", "Best test for one row", "power of at most"),
         ("Who must be trusted, and with what", *parties),
         ("what each says", "all of the fit"),
@@ -622,6 +632,20 @@ def test_pages_have_no_findings_of_axe_and_no_width_beyond_the_window(
                 assert browser.evaluate("document.documentElement.scrollWidth") <= width
                 browser.evaluate(AXE)
                 assert browser.evaluate(FINDINGS) == []
+
+
+def test_intervals_of_dates_are_not_cut(profiled: tuple[Any, ...], tmp_path: Path) -> None:
+    """A cell of a date with its interval was cut at half a window's width."""
+    model, profile, *_ = profiled
+    (tmp_path / "approval.html").write_text(
+        approval_page(model.model_, Approval(**GIVEN), [profile])
+    )
+    program = needs("chromium")
+    with chromium.running(program) as browser, chromium.served(tmp_path) as address:
+        for width in (1280, 390):
+            browser.open(f"{address}/approval.html", width)
+            assert browser.evaluate(CUT_CELLS) == []
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_no_word_is_broken_where_people_sign_on_a_telephone(page: str, tmp_path: Path) -> None:

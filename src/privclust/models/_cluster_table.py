@@ -20,6 +20,18 @@ SHOWN_COLUMNS = 12
 """Columns in the table of centres and the heat map: those that tell clusters apart most."""
 
 
+class ColumnHeader(str):
+    """A column's name, with a mark that stands on a line of its own below it, or none."""
+
+    __slots__ = ("mark",)
+    mark: str
+
+    def __new__(cls, name: str, mark: str = "") -> ColumnHeader:
+        header = super().__new__(cls, name)
+        header.mark = mark
+        return header
+
+
 @dataclass(frozen=True, eq=False)
 class ClusterTable:
     """Centres and sizes with their errors, of the columns that tell clusters apart most.
@@ -101,10 +113,10 @@ class ClusterTable:
         return np.asarray(self.sizes < self.least)
 
     @property
-    def headers(self) -> list[str]:
+    def headers(self) -> list[ColumnHeader]:
         """What columns are called above their numbers: with what these are, if not plain means."""
-        pairs = zip(self.names, self.on_logarithms, strict=True)
-        return [f"{name} (mean of logarithms)" if logs else name for name, logs in pairs]
+        marks = ["(mean of logarithms)" if logs else "" for logs in self.on_logarithms]
+        return [ColumnHeader(*pair) for pair in zip(self.names, marks, strict=True)]
 
     def rows(self) -> list[tuple[str, list[str]]]:
         """Return the size and the centre of each cluster as texts."""

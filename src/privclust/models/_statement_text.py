@@ -11,7 +11,7 @@ from privclust.domains.origin import Origin
 from privclust.errors import safe_repr
 from privclust.models._cohort_text import cohort_lines, cohort_not_covered
 from privclust.models.composition import describe_run
-from privclust.models.formatting import percent_up, rounded_down, rounded_up
+from privclust.models.formatting import percent_up, plural, rounded_down, rounded_up
 from privclust.queries.unit import Unit
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def adjacency(unit: Unit, place: str) -> str:
     if unit.whole:
         return (
             "two federations of the same clients, in one of which one client has no rows. No "
-            f"client's vector may be longer than those of {unit.rows} row(s)."
+            f"client's vector may be longer than those of {plural(unit.rows, 'row')}."
         )
     tables, where, each = "tables", "", ""
     if unit.clients:
@@ -102,7 +102,8 @@ def adjacency(unit: Unit, place: str) -> str:
     return (
         f"two {tables} of the same columns, one of which has all rows of one {unit.column!r} more"
         f"{where}, however many. Rows without one count as one {unit.column!r}"
-        f"{each or ' together'}. None may add more to a result than {unit.rows} row(s) may{each}."
+        f"{each or ' together'}. None may add more to a result than "
+        f"{plural(unit.rows, 'row')} may{each}."
     )
 
 
@@ -213,7 +214,7 @@ def _recorded(statement: Statement) -> str:
 def _line(release: ReleaseLine, unit: Unit) -> str:
     one = unit.quoted
     slot, query = (repr(name)[1:-1] for name in (release.slot, release.query))
-    measured = f"  {slot}: {query}, {release.coordinates} number(s)"
+    measured = f"  {slot}: {query}, {plural(release.coordinates, 'number')}"
     if release.one_row_in > 1:
         measured += f", of one {one} in {release.one_row_in} at random"
     if release.sigma == 0:
@@ -238,7 +239,8 @@ def _sampled(statement: Statement) -> list[str]:
 def _several(unit: Unit, place: str) -> str:
     if unit.whole:
         return "people with rows at several clients, who are protected less than one client is"
-    more = f", or with rows at more than {unit.clients} {place}(s)" if unit.clients else ""
+    most = plural(unit.clients, place)
+    more = f", or with rows at more than {most}" if unit.clients else ""
     if unit.column is None:
         return f"people with several rows{more}, who are protected less than one row is"
     return (

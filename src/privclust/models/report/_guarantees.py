@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from privclust.models._statement_text import factor
@@ -12,7 +13,7 @@ from privclust.models.composition import (
     cost_of_replacing,
     describe_strength,
 )
-from privclust.privacy.accounting import Budget
+from privclust.privacy.accounting import Budget, mu_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class ChosenLater:
     def factor(self) -> str:
         """How much more likely an outcome may become."""
         return factor(self.budget.epsilon)
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian-DP parameter that the budget is worth; infinite of a pure one."""
+        return mu_of(self.budget.epsilon, self.budget.delta) if self.budget.delta else math.inf
 
     @property
     def weak(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from privclust.models.formatting import percent_up, rounded_down, rounded_up
+from privclust.models.formatting import percent_up, plural, rounded_down, rounded_up
 
 LONGEST_WORD = 1000
 """Characters of a word; as many as an approval's texts may have, so that those are never cut."""
@@ -55,7 +55,12 @@ def render(name: str, **values: Any) -> str:
         trim_blocks=True,
         loader=FunctionLoader(_text_of),
     )
-    environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
+    environment.filters |= {
+        "up": rounded_up,
+        "down": rounded_down,
+        "percent": percent_up,
+        "plural": plural,
+    }
     return environment.get_template(name).render(**values)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from privclust.models._cluster_table import ColumnHeader
+
 LINE, GAP, NAME, LEAD = 110, 2, 11, 30
 """Characters of a line that a table may take, those between its cells, and those after which a name
 and a lead cell are broken; paper and windows have space for so many."""
@@ -76,9 +78,9 @@ def parts_of(names: Sequence[str], rows: Sequence[Row]) -> list[slice]:
     [slice(0, 3, None), slice(3, 6, None)]
     """
     leads = zip(*(lead for lead, _ in rows), strict=True)
-    left = LINE - sum(GAP + min(max(map(len, cells)), LEAD) for cells in leads)
+    left = LINE - sum(GAP + min(max(map(_width, cells)), LEAD) for cells in leads)
     widths = [
-        GAP + max([min(len(name), NAME), *(len(cells[place]) for _, cells in rows)])
+        GAP + max([min(_width(name), NAME), *(len(cells[place]) for _, cells in rows)])
         for place, name in enumerate(names)
     ]
     for n_parts in range(1, len(names) + 1):
@@ -87,3 +89,8 @@ def parts_of(names: Sequence[str], rows: Sequence[Row]) -> list[slice]:
         if all(sum(widths[part]) <= left for part in parts):
             return parts
     return [slice(place, place + 1) for place in range(len(names))]
+
+
+def _width(name: str) -> int:
+    """Return how many characters the longer line of a header has."""
+    return max(len(name), len(name.mark)) if isinstance(name, ColumnHeader) else len(name)
