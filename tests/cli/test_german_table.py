@@ -77,7 +77,10 @@ def test_misspelt_bounds_are_answered_with_the_names_of_the_file() -> None:
     Path("typo.toml").write_text(f'bounds_origin = "domain knowledge"\n{columns}', "utf-8")
     check = ("bounds", "check", "typo.toml", "stays.csv", "--decimal", ".")
     for words in (check, FIT_TYPO):
-        message = error_message(privclust(*words), 5, "does not have these columns: 'dai'")
+        refused = privclust(*words)
+        message = " ".join(refused.stderr.split())  # after what is said of the file
+        assert refused.exit_code == 5
+        assert "does not have these columns: 'dai'." in message
         assert "It has 'patient', 'nights', 'day'. Did you mean 'day' instead of 'dai'?" in message
 
 

@@ -81,7 +81,8 @@ def test_more_columns_are_a_heat_map_with_a_scale() -> None:
     (image,) = axes.images
     assert image.colorbar is not None
     ticks = [label.get_text() for label in image.colorbar.ax.get_yticklabels()]
-    assert [tick.split("\n")[0] for tick in ticks] == ["smallest centre", "largest centre"]
+    assert ticks == ["far\nbelow", "mean of\nall rows", "far\nabove"]
+    assert image.get_clim() == (-1, 1)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["$a$", "b", "c"]
     pyplot.gcf().savefig("/dev/null", format="png")
 

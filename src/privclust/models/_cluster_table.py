@@ -49,9 +49,9 @@ class ClusterTable:
     sizes, size_errors : array of shape (k,)
         Rows, or units.
     relative : array of shape (k, columns)
-        Centres between 0, the smallest of all centres in a column, and 1, the largest; 0 where
-        noise explains how they differ. Shares are as they are, and columns on logarithms lie where
-        their logarithms do.
+        How far centres lie above the mean of all rows, or below it, as columns count in the
+        clustering: 1 or -1 is the farthest of all columns here, and 0 stands where noise explains
+        how the centres of a column differ.
     on_logarithms : list of bool
         Which columns have means of logarithms for centres.
     least : array of shape (k,)
@@ -83,17 +83,13 @@ class ClusterTable:
         domain, uses = model.domain, model.domain.coordinate_uses
         kept = ~hidden | hidden.all()
         seen = centers[kept]
-        scaled = domain.to_scales(centers)
         ranges = np.ptp(domain.to_ball(seen), axis=0) * domain.scales / domain.half_widths
         chosen = np.sort(np.argsort(-ranges, kind="stable")[:most])
         some = np.where(hidden[:, None], np.nan, centers[:, chosen])
-        is_share = np.array([uses[place] == "category" for place in chosen])
-        marks = np.where(hidden[:, None], np.nan, scaled[:, chosen])
-        low = np.where(is_share, 0.0, scaled[kept][:, chosen].min(axis=0))
         same = same_but_for_noise(seen[:, chosen], errors[kept][:, chosen])
-        span = np.where(
-            is_share, 1.0, np.where(same, np.inf, np.ptp(scaled[kept][:, chosen], axis=0))
-        )
+        apart = _deviations(domain.to_ball(centers)[:, chosen], model.cluster_sizes, kept)
+        apart[:, same] = 0.0
+        farthest = float(np.abs(apart[kept]).max(initial=0.0))
         return cls(
             [names[place] for place in chosen],
             [uses[place] for place in chosen],
@@ -102,7 +98,7 @@ class ClusterTable:
             errors[:, chosen],
             model.cluster_sizes,
             size_errors,
-            (marks - low) / np.where(span > 0, span, 1.0),
+            np.where(hidden[:, None], np.nan, apart / (farthest or 1.0)),
             _on_logarithms(model)[chosen].tolist(),
             least,
         )
@@ -138,3 +134,18 @@ def _on_logarithms(model: ClusterModel) -> NDArray[np.bool_]:
     for column, part in zip(columns, parts_of_columns(columns), strict=True):
         found[part] = is_on_logarithms(column)
     return found
+
+
+def _deviations(points: FloatArray, sizes: FloatArray, kept: NDArray[np.bool_]) -> FloatArray:
+    """Return how far points lie from the mean of the `kept` ones, of which larger ones count more.
+
+    Examples
+    --------
+    >>> points, sizes = np.array([[0.0], [1.0], [9.0]]), np.array([3.0, 1.0, 0.0])
+    >>> _deviations(points, sizes, np.array([True, True, False])).ravel().tolist()
+    [-0.25, 0.75, 8.75]
+    """
+    weights = np.maximum(sizes[kept], 0.0)
+    if not weights.any():
+        weights = np.ones(len(weights))
+    return points - np.average(points[kept], axis=0, weights=weights)

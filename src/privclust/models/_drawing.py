@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
 from privclust.kernels.grid import FloatArray
@@ -19,6 +20,10 @@ from privclust.models.statement import Statement
 
 WRITTEN_CLUSTERS = 10
 """With more, the numbers in a heat map would overlap."""
+_BELOW_ABOVE = LinearSegmentedColormap.from_list(
+    "", ["#f2a15f", "#ffffff", "#6cadd9"]
+).with_extremes(bad="#e5e7eb")
+"""Orange and blue, so light that black texts can be read; grey is not reported."""
 NORTHERNMOST = 85.0
 """Degrees up to which maps are drawn with the aspect of their latitude."""
 _LATITUDE = re.compile(r"(.*?)(lat|latitude)", re.IGNORECASE)
@@ -107,12 +112,13 @@ def _flat(
 
 
 def draw_heat_map(axes: Axes, table: ClusterTable) -> None:
-    """Draw centres with their values: columns from smallest to largest, shares from none to all.
+    """Draw centres with their values: the darker, the farther from the mean of all rows.
 
-    Where noise explains how the centres of a column differ, all are as light as the smallest.
+    One scale is for all columns, so that those stand out that tell clusters apart most. Where noise
+    explains how the centres of a column differ, all are white.
     """
     k, columns = table.centers.shape
-    image = axes.imshow(table.relative.T, aspect="auto", cmap="Blues", vmin=-0.15, vmax=1.3)
+    image = axes.imshow(table.relative.T, aspect="auto", cmap=_BELOW_ABOVE, vmin=-1, vmax=1)
     axes.grid(visible=False)
     if k <= WRITTEN_CLUSTERS:
         size = 8 if k <= 6 else 6
@@ -122,16 +128,15 @@ def draw_heat_map(axes: Axes, table: ClusterTable) -> None:
                 continue
             numbers = float(table.centers[place]), float(table.errors[place])
             cell = format_coordinate(table.uses[column], *numbers)
-            color = "white" if table.relative[cluster, column] > 0.75 else "black"
             text = cell.replace(" ± ", "\n± ")
-            axes.text(cluster, column, text, ha="center", va="center", fontsize=size, color=color)
+            axes.text(cluster, column, text, ha="center", va="center", fontsize=size)
     names = [short(name) for name in table.names]
     axes.set_yticks(range(columns), names, parse_math=False)
     axes.set_xticks(range(k), [str(number) for number in range(k)], fontsize=8 if k < 40 else 5)
     axes.set_xlabel("cluster")
-    scale = axes.figure.colorbar(image, ax=axes, ticks=[0, 1], fraction=0.05, pad=0.02)
-    scale.ax.set_ylim(0, 1)
-    scale.set_ticklabels(["smallest centre\n(shares: 0 %)", "largest centre\n(shares: 100 %)"])
+    scale = axes.figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], fraction=0.05, pad=0.02)
+    scale.set_ticklabels(["far\nbelow", "mean of\nall rows", "far\nabove"])
+    scale.set_label("all columns on one scale, as they count in the clustering", fontsize=7)
     scale.ax.tick_params(labelsize=7)
 
 

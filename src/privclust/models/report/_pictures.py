@@ -32,7 +32,7 @@ def draw_sizes(table: ClusterTable, counted_as: str | None) -> bytes:
 
 
 def draw_heat_map(table: ClusterTable) -> bytes:
-    """Draw centres with their values: columns from smallest to largest, shares from none to all."""
+    """Draw centres with their values, and how far they lie from the mean of all rows."""
     figure, axes = new_axes(7, 1.2 + 0.45 * len(table.names))
     _drawing.draw_heat_map(axes, table)
     return png(figure)
