@@ -98,10 +98,7 @@ class Composition:
         """
         if not self.private:
             return 1.0
-        deltas = sorted({run.delta for run in self.runs} - {0.0}) or [0.0]
-        # The parts of delta beyond the Gaussian ones, of all runs, may exceed the smallest.
-        reached = (delta for delta in deltas if delta > self.cost.tail)
-        return next(reached, deltas[-1])
+        return common_delta((run.delta for run in self.runs), self.cost)
 
     @cached_property
     def epsilon(self) -> float:
@@ -214,6 +211,20 @@ class Composition:
 
     def _repr_html_(self) -> str:
         return composition_html(self)
+
+
+def common_delta(deltas: Iterable[float], cost: Spend) -> float:
+    """Return the smallest delta above 0 at which what cost so much together has an epsilon.
+
+    Examples
+    --------
+    >>> common_delta([1e-6, 0.0, 1e-7], Spend())
+    1e-07
+    """
+    ranked = sorted(set(deltas) - {0.0}) or [0.0]
+    # The parts of delta beyond the Gaussian ones, of all runs, may exceed the smallest.
+    reached = (delta for delta in ranked if delta > cost.tail)
+    return next(reached, ranked[-1])
 
 
 def epsilon_together(costs: Sequence[Spend], delta: float) -> float:

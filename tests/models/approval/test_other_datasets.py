@@ -42,12 +42,13 @@ def test_what_is_of_the_same_unit_is_composed_as_in_one_ledger() -> None:
     together = same_unit(total, others)
     assert together is not None
     assert [one.dataset for one in together.totals] == ["visits", "visits bis"]
-    assert (together.delta, together.epsilon) == (1e-6, epsilon_of_spend(ONE + HALF, 1e-6))
+    assert (together.delta, together.epsilon) == (1e-7, epsilon_of_spend(ONE + HALF, 1e-7))
+    assert together.epsilon > total.epsilon
     assert together.power == best_power(ONE + HALF)
     both = Budget(4.0, 1e-6).capacity + Budget(2.0, 1e-7).capacity
-    assert together.admitted_at_first == epsilon_of_spend(both, 1e-6)
+    assert together.admitted_at_first == epsilon_of_spend(both, 1e-7)
     text = " ".join(together.sentences)
-    assert f"together to epsilon = {rounded_up(together.epsilon)}, delta = 1e-06" in text
+    assert f"together to epsilon = {rounded_up(together.epsilon)}, delta = 1e-07" in text
     assert f"more than {percent_up(together.power)} of cases" in text
     assert f"count epsilon = {rounded_up(together.admitted_at_first)}, what" in text
     assert not together.weak

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from privclust.models.approval.ledger_total import LedgerTotal
 from privclust.models.composition import (
     WEAK,
     best_power,
+    common_delta,
     cost_of_replacing,
     describe_strength,
     epsilon_together,
@@ -46,8 +48,13 @@ class SameUnit:
 
     @property
     def delta(self) -> float:
-        """The largest delta of their budgets, at which the epsilon of all is read."""
-        return max(total.budget.delta for total in self.totals)
+        """The smallest delta above 0 of their budgets, at which the epsilon of all is read."""
+        return common_delta((total.budget.delta for total in self.totals), self.cost)
+
+    @property
+    def cost(self) -> Spend:
+        """What was recorded of all of them."""
+        return sum((total.cost for total in self.totals), Spend())
 
     @property
     def epsilon(self) -> float:
@@ -66,19 +73,20 @@ class SameUnit:
     @property
     def power(self) -> float:
         """The power of the best test for one unit, at 5 % false alarms, rounded up."""
-        cost = sum((total.cost for total in self.totals), Spend())
-        return best_power(cost if self.replacing_epsilon is None else cost_of_replacing(cost))
+        replaced = self.replacing_epsilon is not None
+        return best_power(cost_of_replacing(self.cost) if replaced else self.cost)
 
     @property
     def admitted_at_first(self) -> float | None:
         """The epsilon of all that the ledger admitted at first for them.
 
-        None if a budget is pure: what such budgets and others admit together is not stated.
+        None if it is not stated: if a budget is pure, or none is at the delta of all.
         """
         budgets = [total.first for total in self.totals]
         if not all(budget.delta for budget in budgets):
             return None
-        return epsilon_together([budget.capacity for budget in budgets], self.delta)
+        found = epsilon_together([budget.capacity for budget in budgets], self.delta)
+        return found if math.isfinite(found) else None
 
     @property
     def weak(self) -> bool:
