@@ -100,7 +100,7 @@ def _truth(rows: pd.DataFrame) -> Truth:
         cells = rows[name].to_numpy(dtype=float)
         cells = np.clip(np.log10(cells) if name == "income" else cells, low, high)
         missing = np.isnan(cells)
-        mean = np.where(missing, (low + high) / 2, cells).sum() / n_rows
+        mean = cells[~missing].sum() / ((~missing).sum() or np.nan)
         found[f"{name} mean"] = 10**mean if name == "income" else mean
         counts, _ = np.histogram(cells[~missing], BINS, (low, high))
         found[f"{name} shares"] = np.append(counts, missing.sum()) / n_rows

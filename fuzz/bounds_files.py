@@ -26,6 +26,8 @@ def seeds() -> list[bytes]:
         HEAD + AGE,
         HEAD + AGE + "weight = 2.5\n" + AGE.replace("age", "height"),
         HEAD + AGE + WARD,
+        HEAD + AGE + "missing = 25\n" + VISIT + "missing = 2001-02-03\n",
+        HEAD + AGE + "missing = nan\n" + WARD + "missing = 'A'\n",
         HEAD + VISIT + AGE + "weight = 1e-6\ntransform = 'log1p'\n",
         HEAD + AGE.replace("= 0", "= 1e-300") + "transform = 'log'\n",
         HEAD + AGE.replace("120", "1e149").replace("= 0", "= -inf"),

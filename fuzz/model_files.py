@@ -28,7 +28,7 @@ ALLOWED = (ModelFileError,)
 AS_TEXT, ONE_PAGE_IN = 4, 50
 BOUNDS = """
 bounds_origin = "public data"
-columns.age = {type = "number", lower = 0.1, upper = 9, transform = "log"}
+columns.age = {type = "number", lower = 0.1, upper = 9, transform = "log", missing = 2}
 columns.ward = {type = "category", levels = ["A", "other"]}
 columns.visit = {type = "date", lower = 2020-01-01, upper = 2029-12-31}
 """

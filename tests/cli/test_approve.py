@@ -123,6 +123,32 @@ def test_a_page_without_its_approval_is_not_signed() -> None:
 
 
 @pytest.mark.attack
+def test_other_data_sets_of_the_ledger_are_on_the_page_and_compared() -> None:
+    """Who splits one table among names had a total of each name alone."""
+    assert privclust("approve", "model.json", *PEOPLE, *LEDGER).exit_code == 0
+    page = Path("approval.html")
+    assert "There are none. This page does not know other ledgers." in page.read_text("utf-8")
+    Ledger.create("budget.db", "visits bis", epsilon=2.0, delta=1e-6)
+    second = ("--dataset", "visits bis", "--out", "second.json")
+    assert privclust(*FIT, *LEDGER, *second).exit_code == 0
+    error_message(privclust("sign", *PAPERS[:3], *KEY, *LEDGER), 9, "something was recorded since")
+    assert privclust("approve", "model.json", *PEOPLE, *LEDGER, "--force").exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "&#39;visits bis&#39;</th>" in text
+    assert "what was recorded of them comes together to epsilon = 1.4" in text
+    assert "Do the other data sets of this ledger (1, listed above) hold the same people?" in text
+    content = json.loads(Path("approval.json").read_text(encoding="utf-8"))
+    content["other_datasets"] = []
+    Path("approval.json").write_text(
+        json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
+    told = approval_page(read_model("model.json"), read_approval(Path("approval.json")))
+    page.write_text(told, encoding="utf-8")
+    done = privclust("sign", *PAPERS[:3], *KEY, *LEDGER)
+    error_message(done, 9, "something else of where the table comes from, of the ledger's other")
+
+
+@pytest.mark.attack
 def test_a_total_that_has_grown_is_not_signed() -> None:
     papers = ("model.json", "approval.json", "approval.html")
     assert privclust("approve", "model.json", *PEOPLE, "--ledger", "budget.db").exit_code == 0

@@ -182,6 +182,11 @@ def test_file_says_what_to_declare_for_a_long_tail(tmp_path: Path) -> None:
     assert 'transform = "log1p"  for amounts, counts and durations' in text
 
 
+def test_file_says_how_to_declare_what_missing_cells_count_as(tmp_path: Path) -> None:
+    text = written("visits.parquet", tmp_path / "bounds.toml")
+    assert "missing = 25  or  missing = 2025-06-30" in text
+
+
 # Checking ----------------------------------------------------------------------------------------
 
 
@@ -211,6 +216,24 @@ def test_checked_columns_are_listed_as_they_are_declared(tmp_path: Path) -> None
     assert ["seen", "date", "2020-01-01", "2029-12-31", "", "2"] in lines
     assert ["income", "number", "0", "9000", "log1p", "1"] in lines
     assert ["at", "number", "1700000000", "1700086400", "", "1"] in lines
+
+
+def test_what_missing_cells_count_as_has_a_column_where_it_is_declared(tmp_path: Path) -> None:
+    bounds = tmp_path / "b.toml"
+    bounds.write_text(
+        'bounds_origin = "public data"\n'
+        '[columns.ward]\ntype = "category"\nlevels = ["A", "B"]\n'
+        '[columns.seen]\ntype = "date"\nlower = 2020-01-01\nupper = 2029-12-31\n'
+        "missing = 2024-02-29\n"
+        '[columns.bmi]\ntype = "number"\nlower = 12\nupper = 60\nmissing = 25.5\n'
+    )
+    shown = privclust("bounds", "check", bounds).stdout
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in shown.splitlines()]
+    assert ["ward", "category", "A, B", "", "", "1", ""] in lines
+    assert ["seen", "date", "2020-01-01", "2029-12-31", "", "1", "2024-02-29"] in lines
+    assert ["bmi", "number", "12", "60", "", "1", "25.5"] in lines
+    assert "missing as" in shown
+    assert "missing as" not in privclust("bounds", "check", "visits.toml").stdout
 
 
 @pytest.mark.parametrize(

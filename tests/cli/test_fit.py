@@ -145,7 +145,7 @@ def test_unit_is_that_of_the_guarantee(ledger: str) -> None:
     )
     statement = json.loads(shown.stdout)["statement"]
     assert statement["unit"] == "who"
-    assert "2 row(s)" in statement["adjacency"]
+    assert "than 2 rows may" in statement["adjacency"]
 
 
 def test_a_typed_number_of_rows_replaces_the_count() -> None:

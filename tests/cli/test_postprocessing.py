@@ -209,6 +209,7 @@ def test_comparison_is_that_of_python() -> None:
         assert f"{one} -> {other}" in shown
     assert f"of the first model cluster {', '.join(map(str, found.gone))}." in shown
     assert "numbers are after less before" in shown
+    assert shown.endswith("tell of the same people, what both come to together holds.\n")
     assert all(move in shown for move in found.moves("yes", "no"))
     as_json = json.loads(said("compare", "model.json", "other.json", "--json"))
     assert as_json["moved_columns"] == found.moved_columns.tolist()

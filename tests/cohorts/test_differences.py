@@ -16,6 +16,8 @@ from privclust.engines.federated._request import Columns
 from privclust.queries.unit import ROW, Unit
 
 WARD = {"type": "category", "levels": ["A", "B"]}
+BMI = {"type": "number", "lower": 12, "upper": 60}
+DAY = {"type": "date", "lower": "2025-01-01", "upper": "2025-12-31"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,21 @@ def test_equal_declarations_do_not_differ() -> None:
             declared(ward=WARD),
             declared(ward={"type": "number", "lower": 0, "upper": 1}),
             "type of column 'ward' is 'category' in its policy and 'number' in the terms",
+        ),
+        (
+            declared(bmi={**BMI, "missing": 25}),
+            declared(bmi=BMI),
+            "missing of column 'bmi' is 25.0 in its policy and not there in the terms",
+        ),
+        (
+            declared(bmi=BMI),
+            declared(bmi={**BMI, "missing": 25}),
+            "missing of column 'bmi' is not there in its policy and 25.0 in the terms",
+        ),
+        (
+            declared(day={**DAY, "missing": "2025-06-30"}),
+            declared(day={**DAY, "missing": "2025-06-01"}),
+            "missing of column 'day' is '2025-06-30' in its policy and '2025-06-01' in the terms",
         ),
         (
             Table(2, Box([0, 0], [1, 1])),

@@ -20,11 +20,36 @@ from helpers.cohort_parts import (
 )
 
 from privclust.cohorts.terms import Agreement, Member, Terms
+from privclust.domains._number_column import NumberColumn
 from privclust.domains.box import Box
+from privclust.domains.mixed import Mixed
 from privclust.engines.federated.wire import WireError, decode, encode
 from privclust.queries import Unit
 
+BMI = NumberColumn("bmi", 12.0, 60.0)
 MEMBERS = tuple(Member(name, identity(name).public) for name in NAMES)
+
+
+def test_agreement_is_about_what_missing_cells_count_as() -> None:
+    found = [
+        terms_of(columns=("bmi",), domain=Mixed((replace(BMI, missing=missing),)))
+        for missing in (None, 25.0, 26.0)
+    ]
+    assert len({terms.digest for terms in found}) == 3
+    for terms in found:
+        assert decode(encode(terms), Terms).domain == terms.domain
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("missing", [61.0, 11.0])
+def test_terms_with_a_value_for_missing_cells_beyond_the_bounds_are_refused(
+    missing: float,
+) -> None:
+    sent = encode(terms_of(columns=("bmi",), domain=Mixed((replace(BMI, missing=25.0),))))
+    declared, other = (25.0).hex().encode(), missing.hex().encode()
+    assert (sent.count(declared), len(declared)) == (1, len(other))
+    with pytest.raises(WireError):
+        decode(sent.replace(declared, other), Terms)
 
 
 @pytest.mark.attack

@@ -11,6 +11,7 @@ import pytest
 
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._number_column import NumberColumn
+from privclust.domains._pair_readings import pairs_instead
 from privclust.domains.bounds import UNSTATED, bounded_columns, declared_columns, read_bounds
 from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
@@ -29,6 +30,53 @@ type = "number"
 lower = 0
 upper = 120
 """
+
+
+def test_two_pairs_that_can_be_read_in_two_ways_are_warned_of() -> None:
+    """A pair for each column was read as sides without a word, so that ages were cut at 50."""
+    with pytest.warns(UserWarning, match="can be read in two ways") as given:
+        found = read_bounds(((18, 65), (50, 250)), NAMES, 2)
+    assert isinstance(found.domain, Box)
+    assert (found.domain.lower.tolist(), found.domain.upper.tolist()) == ([18, 65], [50, 250])
+    assert str(given[0].message) == (
+        "bounds of two pairs can be read in two ways. They were read as all lower bounds, then all "
+        "upper ones: 'age' from 18 to 50, 'income' from 65 to 250; ([18, 65], [50, 250]) says so. "
+        "If each pair is meant for a column, 'age' from 18 to 65 and 'income' from 50 to 250, type "
+        "([18, 50], [65, 250]), or by name {'age': (18, 65), 'income': (50, 250)}."
+    )
+
+
+def test_both_ways_to_write_two_pairs_that_are_offered_are_not_warned_of() -> None:
+    for sides in (([18, 65], [50, 250]), ([18, 50], [65, 250])):
+        read_bounds(sides, NAMES, 2)
+    read_bounds({"age": (18, 65), "income": (50, 250)}, NAMES, 2)
+
+
+@pytest.mark.parametrize(
+    ("sides", "n_columns"),
+    [
+        (((0, 0), (120, 250)), 2),
+        ((0, 100), 2),
+        (((18, 65, 3), (50, 250, 9)), 3),
+        ((np.array([18, 65]), np.array([50, 250])), 2),
+    ],
+)
+def test_sides_that_cannot_be_pairs_are_not_warned_of(sides: Any, n_columns: int) -> None:
+    read_bounds(sides, None, n_columns)
+
+
+def test_pairs_that_are_refused_as_sides_are_read_both_ways() -> None:
+    """The message only said that bounds might be exchanged, which they were not."""
+    with pytest.raises(BoundsError) as refused:
+        read_bounds(([0, 120], [10, 70]), None, 2)
+    said = str(refused.value)
+    assert "column 0 from 0 to 10, column 1 from 120 to 70" in said
+    assert "type ([0, 10], [120, 70])." in said
+    read_bounds(([0, 10], [120, 70]), None, 2)
+    with pytest.raises(BoundsError) as exchanged:
+        read_bounds(([120, 0], [10, 70]), None, 2)
+    assert "They were read" not in str(exchanged.value)
+    assert pairs_instead(([0, 10**400], [0, 1]), None) == ""
 
 
 def test_mapping_declares_a_category_as_a_file_does() -> None:
@@ -58,6 +106,24 @@ def test_mapping_that_declares_numbers_alone_gives_a_box() -> None:
     domain = read_bounds(given, NAMES, 2).domain
     assert isinstance(domain, Box)
     assert (domain.upper.tolist(), domain.weights.tolist()) == ([120, 9], [1, 2])
+
+
+def test_numbers_that_declare_missing_cells_are_columns(tmp_path: Path) -> None:
+    given: Any = {
+        "age": (0, 120),
+        "income": {"type": "number", "lower": 0, "upper": 250_000, "missing": 20_000},
+    }
+    columns = NumberColumn("age", 0.0, 120.0), NumberColumn("income", 0, 250_000, missing=20_000)
+    assert read_bounds(given, NAMES, 2).domain == Mixed(columns)
+    file = tmp_path / "bounds.toml"
+    file.write_text(FILE.replace("weight = 2.0", "missing = 20_000"))
+    assert read_bounds(file, NAMES, 2).domain == Mixed(columns)
+
+
+def test_faults_of_all_values_for_missing_cells_are_said_at_once() -> None:
+    number = {"type": "number", "lower": 0, "upper": 9, "missing": 10}
+    with pytest.raises(BoundsError, match=r"(?s)missing cells of column 'age'.*column 'income'"):
+        read_bounds({"age": number, "income": number}, NAMES, 2)
 
 
 def test_mapping_of_an_unknown_type_is_refused_in_words() -> None:

@@ -20,6 +20,8 @@ COLUMNS = (
     NumberColumn("share", 0, 1),
     NumberColumn("income", 1, 1e6, transform="log"),
     NumberColumn("visits", 0, 1e3, transform="log1p"),
+    NumberColumn("bmi", 12, 60, missing=25),
+    NumberColumn("cost", 1, 1e6, transform="log", missing=80),
 )
 STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1e308, 5e-324, 0.3, 12.0, 1e3, 999999.9]
 every_column = pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
@@ -59,6 +61,60 @@ def test_edges_increase_from_bound_to_bound_and_open_their_ranges(column: Number
     assert (np.diff(edges) > 0).all()
     assert column.places(edges[:-1]).tolist() == list(range(BINS))
     assert column.places(np.nextafter(edges[1:-1], -np.inf)).tolist() == list(range(BINS - 1))
+
+
+@st.composite
+def filled_columns(draw: st.DrawFn) -> NumberColumn:
+    """Draw bounds, a scale, and any value between the bounds for missing cells."""
+    transform: Transform = draw(st.sampled_from(["none", "log", "log1p"]))
+    lower = draw(st.floats(-1e12, 1e12))
+    lower = lower if transform == "none" else abs(lower) + 1e-3
+    upper = lower + draw(st.floats(1e-6, 1e12))
+    assume(lower < upper)
+    missing = draw(st.floats(lower, upper))
+    try:
+        with np.errstate(invalid="ignore"):
+            return NumberColumn("x", lower, upper, 1.0, transform, missing)
+    except ValueError:  # too close for a logarithm
+        reject()
+
+
+@pytest.mark.attack
+@settings(deadline=None)
+@given(filled_columns(), st.lists(st.floats(), min_size=1, max_size=9), st.integers(0, 9))
+def test_missing_cell_counts_as_a_cell_with_the_declared_value(
+    column: NumberColumn, cells: list[float], place: int
+) -> None:
+    gap = np.insert(cells, min(place, len(cells)), np.nan)
+    assert column.missing is not None
+    value = np.where(np.isnan(gap), column.missing, gap)
+    with np.errstate(all="ignore"):
+        assert column.features(gap).tolist() == column.features(value).tolist()
+        assert (column.offsets(gap)[np.isnan(gap)] == 0).all(), "no part of a profile's mean"
+        assert (column.features(gap) >= column.ends[0]).all()
+        assert (column.features(gap) <= column.ends[1]).all()
+        assert (np.abs(column.offsets(gap)) <= GRID).all()
+        assert (column.places(gap) == BINS).tolist() == np.isnan(gap).tolist()
+
+
+@given(st.dates(date(1, 1, 1), date(9998, 12, 31)), st.integers(1, 9999), st.integers(0, 9999))
+def test_missing_day_counts_as_the_declared_one(first: date, days: int, place: int) -> None:
+    last = min(first.toordinal() + days, date.max.toordinal())
+    missing = date.fromordinal(min(first.toordinal() + place, last))
+    visit = DateColumn("visit", first, date.fromordinal(last), missing=missing)
+    day = np.array([missing.toordinal() - date(1970, 1, 1).toordinal()], dtype=np.float64)
+    gap = np.array([np.nan])
+    assert visit.features(gap) == visit.features(day)
+    assert visit.offsets(gap) == 0
+    assert visit.missing_features == visit.features(day)[0]
+    assert visit.labels[int(visit.places(gap)[0])] == "missing"
+    assert visit.missing_text == missing.isoformat()
+
+
+def test_public_point_is_no_cell() -> None:
+    """A centre that is not known is not filled."""
+    bmi = NumberColumn("bmi", 12, 60, missing=25)
+    assert np.isnan(bmi.to_scale(np.array([[np.nan]]))).all()
 
 
 def test_levels_and_days_have_their_places() -> None:

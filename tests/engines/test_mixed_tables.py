@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -28,15 +30,16 @@ from privclust.queries.unit import ROW, Unit
 from privclust.sources.frames import read_rows
 from privclust.sources.streams import source_of
 
-MIXED = Mixed(
-    (
-        NumberColumn("income", 1, 1e6, transform="log"),
-        CategoryColumn("ward", ("A", "B", "other")),
-        CategoryColumn("code", ("1", "2")),
-        CategoryColumn("smokes", ("true", "false")),
-        DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
-    )
+INCOME = NumberColumn("income", 1, 1e6, transform="log")
+VISIT = DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31))
+LEVELS = (
+    CategoryColumn("ward", ("A", "B", "other")),
+    CategoryColumn("code", ("1", "2")),
+    CategoryColumn("smokes", ("true", "false")),
 )
+MIXED = Mixed((INCOME, *LEVELS, VISIT))
+FILLED = Mixed((replace(INCOME, missing=80.0), *LEVELS, replace(VISIT, missing=date(2023, 2, 28))))
+"""The same columns, of which numbers and dates declare what missing cells count as."""
 COLUMNS = [column.name for column in MIXED.columns]
 UNIT = Unit("who", 2)
 
@@ -60,28 +63,30 @@ def query() -> ClusterSums:
     return ClusterSums(points, points, 2.0, 1.0)
 
 
-def in_memory(convert: Callable[[Any], Any]) -> Callable[[Path, bool], Engine]:
-    def make(folder: Path, by_unit: bool) -> Engine:
+def in_memory(convert: Callable[[Any], Any]) -> Callable[[Path, bool, Mixed], Engine]:
+    def make(folder: Path, by_unit: bool, domain: Mixed) -> Engine:
         if by_unit:
-            return NumpyEngine(convert(table()), MIXED, unit=UNIT)
-        return NumpyEngine(convert(table().drop_columns(["who"])), MIXED)
+            return NumpyEngine(convert(table()), domain, unit=UNIT)
+        return NumpyEngine(convert(table().drop_columns(["who"])), domain)
 
     return make
 
 
-def in_file(write: Callable[[Any, Path], object], name: str) -> Callable[[Path, bool], Engine]:
-    def make(folder: Path, by_unit: bool) -> Engine:
+def in_file(
+    write: Callable[[Any, Path], object], name: str
+) -> Callable[[Path, bool, Mixed], Engine]:
+    def make(folder: Path, by_unit: bool, domain: Mixed) -> Engine:
         write(table(), folder / name)
         source = source_of(str(folder / name))
         assert source is not None
         if by_unit:
-            return SpilledEngine(source, COLUMNS, MIXED, UNIT)
-        return ArrowEngine(source, COLUMNS, MIXED)
+            return SpilledEngine(source, COLUMNS, domain, UNIT)
+        return ArrowEngine(source, COLUMNS, domain)
 
     return make
 
 
-def federated(folder: Path, by_unit: bool) -> Engine:
+def federated(folder: Path, by_unit: bool, domain: Mixed) -> Engine:
     places = [["ann", "ben"].count(who) for who in table().column("who").to_pylist()]
     pq.write_table(table().filter(pa.array([place == 0 for place in places])), folder / "0.parquet")
     tables = {
@@ -89,7 +94,7 @@ def federated(folder: Path, by_unit: bool) -> Engine:
         "south": str(folder / "0.parquet"),
     }
     unit = UNIT if by_unit else ROW
-    return Federation.in_process(tables, COLUMNS).open_engine(None, MIXED, unit)
+    return Federation.in_process(tables, COLUMNS).open_engine(None, domain, unit)
 
 
 def as_objects(rows: Any) -> Any:
@@ -98,7 +103,7 @@ def as_objects(rows: Any) -> Any:
     return frame
 
 
-ENGINES: dict[str, Callable[[Path, bool], Engine]] = {
+ENGINES: dict[str, Callable[[Path, bool, Mixed], Engine]] = {
     "pandas": in_memory(lambda rows: rows.to_pandas()),
     "pandas objects": in_memory(as_objects),
     "pandas categories": in_memory(
@@ -114,14 +119,24 @@ ENGINES: dict[str, Callable[[Path, bool], Engine]] = {
 }
 
 
+@pytest.mark.parametrize("domain", [MIXED, FILLED], ids=["middle", "declared"])
 @pytest.mark.parametrize("by_unit", [False, True], ids=["rows", "units"])
 @pytest.mark.parametrize("name", ENGINES)
 def test_all_engines_give_the_integers_of_an_arrow_table(
-    name: str, by_unit: bool, tmp_path: Path
+    name: str, by_unit: bool, domain: Mixed, tmp_path: Path
 ) -> None:
-    expected = in_memory(lambda rows: rows)(tmp_path, by_unit).aggregate(query())
-    assert ENGINES[name](tmp_path, by_unit).aggregate(query()) == expected
+    expected = in_memory(lambda rows: rows)(tmp_path, by_unit, domain).aggregate(query())
+    assert ENGINES[name](tmp_path, by_unit, domain).aggregate(query()) == expected
     assert any(expected)
+
+
+def test_gaps_are_added_up_as_cells_that_hold_what_is_declared() -> None:
+    rows = table().drop_columns(["who"])
+    typed = rows.set_column(0, "income", pc.fill_null(rows["income"], 80.0))
+    typed = typed.set_column(4, "visit", pc.fill_null(rows["visit"], date(2023, 2, 28)))
+    found, middle = (NumpyEngine(rows, one).aggregate(query()) for one in (FILLED, MIXED))
+    assert found == NumpyEngine(typed, FILLED).aggregate(query()) != middle
+    assert found == NumpyEngine(typed, MIXED).aggregate(query())
 
 
 def rows_of(**cells: Any) -> Any:

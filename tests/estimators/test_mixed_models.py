@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import tomllib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from helpers.kinds import EVERY_KIND
@@ -17,6 +19,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from privclust import FedDPKMeans, PrivateKMeans, load, save
 from privclust.errors import ModelFileError
+from privclust.models._fit_notes import columns_of
+from privclust.models._model_differences import differences
 from privclust.models.model_file import to_json
 from privclust.testing import SeededNoise, noise_from
 
@@ -86,6 +90,71 @@ def test_every_estimator_takes_what_python_types(kind: Any, tmp_path: Path) -> N
             model = kind(3, delta=1e-6, bounds=bounds, random_state=0).fit(mixed_rows(2000))
         centers.append(model.cluster_centers_)
     assert np.array_equal(centers[0], centers[1])
+
+
+FILLED: dict[str, Any] = {
+    **tomllib.loads(BOUNDS)["columns"],
+    "age": {"type": "number", "lower": 0, "upper": 120, "missing": 33},
+    "visit": {
+        "type": "date",
+        "lower": "2020-01-01",
+        "upper": "2025-12-31",
+        "missing": "2021-03-04",
+    },
+}
+
+
+def with_gaps(n_rows: int) -> Any:
+    """Return the rows of a mixed table; every third lacks its age and every fifth its visit."""
+    rows, place = mixed_rows(n_rows), np.arange(n_rows)
+    gaps = {"age": place % 3 == 0, "visit": place % 5 == 0}
+    for name, gap in gaps.items():
+        column = rows.column_names.index(name)
+        rows = rows.set_column(column, name, pc.if_else(pa.array(gap), None, rows[name]))
+    return rows
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_every_estimator_counts_missing_cells_as_declared(kind: Any) -> None:
+    rows = with_gaps(2000)
+    typed = rows.set_column(0, "age", pc.fill_null(rows["age"], 33.0))
+    typed = typed.set_column(3, "visit", pc.fill_null(rows["visit"], date(2021, 3, 4)))
+    models = []
+    for table in (rows, typed):
+        with noise_from(SeededNoise(0)):
+            models.append(kind(3, delta=1e-6, bounds=FILLED, random_state=0).fit(table))
+    assert np.array_equal(models[0].cluster_centers_, models[1].cluster_centers_)
+    assert np.array_equal(models[0].predict(rows), models[1].predict(typed))
+
+
+@pytest.mark.parametrize("scale", [None, "none", "private"])
+def test_centre_lies_where_missing_cells_are_declared_to_count(scale: str | None) -> None:
+    """Half of the cells are gone; their middle, 36, would pull the mean of 24 up to 30."""
+    rng = np.random.default_rng(0)
+    bmi = np.where(rng.random(20_000) < 0.5, np.nan, rng.normal(24.0, 1.0, 20_000))
+    rows = pa.table({"bmi": bmi, "age": rng.normal(np.repeat([30.0, 80.0], 10_000), 3.0)})
+    bounds: dict[str, Any] = {
+        "bmi": {"type": "number", "lower": 12, "upper": 60, "missing": 25},
+        "age": (0, 120),
+    }
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, bounds=bounds, scale=scale, random_state=0).fit(rows)
+    assert model.cluster_centers_[:, 0] == pytest.approx([24.5, 24.5], abs=0.1)
+    columns = columns_of(model.model_)
+    assert [column.missing_text for column in columns] == ["25", None]
+    unlike = PrivateKMeans(2, delta=1e-6, bounds={**bounds, "bmi": (12, 60)}, scale=scale)
+    with noise_from(SeededNoise(0)):
+        unlike.fit(rows)
+    assert unlike.cluster_centers_[:, 0] == pytest.approx([30.0, 30.0], abs=0.1)
+    found = differences(model.model_, unlike.model_)
+    assert "missing of 'bmi' is 25.0 and not declared." in " ".join(found)
+
+
+def test_table_without_names_cannot_declare_missing_cells() -> None:
+    bmi = {"type": "number", "lower": 12, "upper": 60, "missing": 25}
+    model = PrivateKMeans(2, delta=1e-6, bounds={"bmi": bmi})
+    with pytest.raises(TypeError, match="a table with column names"):
+        model.fit(np.zeros((100, 1)))
 
 
 def test_logarithms_of_long_tails_find_groups_that_raw_columns_mix() -> None:

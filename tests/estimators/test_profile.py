@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from helpers.interruptions import Interrupted
@@ -25,6 +27,7 @@ from privclust import (
     save,
     save_profile,
 )
+from privclust.domains.bounds_file import declared_column
 from privclust.errors import (
     BoundsError,
     ColumnError,
@@ -32,6 +35,7 @@ from privclust.errors import (
     ModelFileError,
     ParameterError,
 )
+from privclust.estimators._recompute import declares_as_recorded
 from privclust.models.formatting import rounded_up
 from privclust.models.profile import Profile
 from privclust.models.report import to_html
@@ -116,19 +120,72 @@ def results(profile: Profile) -> list[list[int]]:
 def test_means_and_shares_are_those_of_the_clusters(model: Any) -> None:
     profile = profiled(model)
     labels = model.predict(TABLE.select(["x", "y"]))
-    age = TABLE["age"].to_numpy().copy()
-    age[np.isnan(age)] = 60
+    age = TABLE["age"].to_numpy()
     for cluster in (0, 1):
         ours = labels == cluster
         means = profile["age"].means
         assert means is not None
-        assert abs(means.values[cluster] - np.clip(age, 0, 120)[ours].mean()) < 3
+        assert abs(means.values[cluster] - np.nanmean(np.clip(age, 0, 120)[ours])) < 3
         share = np.mean(np.array(TABLE["ward"].to_pylist())[ours] == "A")
         assert abs(profile["ward"].shares.values[cluster, 0] - share) < 0.05
         assert abs(profile.sizes.values[cluster] - ours.sum()) < 100
     assert "age" in str(profile)
     with pytest.raises(KeyError, match="it has 'age', 'ward', 'visit'"):
         profile["height"]
+
+
+EPOCH = date(1970, 1, 1).toordinal()
+FILLED: dict[str, Any] = {
+    "age": {"type": "number", "lower": 0, "upper": 120, "missing": 20},
+    "seen": {"type": "date", "lower": "2024-01-01", "upper": "2024-12-31", "missing": "2024-02-01"},
+}
+
+
+def test_missing_cells_keep_their_place_and_no_part_in_means(model: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    day = pa.array([date(2024, 12, 1)] * N_ROWS, pa.date32())
+    seen = pc.if_else(pa.array(rng.random(N_ROWS) < 0.5), None, day)
+    table = TABLE.append_column("seen", seen)
+    plain = {name: {**one, "missing": None} for name, one in FILLED.items()}
+    found = []
+    for bounds in (FILLED, plain):
+        with noise_from(SeededNoise(0)):  # the same for both
+            found.append(model.profile(table, list(FILLED), bounds=bounds, epsilon=1.0))
+    filled, middle = found
+    labels = model.predict(TABLE.select(["x", "y"]))
+    for cluster in (0, 1):
+        gap = float(np.isnan(TABLE["age"].to_numpy()[labels == cluster]).mean())
+        assert filled["age"].shares.values[cluster, -1] == pytest.approx(gap, abs=0.03)
+        assert filled["seen"].shares.values[cluster, -1] == pytest.approx(0.5, abs=0.05)
+        means = filled["seen"].means
+        assert means is not None
+        assert means.values[cluster] == pytest.approx(date(2024, 12, 1).toordinal() - EPOCH, abs=5)
+    assert (_means(filled) == _means(middle)).all()
+    assert (filled["age"].shares.values == middle["age"].shares.values).all()
+    assert "Cells that are missing, or of no declared level: 'age'" in str(filled)
+    save_profile(filled, tmp_path / "profile.json")
+    again = load_profile(tmp_path / "profile.json")
+    assert str(again) == str(filled)
+    assert [one.column for one in again.columns] == [one.column for one in filled.columns]
+    assert '"missing": 20.0' in (tmp_path / "profile.json").read_text()
+    save_profile(middle, tmp_path / "middle.json")
+    assert '"missing":' not in (tmp_path / "middle.json").read_text()
+
+
+def _means(profile: Profile) -> Any:
+    means = profile["age"].means
+    assert means is not None
+    return means.values
+
+
+def test_profile_declares_of_missing_cells_what_its_ledger_recorded(ledger: str) -> None:
+    model = fitted(ledger=ledger, dataset="people")
+    profile = profiled(model, columns=["age"], bounds={"age": FILLED["age"]}, ledger=ledger)
+    assert declares_as_recorded(profile, model.model_, Ledger.open(ledger))
+    (found,) = profile.columns
+    column = declared_column("age", {**FILLED["age"], "missing": 21})
+    other = replace(profile, columns=(replace(found, column=column),))
+    assert not declares_as_recorded(other, model.model_, Ledger.open(ledger))
 
 
 def test_few_days_are_told_apart_each_and_the_file_knows(model: Any, tmp_path: Path) -> None:

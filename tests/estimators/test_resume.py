@@ -277,6 +277,33 @@ def test_a_closed_run_reads_nothing_more(place: str) -> None:
     assert not hasattr(model, "cluster_centers_")
 
 
+def notes_of(error: BaseException) -> list[str]:
+    return [str(note) for note in getattr(error, "__notes__", [])]
+
+
+def test_run_that_was_closed_is_not_said_to_go_on(place: str) -> None:
+    """Its refusal ended with "goes on with it, and nothing is paid twice", which is false."""
+    model = model_of(place)
+    run = interrupt(model, 1)
+    Ledger.open(place).close(run)
+    with pytest.raises(LedgerError, match="Start a new one, which spends anew") as refused:
+        fit(model, run)
+    assert notes_of(refused.value) == []
+
+
+def test_open_run_is_said_to_go_on_even_if_its_ledger_cannot_be_read(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: object) -> Any:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(Ledger, "run", unreadable)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        fit(model_of(place), None, Interrupted(1))
+    (note,) = notes_of(stopped.value)
+    assert "goes on with it, and nothing is paid twice" in note
+
+
 def test_a_failing_read_is_charged_and_resumed(place: str) -> None:
     model = model_of(place)
     with noise_from(RepeatableNoise(0)), pytest.raises(EngineError):

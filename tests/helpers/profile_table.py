@@ -19,8 +19,8 @@ from privclust.kernels.grid import FloatArray
 COLUMNS = (
     NumberColumn("age", 0, 120),
     CategoryColumn("ward", ("A", "B", "other")),
-    NumberColumn("income", 1, 1e6, transform="log"),
-    DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31)),
+    NumberColumn("income", 1, 1e6, transform="log", missing=2e4),
+    DateColumn("visit", date(2020, 1, 1), date(2024, 12, 31), missing=date(2024, 2, 29)),
 )
 DOMAIN = ProfileDomain(Box([-1, -1, -1], [1, 1, 1]), ("x", "y", "z"), COLUMNS)
 CENTERS = mirrored_points(3, 3, seed=2)

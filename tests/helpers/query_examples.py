@@ -41,11 +41,11 @@ MIXED = Mixed(
     (
         NumberColumn("a", 1.0, 9.0, transform="log"),
         CategoryColumn("b", ("x", "other")),
-        DateColumn("c", date(2020, 1, 1), date(2021, 1, 1)),
+        DateColumn("c", date(2020, 1, 1), date(2021, 1, 1), missing=date(2020, 3, 1)),
     )
 )
 PROFILED = ProfileDomain(
-    MIXED, COLUMNS, (NumberColumn("d", 0.0, 1.0), CategoryColumn("e", ("x", "y")))
+    MIXED, COLUMNS, (NumberColumn("d", 0.0, 1.0, missing=0.25), CategoryColumn("e", ("x", "y")))
 )
 _RNG = np.random.default_rng(7)
 _POINTS, _FLAT = _RNG.uniform(-0.5, 0.5, (3, 3)), _RNG.uniform(-0.5, 0.5, (3, 2))

@@ -23,6 +23,7 @@ from helpers.kinds import EVERY_KIND
 from privclust import Ledger, PEMeans, PrivateKMeans, compose
 from privclust.domains.reader import Use
 from privclust.errors import ColumnWarning
+from privclust.models._statement_text import factor
 from privclust.models.approval.approval_file import Approval
 from privclust.models.approval.trust import trusted_parties
 from privclust.models.composition import best_power
@@ -34,7 +35,7 @@ from privclust.models.report._release_meaning import meaning
 from privclust.models.report.approval_page import approval_page
 from privclust.models.report.pdf import to_pdf
 from privclust.models.verdict import verdict
-from privclust.privacy.accounting import Budget, epsilon_of
+from privclust.privacy.accounting import Budget, epsilon_of, mu_of
 from privclust.testing import SeededNoise, noise_from
 
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text() + "; 1"
@@ -43,6 +44,8 @@ LINES_OF_WORDS = """[...document.querySelectorAll(".lines th")]
         const text = document.createRange();
         text.selectNodeContents(cell);
         return text.getClientRects().length; })"""
+CUT_CELLS = """[...document.querySelectorAll("td")]
+    .filter(cell => cell.scrollWidth > cell.clientWidth + 1).map(cell => cell.textContent)"""
 FINDINGS = """axe.run({resultTypes: ["violations"]}).then(found => found.violations
     .map(one => one.id + ": " + one.nodes.map(node => node.html).join(" ")))"""
 GIVEN: dict[str, Any] = {
@@ -101,7 +104,7 @@ def test_everything_that_an_officer_signs_is_on_the_page(model: Any, page: str) 
     assert total.head in text
     assert "The ledger admits no run beyond epsilon = 4" in text
     assert statement.adjacency in text
-    assert "The model holds more than this page shows" in text
+    assert "The model file holds more than this page shows" in text
     assert "a coreset, weighted points that stand for all rows" in text
     assert "3 clusters, 12 columns" in text
     for heading in ("Who must be trusted", "Data dictionary", "Not covered", "Signatures"):
@@ -127,11 +130,12 @@ def test_totals_are_at_one_delta_and_say_so(private_model: Any) -> None:
     assert f"This release {rounded_up(at_the_ledgers)} {power} Everything recorded so far" in text
     assert f"this release among it {rounded_up(other.epsilon)} {in_all} The most" in text
     most = percent_up(best_power(Budget(6.0, 1e-4).capacity))
-    assert f"The most that the ledger admits, ever 6 {most} " in text
+    assert f"The most that the ledger admits under this data set&#39;s name 6 {most} " in text
+    assert "admits, ever" not in text
     typed = replace(other, typed_rows=True)
     assert typed.power > other.power
     assert typed.largest_power > other.largest_power
-    assert "It counts data set &#39;visits&#39; alone." in text
+    assert "It counts what was recorded under the name &#39;visits&#39; alone." in text
     same = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=total)))
     assert "the guarantee above is at" not in same
     assert compose(private_model).epsilon_at(1e-6) == at_its_own
@@ -150,13 +154,90 @@ def test_what_holds_if_earlier_runs_decided_is_said_beside_the_guarantee(
     text = words(approval_page(private_model.model_, Approval(**GIVEN, ledger=after)))
     said = after.on_earlier(1)
     assert said is not None
-    assert said.startswith("The ledger recorded 1 other run on these rows. If anything about this")
+    assert said.startswith("The ledger recorded 1 other run under this data set's name. It knows")
+    assert "runs on them under another name are not among these" in said
     assert f"then the total of all holds, epsilon = {rounded_up(after.epsilon)} at delta" in said
     assert after.epsilon > compose(private_model).epsilon
     assert said.endswith("so chosen, epsilon = 4 holds.")
     before, _, _ = text.partition("In standard terms")
     assert html.escape(said, quote=False).replace("'", "&#39;") in before
     assert "which of several models is shown? Then what is said above" in text
+
+
+@pytest.fixture(scope="module")
+def profiled(private_model: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
+    """Return a model, its profile, both again without a ledger for the model, and the ledger."""
+    rows = pd.DataFrame({"age": np.zeros(1000), "weight": 0.0, "pay": 1.0, "seen": "2024-02-03"})
+    own = str(tmp_path_factory.mktemp("own") / "own.db")
+    Ledger.create(own, "visits", epsilon=4.0, delta=1e-6)
+    bounds = {"age": (0, 120), "weight": (0, 300)}
+    recorded: dict[str, Any] = {"ledger": own, "dataset": "visits"}
+    model = PrivateKMeans(2, delta=1e-6, bounds=bounds, **recorded).fit(rows)
+    paid: dict[str, Any] = {
+        "bounds": {
+            "pay": {"type": "number", "lower": 0, "upper": 9, "transform": "log1p"},
+            "seen": {"type": "date", "lower": "2024-01-01", "upper": "2024-12-31"},
+        },
+        "epsilon": 0.5,
+    }
+    profile = model.profile(rows, ["pay", "seen"], **paid, **recorded)
+    total = Ledger.open(own).total("visits")
+    alone = PrivateKMeans(2, delta=1e-6, bounds=bounds).fit(rows)
+    other = alone.profile(rows, ["pay", "seen"], **paid, **recorded)
+    return model, profile, alone, other, total
+
+
+def test_both_guarantees_of_several_runs_are_in_the_box(profiled: tuple[Any, ...]) -> None:
+    """The box named the smaller epsilon, though who orders a profile has mostly looked."""
+    model, profile, *_, total = profiled
+    composed = compose(model, profile)
+    power = percent_up(best_power(Budget(4.0, 1e-6).capacity))
+    approval = Approval(**GIVEN, ledger=total)
+    for page in (
+        approval_page(model.model_, approval, [profile]),
+        to_html(model, profiles=[profile]),
+    ):
+        text = words(page)
+        assert f"{factor(composed.epsilon)} times as likely in one case" in text
+        assert f"{factor(4.0)} times as likely, up to a remainder of 1e-06 (epsilon = 4," in text
+        assert f"(epsilon = {rounded_up(composed.epsilon)}, delta = 1e-06), if neither" in text
+        box = text.partition("if one was so chosen")[0]
+        assert f"in more than {percent_up(composed.power)} of cases" in box
+        assert f"in more than {power} of cases" in text.partition("if one was so chosen")[2]
+        assert "Who orders a profile after seeing the clusters has chosen so." in text
+        asked = text.partition("Before you approve")[2]
+        assert "such as to order a profile after seeing the clusters? Then epsilon = 4 at" in asked
+        assert f"holds and not {rounded_up(composed.epsilon)}: what the ledger admits" in asked
+        assert "Number of rows protected; what is released of it is noisy." in text
+    terms = words(approval_page(model.model_, approval, [profile])).partition("In standard")[2]
+    assert "then (4, 1e-06)-differential privacy" in terms
+    assert f"then at {rounded_up(epsilon_of(4 * mu_of(4.0, 1e-6), 1e-6))}, at the same" in terms
+    assert f"{percent_up(composed.power)}, then {power}, at a level of 5 %" in terms
+    lowered = replace(total, budget=Budget(1.6, 1e-6), granted=Budget(4.0, 1e-6))
+    text = words(approval_page(model.model_, replace(approval, ledger=lowered), [profile]))
+    assert f"{factor(4.0)} times as likely, up to" in text
+    assert "that is what the ledger admitted at first for all runs of data set" in text
+
+
+def test_the_page_says_what_the_file_of_a_profile_holds_beside(profiled: tuple[Any, ...]) -> None:
+    """A table has means, and the file a histogram of each cluster."""
+    model, profile, *_ = profiled
+    ranges = {column.shares.values.shape[1] - 1 for column in profile.columns}
+    assert ranges == {10}
+    assert {column.labels[-1] for column in profile.columns} == {"missing"}
+    text = words(approval_page(model.model_, Approval(**GIVEN), [profile]))
+    assert "The profile holds more, too: for each cluster, also those that are not" in text
+    assert "in each of 10 ranges of a column of numbers or dates" in text
+    assert "level of a category" not in text.partition("The profile holds")[2].partition(";")[0]
+    assert "holds more, too" not in words(approval_page(model.model_, Approval(**GIVEN)))
+
+
+def test_runs_that_no_one_ledger_has_have_no_common_total(profiled: tuple[Any, ...]) -> None:
+    _, _, model, profile, _ = profiled
+    text = words(to_html(model, profiles=[profile]))
+    assert "no one ledger has recorded all of them for one data set" in text
+    assert "if one was so chosen" not in text
+    assert "Then only what a common ledger admitted at first holds." in text
 
 
 def test_a_recorded_model_without_its_ledger_is_not_said_to_be_unrecorded(
@@ -193,10 +274,35 @@ def test_before_approval_nothing_is_left_to_fill_in(private_model: Any) -> None:
     page = approval_page(private_model.model_, Approval(**GIVEN, ledger=total))
     text = words(page).partition("Before you approve")[2]
     assert "Are epsilon = 1 and delta = 1e-06 within your policy, and epsilon = 4" in text
-    assert "When this page was written it was intact" in text
+    assert "intact" not in text
+    assert "An older copy that somebody put back passes the same check" in text
     for written in (page, to_html(private_model)):
         assert "LEDGER" not in written
     assert "finds out" in words(to_html(private_model))
+
+
+def test_the_guarantee_is_that_of_this_release_and_further_ones_add_to_epsilon(
+    private_model: Any,
+) -> None:
+    """The box could be read as if it covered whatever is released later."""
+    text = words(approval_page(private_model.model_, Approval(**GIVEN)))
+    assert "This release's guarantee does not expire" in text
+    assert "further releases of the same rows add to epsilon." in text
+
+
+def test_what_the_guarantee_does_not_prevent_is_on_the_page(private_model: Any) -> None:
+    total = Ledger.open(private_model.ledger).total("visits")
+    with_ledger, without = (
+        words(approval_page(private_model.model_, Approval(**GIVEN, ledger=ledger)))
+        .partition("What the guarantee does not prevent")[2]
+        .partition("Before you approve")[0]
+        for ledger in (total, None)
+    )
+    for text in (with_ledger, without):
+        assert "holds for members of that group, whether or not their rows were in" in text
+        assert "If a person's row is deleted later, what was released does not change" in text
+    assert f"the last entry that this page counts is {total.head} , and each later" in with_ledger
+    assert "put back from an older copy" not in without
 
 
 def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> None:
@@ -206,7 +312,7 @@ def test_a_budget_that_was_lowered_is_the_one_to_approve(private_model: Any) -> 
     assert "and epsilon = 4 and delta = 1e-06 for all fits of data set visits" in lowered
     assert "together (no further run may bring the total beyond 1.6)?" in lowered
     assert "together keep epsilon = 4, delta = 1e-06 (lowered since: no further run" in lowered
-    assert "The most that the ledger admits, as lowered 1.6" in lowered
+    assert "admits under this data set&#39;s name, as lowered 1.6" in lowered
     assert "count epsilon = 4, what the ledger admitted at first, before it was lowered" in lowered
     closed = approval_page(
         private_model.model_, Approval(**GIVEN, ledger=replace(total, closed=True))
@@ -248,6 +354,46 @@ def test_weights_of_columns_on_logarithms_are_in_the_dictionary() -> None:
         ("pay (log scale)", "clustered", "number", "0 to 2"),
         ("ward", "clustered", "category", "levels: A, B; weight 0.5"),
     ]
+
+
+def test_values_for_missing_cells_are_in_the_dictionary_and_among_what_was_assumed() -> None:
+    days = {"lower": "2020-01-01", "upper": "2029-12-31"}
+    bounds: dict[str, Any] = {
+        "pay": {"type": "number", "lower": 0, "upper": 9e4, "weight": 0.3, "missing": 12_500},
+        "seen": {"type": "date", **days, "missing": "2025-06-30"},
+        "age": (0, 120),
+    }
+    rows = pd.DataFrame({"pay": [2e4] * 900, "seen": "2024-04-04", "age": 40.0})
+    pay, seen = "missing cells count as 12500", "missing cells count as 2025-06-30"
+    assert _dictionary_of(rows, bounds) == [
+        ("pay", "clustered", "number", f"0 to 90000; {pay}; weight 0.3"),
+        ("seen", "clustered", "date", f"2020-01-01 to 2029-12-31; {seen}"),
+        ("age", "clustered", "number", "0 to 120"),
+    ]
+    with noise_from(SeededNoise(0)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)
+        filled = PrivateKMeans(1, delta=1e-6, bounds=bounds).fit(rows)
+    said = (
+        "Missing cells count as declared: 'pay' as 12500, 'seen' as 2025-06-30. Any other missing "
+        "number or date counts as the middle of its bounds"
+    )
+    for page in (approval_page(filled.model_, Approval(**GIVEN)), to_html(filled)):
+        assert said in html.unescape(words(page))
+        assert "a column with many gaps is pulled there" in words(page)
+
+
+def test_values_for_missing_cells_of_profiles_are_in_the_dictionary() -> None:
+    pay = {"type": "number", "lower": 0, "upper": 9e4, "missing": 12_500}
+    rows = pd.DataFrame({"pay": [2e4] * 900, "age": 40.0})
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(1, delta=1e-6, bounds={"age": (0, 120)}).fit(rows)
+        profile = model.profile(rows, ["pay"], bounds={"pay": pay}, epsilon=1.0)
+    assert data_dictionary(model.model_, [profile])[1:] == [
+        ("pay", "profiled", "number", "0 to 90000; missing cells count as 12500")
+    ]
+    text = html.unescape(words(approval_page(model.model_, Approval(**GIVEN), [profile])))
+    assert "Means are of the cells that are there" in text
+    assert "A missing number or date counts as the middle of its bounds" in text
 
 
 def _dictionary_of(rows: pd.DataFrame, bounds: dict[str, Any]) -> list[tuple[str, str, Use, str]]:
@@ -437,6 +583,7 @@ def test_what_is_read_together_is_on_one_sheet(tmp_path: Path, paper: Any, n_col
     # Words beyond these may be on another line, which follows the column beside it.
     parties = [who[:30] for who, _ in trusted_parties(model.privacy_statement_)]
     together = (
+        ("Release for approval", "The guarantee", "must not be published"),
         ("In standard terms", "Best test for one row", "power of at most"),
         ("Who must be trusted, and with what", *parties),
         ("what each says", "all of the fit"),
@@ -487,6 +634,20 @@ def test_pages_have_no_findings_of_axe_and_no_width_beyond_the_window(
                 assert browser.evaluate(FINDINGS) == []
 
 
+def test_intervals_of_dates_are_not_cut(profiled: tuple[Any, ...], tmp_path: Path) -> None:
+    """A cell of a date with its interval was cut at half a window's width."""
+    model, profile, *_ = profiled
+    (tmp_path / "approval.html").write_text(
+        approval_page(model.model_, Approval(**GIVEN), [profile])
+    )
+    program = needs("chromium")
+    with chromium.running(program) as browser, chromium.served(tmp_path) as address:
+        for width in (1280, 390):
+            browser.open(f"{address}/approval.html", width)
+            assert browser.evaluate(CUT_CELLS) == []
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_no_word_is_broken_where_people_sign_on_a_telephone(page: str, tmp_path: Path) -> None:
     (tmp_path / "approval.html").write_text(page)
     program = needs("chromium")
@@ -513,3 +674,12 @@ def test_the_guarantee_of_a_household_is_stated(private_model: Any) -> None:
     text = words(approval_page(private_model.model_, Approval(**GIVEN)))
     group = epsilon_of(4 * statement.mu, statement.delta)
     assert f"each with a row of its own: protected at epsilon {rounded_up(group)}, at" in text
+
+
+def test_who_names_the_data_set_is_trusted_to_name_the_right_one(private_model: Any) -> None:
+    """The ledger counts by name: a run under another name is not in its total."""
+    parties = dict(trusted_parties(private_model.privacy_statement_))
+    named = parties["The people who named the data set in each run, such as analysts"]
+    assert "the ledger counts by that name, and never looks at the rows" in named
+    unrecorded = dict(trusted_parties(fitted(3).privacy_statement_))
+    assert not [who for who in unrecorded if "named" in who]

@@ -25,6 +25,7 @@ from privclust.models._column_notes import (
     column_warnings,
     equal_shares,
     long_tailed,
+    nothing_differs,
     overshadowed,
     ruled_by,
     same_but_for_noise,
@@ -256,6 +257,28 @@ def test_centres_at_bounds_are_named() -> None:
     assert note in narrow.quality_sentences
 
 
+@pytest.mark.parametrize(("missing", "said"), [(40, True), (39, True), (20, False), (None, False)])
+def test_missing_cells_that_count_as_a_bound_are_named_as_a_cause(
+    missing: float | None, said: bool
+) -> None:
+    declared = {"type": "number", "lower": 0, "upper": 40, "missing": missing}
+    note = str(at_bounds(fitted(age=(AGE, declared), pressure=PRESSURE)))
+    assert note.startswith("Some centres lie at a bound of 'age'.")
+    assert note.endswith("Missing cells of 'age' count as values there, too.") is said
+
+
+def test_advice_keeps_what_is_declared_of_missing_cells() -> None:
+    declared = {"type": "number", "lower": 0, "upper": 1e5, "missing": 900}
+    said = str(long_tailed(fitted(4.0, cost=(COST, declared))))
+    copied = ast.literal_eval(said.partition("in Python ")[2].removesuffix("."))["cost"]
+    assert declared_column("cost", copied) == NumberColumn(
+        "cost", 0.0, 1e5, transform="log1p", missing=900.0
+    )
+    model = fitted(cost=(COST, declared))
+    column = next(one for one in columns_of(model) if one.name == "cost")
+    assert "'missing': 900.0" in smaller_weight(model, column)
+
+
 @pytest.mark.parametrize(
     "columns",
     [
@@ -322,3 +345,68 @@ def test_zeros_at_the_lower_bound_of_a_logarithm_are_answered_with_log1p() -> No
     note = at_bounds(fitted(cost=costs))
     assert note is not None
     assert 'transform = "log1p" takes them.' in note
+
+
+def digits(n_rows: int = 1800) -> pd.DataFrame:
+    """Return pixels as of handwritten digits, of 0 to 16: eight are used, 56 hardly ever."""
+    rng = np.random.default_rng(3)
+    used = rng.integers(0, 2, (10, 8))[rng.integers(0, 10, n_rows)] * 16.0
+    cells = np.hstack([used, np.zeros((n_rows, 54)), rng.random((n_rows, 2)) < 0.01])
+    return pd.DataFrame(cells, columns=[f"pixel {number}" for number in range(64)])
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+def test_noise_in_a_column_that_is_always_0_is_no_tail(epsilon: float) -> None:
+    model = PrivateKMeans(10, delta=1e-6, epsilon=epsilon, bounds=(0, 16), random_state=0)
+    with noise_from(SeededNoise(0)):
+        assert long_tailed(model.fit(digits()).model_) is None
+
+
+def test_tail_needs_points_of_the_coreset_that_noise_does_not_explain() -> None:
+    model = fitted(4.0, cost=COST)
+    assert model.coreset is not None
+    assert long_tailed(model) is not None
+    precision = model.coreset.precision
+    noisier = replace(precision, center_stderr=precision.center_stderr + 0.3)
+    coreset = replace(model.coreset, precision=noisier)
+    assert long_tailed(replace(model, coreset=coreset)) is None
+
+
+def bound_fit(bounds: dict[str, Any], **columns: Any) -> ClusterModel:
+    model = PrivateKMeans(3, delta=1e-6, bounds=bounds, random_state=0)
+    with noise_from(SeededNoise(0)):
+        return model.fit(pd.DataFrame(columns)).model_
+
+
+def test_table_beyond_its_bounds_is_not_answered_with_more_rows() -> None:
+    """It was said that clusters show with more rows, and not that no cell lies within bounds."""
+    model = bound_fit({"cost": (0, 100)}, cost=COST + 100)
+    assert model.fit_warning is not None
+    assert "at or beyond a bound: the upper one of 'cost'." in model.fit_warning
+    assert "Clusters show with more rows" not in model.fit_warning
+    assert str(model).count("at or beyond a bound") == 1
+    assert at_bounds(model) is not None
+
+
+@pytest.mark.parametrize("bounds", [{"a": (0, 100)}, {"a": (0, 100), "b": (20, 90)}])
+def test_table_without_a_number_is_not_answered_with_more_rows(bounds: dict[str, Any]) -> None:
+    model = bound_fit(bounds, **{name: np.full(N_ROWS, np.nan) for name in bounds})
+    assert model.fit_warning is not None
+    assert model.fit_warning.startswith("All centres lie at the middle of 'a'")
+    assert "Clusters show with more rows" not in model.fit_warning
+
+
+def test_column_that_lies_beyond_a_bound_beside_another_is_named() -> None:
+    bounds = {"age": (0, 120), "pressure": (250, 300)}
+    model = bound_fit(bounds, age=AGE, pressure=PRESSURE)
+    note = at_bounds(model)
+    assert note is not None
+    assert note.startswith("Nearly all rows seem to lie at or beyond a bound: the lower one of 'pr")
+    assert "Some centres" not in note
+    assert nothing_differs(model) is None
+
+
+def test_rows_of_which_half_lie_within_bounds_are_not_said_to_lie_beyond() -> None:
+    model = bound_fit({"age": (0, 50)}, age=AGE)
+    assert str(at_bounds(model)).startswith("Some centres lie at a bound of 'age'.")
+    assert nothing_differs(model) is None

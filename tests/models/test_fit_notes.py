@@ -17,13 +17,14 @@ from privclust.domains.columns import CategoryColumn, DateColumn, NumberColumn
 from privclust.domains.mixed import Mixed
 from privclust.domains.sphere import Sphere
 from privclust.models._fit_notes import (
-    at_the_middle,
     differ_most,
     explained,
     not_read,
     on_logarithms,
+    perhaps_unread,
 )
 from privclust.models.quality import Quality
+from privclust.models.verdict import verdict
 from privclust.testing import SeededNoise, noise_from
 
 CENTERS = np.array([[-0.3, 0.0], [0.3, 0.0]])
@@ -188,9 +189,50 @@ def test_column_whose_cells_are_spread_evenly_is_told_from_one_that_was_not_read
     with noise_from(SeededNoise(0)):
         read = model.fit(pd.DataFrame({**rows, "year": years})).model_
         unread = model.fit(pd.DataFrame({**rows, "year": np.full(len(group), np.nan)})).model_
-    assert at_the_middle(read) == []
-    assert at_the_middle(unread) == ["year"]
-    assert at_the_middle(replace(read, coreset=unread.coreset)) == ["year"], "centres cannot tell"
+    assert perhaps_unread(read) == []
+    assert perhaps_unread(unread) == ["year"]
+    assert perhaps_unread(replace(read, coreset=unread.coreset)) == ["year"], "centres cannot tell"
+
+
+DECLARED: dict[str, Any] = {
+    "age": {"type": "number", "lower": 0, "upper": 120, "missing": 45},
+    "cost": {"type": "number", "lower": 1, "upper": 1e6, "transform": "log", "missing": 300},
+    "day": {
+        "type": "date",
+        "lower": "2025-01-01",
+        "upper": "2025-12-31",
+        "missing": "2025-03-01",
+    },
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("is_read", [False, True])
+def test_column_that_was_not_read_is_named_by_what_its_missing_cells_count_as(
+    name: str, is_read: bool
+) -> None:
+    at_the_middle = {"age": 60.0, "cost": 1000.0, "day": "2025-07-02"}[name]
+    unread = "31.12.2025" if name == "day" else np.nan
+    cells = [at_the_middle if is_read else unread] * 8000
+    table = pd.DataFrame({"x": np.repeat([20.0, 90.0], 4000), name: cells})
+    bounds = {"x": (0, 120), name: DECLARED[name]}
+    model = PrivateKMeans(2, delta=1e-6, epsilon=4, bounds=bounds, random_state=0)
+    with noise_from(SeededNoise(0)):
+        note = not_read(model.fit(table).model_)
+    said = f"All centres lie at what missing cells of '{name}' count as. "
+    assert note is None if is_read else str(note).startswith(said)
+
+
+def test_columns_at_the_middle_and_at_declared_values_are_told_apart() -> None:
+    table = pd.DataFrame({"x": np.repeat([20.0, 90.0], 4000), "age": np.nan, "bmi": np.nan})
+    bounds: dict[str, Any] = {"x": (0, 120), "age": DECLARED["age"], "bmi": (12, 60)}
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(2, delta=1e-6, epsilon=4, bounds=bounds, random_state=0).fit(table)
+    note = str(not_read(model.model_))
+    assert "lie at the middle of 'bmi'. " in note
+    assert "lie at what missing cells of 'age' count as. " in note
+    assert sorted(perhaps_unread(model.model_)) == ["age", "bmi"]
+    assert "Perhaps no cell of" in verdict(model.model_)
 
 
 def test_column_with_one_centre_elsewhere_is_not_named() -> None:

@@ -33,14 +33,14 @@ from privclust import (
 from privclust.domains.ball import Ball
 from privclust.domains.bounds import read_bounds
 from privclust.domains.box import Box
-from privclust.errors import ParameterError
+from privclust.errors import ModelFileError, ParameterError
 from privclust.models.model_file import read_model, to_json
 from privclust.testing import SeededNoise, noise_from
 
 CANARY = 73.19283746501928
 N_ROWS = 4219
 SCHEMA = json.loads(files("privclust.models").joinpath("model.schema.json").read_text())
-DEFAULTS = {"format"}
+DEFAULTS = {"format", "missing"}
 """What columns of files leave out where it is the default."""
 NAMED = {"bounds": {"age": (0, 120), 'we"ight\n名': (-1e6, 300)}}
 PLACES = {"bounds", "radius", "ledger", "dataset", "server_data"}
@@ -200,6 +200,35 @@ def test_weights_of_columns_come_back(tmp_path: Path) -> None:
     loaded = load(tmp_path / "model.json")
     assert loaded.domain_.weights.tolist() == [2.5, 0.1]
     assert loaded.privacy_statement_.bounds_origin == "public data"
+
+
+@pytest.mark.parametrize("scale", [None, "none"])
+def test_values_for_missing_cells_come_back(scale: str | None, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"bmi": rng.normal(22, 1, 3000), "age": rng.normal(60, 5, 3000)})
+    rows.loc[:900, "bmi"] = np.nan
+    bmi: dict[str, Any] = {"type": "number", "lower": 12, "upper": 60, "missing": 24.5}
+    model = PrivateKMeans(2, delta=1e-6, bounds={"bmi": bmi, "age": (0, 120)}, scale=scale)
+    save(model.fit(rows), tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(content)
+    assert [one.get("missing") for one in content["domain"]["columns"]] == [24.5, None]
+    loaded = load(tmp_path / "model.json")
+    assert loaded.model_.domain == model.model_.domain
+    assert np.array_equal(loaded.predict(rows), model.predict(rows))
+    assert np.array_equal(loaded.predict(rows), model.predict(rows.fillna(24.5)))
+    assert to_json(loaded) == (tmp_path / "model.json").read_text()
+
+
+def test_file_of_a_value_for_missing_cells_beyond_the_bounds_is_refused(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"bmi": np.full(900, 22.0)})
+    bmi: dict[str, Any] = {"type": "number", "lower": 12, "upper": 60, "missing": 24.5}
+    content = json.loads(to_json(PrivateKMeans(1, delta=1e-6, bounds={"bmi": bmi}).fit(rows)))
+    for missing, cause in ((60.5, "must lie within its bounds"), (None, "not a"), ("24", "not a")):
+        content["domain"]["columns"][0]["missing"] = missing
+        (tmp_path / "model.json").write_text(json.dumps(content))
+        with pytest.raises(ModelFileError, match=cause):
+            load(tmp_path / "model.json")
 
 
 def test_a_model_without_noise_says_that_it_is_not_private(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
-from html import escape
+from html import escape, unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,10 +13,16 @@ import pyarrow as pa
 import pytest
 from helpers.fitted_models import fit_of, table
 
-from privclust import PrivateKMeans, compare, forecast
-from privclust.models._notebook import MISSING, OF_REFIT
+from privclust import PrivateKMeans, compare, compose, forecast, track
+from privclust.domains.columns import NumberColumn
+from privclust.models._missing_cells import missing_note
+from privclust.models._notebook import OF_HIDDEN, OF_REFIT
 from privclust.testing import SeededNoise, noise_from
 
+MISSING = (
+    "A missing number or date counted as the middle of its bounds, and a category that is missing "
+    "or has no declared level as equal shares of its levels: both pull centres there."
+)
 EVIL = "<script>alert('x')</script>&"
 ALLOWED = {"div", "style", "p", "table", "tr", "th", "td", "details", "summary"} | {
     *("svg", "rect", "line", "circle", "polyline", "g", "text")
@@ -68,12 +75,15 @@ def results() -> dict[str, Any]:
         "forecast": forecast(3000, 1, 2, delta=1e-6),
         "profile": profile,
         "comparison": compare(model, model),
+        "composition": compose(model, profile),
+        "series": track([model, model]),
+        "hierarchy": model.hierarchy(),
     }
 
 
-every_result = pytest.mark.parametrize(
-    "name", ["estimator", "model", "statement", "k_path", "forecast", "profile", "comparison"]
-)
+NAMES = ["estimator", "model", "statement", "k_path", "forecast", "profile", "comparison"]
+NAMES += ["composition", "series", "hierarchy"]
+every_result = pytest.mark.parametrize("name", NAMES)
 
 
 @every_result
@@ -97,7 +107,8 @@ def test_nothing_prints_as_a_raw_dataclass(name: str) -> None:
     if name == "estimator":
         return
     result = results()[name]
-    assert repr(result) == str(result)
+    if name != "hierarchy":  # it may be long
+        assert repr(result) == str(result)
     assert f"{type(result).__name__}(" not in repr(result)
 
 
@@ -148,10 +159,36 @@ def test_refits_and_missing_values_are_named_where_there_are_any() -> None:
     model = PrivateKMeans(2, delta=1e-6, bounds={"age": (0, 120)}, random_state=0)
     model = model.fit(pa.table({"age": np.repeat([20.0, 60.0], 4000)}))
     assert MISSING in repr(model.model_)
+    assert MISSING in unescape(model.model_._repr_html_())
     assert OF_REFIT not in repr(model.model_)
     assert OF_REFIT in repr(model.refit(1).model_)
     without = PrivateKMeans(2, delta=1e-6, radius=1.0).fit(np.repeat([[-0.5], [0.5]], 4000, axis=0))
     assert MISSING not in repr(without.model_)
+
+
+def test_declared_values_for_missing_cells_are_named() -> None:
+    bounds: dict[str, Any] = {
+        "age": {"type": "number", "lower": 0, "upper": 120, "missing": 45.5},
+        "seen": {"type": "date", "lower": "2020-01-01", "upper": "2029-12-31"},
+        "x": (0, 1),
+    }
+    bounds["seen"]["missing"] = "2025-06-30"
+    cells = {"age": [20.0, None] * 4000, "seen": ["2021-02-03"] * 8000, "x": [0.5] * 8000}
+    with noise_from(SeededNoise(0)):
+        estimator = PrivateKMeans(2, delta=1e-6, bounds=bounds, random_state=0)
+        model = estimator.fit(pa.table(cells)).model_
+    said = (
+        "Missing cells counted as declared: 'age' as 45.5, 'seen' as 2025-06-30. Any other missing "
+        "number or date counted as the middle of its bounds, and a category that is missing or has "
+        "no declared level as equal shares of its levels: all of them pull centres there."
+    )
+    assert said in repr(model)
+    assert said in unescape(model._repr_html_())
+    many = [NumberColumn(f"c{place}", 0, 9, missing=1) for place in range(9)]
+    assert missing_note(many).startswith(
+        "Missing cells counted as declared: 'c0' as 1, 'c1' as 1, 'c2' as 1, 'c3' as 1, "
+        "'c4' as 1, …. Any other missing"
+    )
 
 
 def test_most_errors_of_a_refit_are_larger_than_those_of_a_fit() -> None:
@@ -159,6 +196,36 @@ def test_most_errors_of_a_refit_are_larger_than_those_of_a_fit() -> None:
         refit, fit = fit_of(table(), 4).refit(k), fit_of(table(), k)
         assert np.mean(refit.size_stderr_ > fit.size_stderr_.max()) > 0.5
         assert np.median(refit.center_stderr_) > np.median(fit.center_stderr_)
+
+
+def test_what_missing_cells_count_as_stands_below_what_was_found() -> None:
+    lines = str(results()["model"]).splitlines()
+    assert lines[-1].startswith("Privacy guarantee")
+    assert lines[-2] == MISSING
+
+
+def test_limit_of_a_warning_is_told_from_that_of_the_table() -> None:
+    """The fit warned of sizes below 60, and the table had more clusters "below 90"."""
+    model = results()["model"]
+    assert model.size_stderr is not None
+    small = replace(model, cluster_sizes=np.array([3000.0, 2.5 * model.size_stderr[1]]))
+    assert OF_HIDDEN not in str(small)
+    assert OF_HIDDEN in str(replace(small, fit_warning="1 of 2 clusters have sizes …"))
+    assert OF_HIDDEN not in str(replace(model, fit_warning="few rows"))
+
+
+def test_one_row_is_one_row() -> None:
+    model = results()["model"]
+    assert ", about 1 row\n" in str(replace(model, n_rows=1))
+    assert ", about 2 rows\n" in str(replace(model, n_rows=2))
+
+
+def test_composition_without_noise_says_so_and_names_its_runs() -> None:
+    rows = pa.table({"age": np.repeat([20.0, 60.0], 40)})
+    model = PrivateKMeans(2, epsilon=np.inf, bounds={"age": (0, 120)}, random_state=0).fit(rows)
+    html = compose(model)._repr_html_()
+    assert '<p class="warn">NOT PRIVATE: ' in html
+    assert model.privacy_statement_.run.name in html
 
 
 def test_a_wide_table_scrolls_and_the_sentences_below_it_do_not() -> None:

@@ -203,7 +203,8 @@ def test_page_says_as_how_many_rows_a_unit_counts() -> None:
 def test_shares_are_percents_days_are_days_and_logarithms_are_units() -> None:
     page = page_of(mixed_model())
     header, *rows = cluster_table(page)
-    assert header[2:] == FEATURES
+    logs = {"income": "income (mean of logarithms)"}
+    assert header[2:] == [logs.get(name, name) for name in FEATURES]
     clusters = [row[2:] for row in rows]
     youngest = min(clusters, key=lambda row: float(row[0].split(" ")[0]))
     age, income, *shares, visit = youngest
@@ -323,7 +324,7 @@ def test_of_many_columns_those_are_shown_that_tell_clusters_apart() -> None:
     head = cluster_table(page)[0]
     apart = np.ptp(model.cluster_centers_, axis=0)
     assert head[2:] == [names[place] for place in np.sort(np.argsort(-apart)[:SHOWN_COLUMNS])]
-    assert f"{200 - SHOWN_COLUMNS} column(s) that differ less between clusters" in page.text
+    assert f" Not shown: {200 - SHOWN_COLUMNS} columns that clusters differ less in." in page.text
     assert sum(row[1:] == ["-1", "1"] for row in page.rows) == 200
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from helpers.mixed_rows import mixed_model, mixed_rows
 from helpers.postgres import execute
 
+from privclust import PrivateKMeans
 from privclust.domains._category_column import CategoryColumn
 from privclust.domains._date_column import DateColumn
 from privclust.domains._number_column import NumberColumn
@@ -23,6 +25,7 @@ from privclust.kernels.grid import GRID
 from privclust.models._sql_cells import features
 from privclust.models.sql_export import to_sql
 from privclust.sources.frames import read_rows
+from privclust.testing import SeededNoise, noise_from
 
 LEVELS = ("1", "2", "true", "it's", 'a"b', "back\\slash", "größe", "", " x ", "1.5", "-- x")
 CATEGORY = CategoryColumn("c", LEVELS)
@@ -33,12 +36,21 @@ CELLS: dict[str, tuple[Column, Any]] = {
     "numbers": (NumberColumn("c", -3, 100), pa.array(STRANGE)),
     "logarithms": (NumberColumn("c", 0.5, 1e6, transform="log"), pa.array(STRANGE)),
     "logarithms of one more": (NumberColumn("c", 0, 1e6, transform="log1p"), pa.array(STRANGE)),
+    "numbers with a value for gaps": (NumberColumn("c", -3, 100, missing=7.5), pa.array(STRANGE)),
+    "logarithms with a value for gaps": (
+        NumberColumn("c", 0, 1e6, transform="log1p", missing=250),
+        pa.array(STRANGE),
+    ),
     "texts": (CATEGORY, pa.array([*LEVELS, None, "A", "X", "1.0", "nan", "other"])),
     "texts with others": (WITH_OTHER, pa.array([*LEVELS, None, "A", "X", "1.0", "nan", "other"])),
     "integers": (WITH_OTHER, pa.array([1, 2, 3, None])),
     "integers with gaps": (WITH_OTHER, pa.array([1.0, 2.0, 3.0, 1.5, None, float("nan")])),
     "integers of 32 bits": (CATEGORY, pa.array([1.0, 2.5, None, float("nan")], pa.float32())),
     "truth values": (CATEGORY, pa.array([True, False, None])),
+    "days with a day for gaps": (
+        replace(DAYS, missing=date(2001, 9, 9)),
+        pa.array([date(1961, 3, 1), None]),
+    ),
     "days": (DAYS, pa.array([date(1961, 3, 1), date(2000, 2, 29), date(1950, 1, 1), None])),
     "times": (
         DAYS,
@@ -79,6 +91,9 @@ POSTGRES = {
     "numbers": "double precision",
     "logarithms": "double precision",
     "logarithms of one more": "double precision",
+    "numbers with a value for gaps": "double precision",
+    "logarithms with a value for gaps": "double precision",
+    "days with a day for gaps": "date",
     "texts": "text",
     "texts with others": "text",
     "integers": "integer",
@@ -152,6 +167,33 @@ def test_duckdb_labels_a_mixed_table_as_predict_does() -> None:
         database.register("t", rows)
         found = database.execute(to_sql(model, "duckdb", "t")).fetchall()
     assert [label for *_, label in found] == model.predict(rows).tolist()
+
+
+def test_duckdb_labels_gaps_as_predict_does_where_their_value_is_declared() -> None:
+    rng = np.random.default_rng(0)
+    bmi, day = rng.normal(np.repeat([22.0, 40.0], 2000), 1.0), np.tile([100, 300], 2000)
+    gaps = rng.random(4000) < 0.3
+    rows = pa.table(
+        {
+            "bmi": pa.array(bmi, mask=gaps),
+            "visit": pa.array(day, pa.int32(), mask=gaps[::-1]).cast(pa.date32()),
+        }
+    )
+    bounds: Any = {
+        "bmi": {"type": "number", "lower": 12, "upper": 60, "missing": 22},
+        "visit": {"type": "date", "lower": "1970-01-01", "upper": "1971-01-01"},
+    }
+    bounds["visit"]["missing"] = "1970-04-11"
+    with noise_from(SeededNoise(0)):
+        model = PrivateKMeans(4, delta=1e-6, epsilon=4, bounds=bounds, random_state=0).fit(rows)
+    labels = model.predict(rows)
+    with duckdb.connect() as database:
+        database.register("t", rows)
+        found = database.execute(to_sql(model, "duckdb", "t")).fetchall()
+    assert [label for *_, label in found] == labels.tolist()
+    day = pa.array([None, date(1970, 4, 11)])
+    gap, typed = model.predict(pa.table({"bmi": [None, 22.0], "visit": day}))
+    assert gap == typed
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])

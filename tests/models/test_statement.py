@@ -34,7 +34,7 @@ def test_the_words_name_guarantee_releases_and_limits() -> None:
     assert "Privacy guarantee: adding or removing any one row" in words
     assert "Learned from the rows in this run (6 noisy results; all else follows from" in words
     assert "people with several rows" in words
-    assert "count: Count, 1 number(s), gaussian noise of " in words
+    assert "count: Count, 1 number, gaussian noise of " in words
     assert "0.50 % of this run" in words
     assert "unrecorded; nothing here stops further fits" in words
     assert "labels and distances that predict and transform compute" in words

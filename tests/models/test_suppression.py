@@ -41,7 +41,7 @@ def test_a_report_has_neither_centre_nor_size_of_a_small_cluster() -> None:
     assert rows[smallest] == (f"below {least:,.0f}", ["not reported", "not reported"])
     assert sum(cells[0] == "not reported" for _, cells in rows) == 1
     text = to_html(model, min_size=least)
-    assert "1 cluster(s) seem to have too few rows" in text
+    assert "nearer ones. Not reported: 1 cluster that seems to have too few rows" in text
 
 
 def test_a_page_without_any_cluster_can_still_be_made() -> None:

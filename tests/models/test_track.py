@@ -10,6 +10,8 @@ import pytest
 from helpers.cluster_models import made_up_model
 from helpers.fitted_models import vector_model, vectors_model
 from helpers.peak_memory import peak_bytes
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from privclust import track
 from privclust.domains._number_column import NumberColumn
@@ -17,6 +19,7 @@ from privclust.domains.box import Box
 from privclust.domains.mixed import Mixed
 from privclust.errors import ColumnError, ParameterError
 from privclust.models.cluster_model import ClusterModel
+from privclust.models.plots import LABEL_PART, spaced
 
 
 def model_of(centers: Any, sizes: Any = None, error: float = 1e-3) -> ClusterModel:
@@ -128,6 +131,29 @@ def test_series_are_drawn(d: int) -> None:
     places, sizes = track(weeks).plot()
     assert len(places.lines) == len(sizes.containers) == 4, "one of each a cluster"
     assert places.figure is sizes.figure
+
+
+def test_clusters_that_stay_where_they_are_have_colours_of_their_own() -> None:
+    """All lines had the same grey, and the labels of clusters of one size lay upon each other."""
+    still = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]]
+    places, sizes = track([model_of(still, [5000, 5010, 900])] * 3).plot()
+    assert "none drifted" in places.get_title(loc="left")
+    assert len({str(line.get_color()) for line in places.lines}) == 3
+    labels: Any = sizes.texts
+    heights = sorted(float(label.xy[1]) for label in labels)
+    assert min(np.diff(heights)) >= LABEL_PART * sizes.get_ylim()[1] * 0.999
+    assert [text.get_color() for text in places.texts] == [t.get_color() for t in sizes.texts]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=12), st.floats(0, 1e5))
+def test_labels_keep_their_order_and_their_distance(values: list[float], gap: float) -> None:
+    found = np.array(spaced(values, gap))
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(found[order]) >= gap - 1e-6 * (1 + gap)).all()
+    assert abs(found.mean() - np.mean(values)) <= 1e-6 * (1 + max(values) + gap)
+    if len(values) > 1 and np.diff(np.sort(values)).min() > gap:
+        assert np.allclose(found, values)
 
 
 def test_nothing_and_other_columns_are_refused() -> None:

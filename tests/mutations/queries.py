@@ -170,6 +170,13 @@ QUERIES = (
         "tests/domains/test_columns.py::test_what_is_noted_of_a_cell_follows_from_it_alone",
     ),
     Mutation(
+        "gaps filled with the mean of others",
+        "domains/_number_column.py",
+        "np.where(np.isnan(values), missing, values)",
+        "np.where(np.isnan(values), np.nanmean([missing, *values]), values)",
+        "tests/domains/test_columns.py::test_missing_cell_counts_as_a_cell_with_the_declared_value",
+    ),
+    Mutation(
         "one vote for all columns",
         "queries/profiles.py",
         "l2_squared=columns * UNIT**2,",

@@ -51,6 +51,15 @@ def test_description_says_what_is_public_and_what_is_left(node: Node) -> None:
     assert "<th" in found._repr_html_()
 
 
+def test_description_says_what_missing_cells_count_as(node: Node) -> None:
+    declared = {"name": "bmi", "type": "number", "lower": 12.0, "upper": 60.0, "missing": 25.0}
+    changed_table(node, columns=[declared, {**declared, "missing": "\x1b<b>"}])
+    found = table(node).describe()
+    assert "bmi (number, 12.0 to 60.0, missing cells count as 25.0)" in str(found)
+    assert "\x1b" not in str(found)
+    assert "count as ?&lt;b&gt;" in found._repr_html_()
+
+
 def test_names_of_a_node_are_escaped_and_write_nowhere(node: Node) -> None:
     changed_table(node, description="<b>\x1b[2J", unit="who", max_rows_per_unit=3)
     found = table(node).describe()

@@ -133,7 +133,7 @@ def test_a_misspelt_column_is_compared_with_public_names_alone() -> None:
 
 
 @pytest.mark.attack
-def test_names_of_a_csv_file_are_listed_if_most_of_the_wanted_are_there() -> None:
+def test_names_of_a_csv_file_are_listed_if_most_of_those_wanted_are_there() -> None:
     header = Schema(("age", "ward", "visits"), ("cell",) * 3)
     with pytest.raises(
         ColumnError, match=r"It has 'age', 'ward', 'visits'\. Did you mean 'visits'"

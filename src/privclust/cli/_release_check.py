@@ -40,6 +40,8 @@ class Recorded:
         What all runs on the data set come to.
     ledger_place, ledger_source : str
         Which ledger it is, and where the table comes from in its owner's words.
+    other_datasets : tuple of LedgerTotal
+        What other data sets of that ledger come to.
     recomputed : bool
         Whether the model's numbers were worked out anew from the results in it.
     """
@@ -47,6 +49,7 @@ class Recorded:
     ledger: LedgerTotal
     ledger_place: str
     ledger_source: str
+    other_datasets: tuple[LedgerTotal, ...]
     recomputed: bool
 
 
@@ -55,12 +58,15 @@ def recorded_of(place: str, model: Path, profiles: Sequence[Path]) -> Recorded:
     released, loaded = read_model(model), [load_profile(file) for file in profiles]
     statements = [released.privacy_statement, *(one.privacy_statement for one in loaded)]
     opened = Ledger.open(place)
-    total = _total(opened, [model, *profiles], statements)
+    dataset = _dataset(opened, [model, *profiles], statements)
+    totals = {total.dataset: total for total in opened.totals()}
+    total = totals.pop(dataset)
     recomputed = _check_numbers(place, model)
     for one in loaded:
         _check_declared(one, released, opened)
-    source = opened.dataset(total.dataset).source
-    return Recorded(total, ledger_name(place), source and safe_repr(source), recomputed)
+    source = opened.dataset(dataset).source
+    named = source and safe_repr(source)
+    return Recorded(total, ledger_name(place), named, tuple(totals.values()), recomputed)
 
 
 def check_profiles(files: Sequence[Path]) -> None:
@@ -73,8 +79,8 @@ def check_profiles(files: Sequence[Path]) -> None:
             )
 
 
-def _total(opened: Ledger, files: list[Path], statements: list[Statement]) -> LedgerTotal:
-    """Return the ledger's total, if the ledger is intact and recorded what these files say."""
+def _dataset(opened: Ledger, files: list[Path], statements: list[Statement]) -> str:
+    """Return the data set's name, if the ledger is intact and recorded what these files say."""
     contents = [read_statement(file) for file in files]
     for file, content in zip(files, contents, strict=True):
         if head_of(content) is None:
@@ -90,7 +96,7 @@ def _total(opened: Ledger, files: list[Path], statements: list[Statement]) -> Le
             f"{dataset!r}, so that its total would be too small. 'privclust statement' names them. "
             "Leave --ledger out, or release what follows from recorded runs alone."
         )
-    return opened.total(dataset)
+    return dataset
 
 
 def _check_numbers(place: str, model: Path) -> bool:

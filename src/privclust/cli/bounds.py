@@ -125,7 +125,7 @@ def check(
             used = schema.features(unit, given, {column.name: column.use for column in columns})
             read_bounds(str(bounds), used.names, used.n_columns)
             rest = tuple(name for name in schema.names or () if name not in (*given, unit))
-        print_table(("column", "type", "from", "to", "scale", "weight"), map(_declaration, columns))
+        print_table(*_declarations(columns))
         say(f"Bounds come from: {origin}.")
         if rest:
             say(f"Not clustered, because no bounds name them: {', '.join(rest)}.")
@@ -189,6 +189,16 @@ def _schema_of(table: Files | SqlTable) -> Schema:
     return schema
 
 
+def _declarations(columns: tuple[Column, ...]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and the lines of the table of columns."""
+    head = ("column", "type", "from", "to", "scale", "weight")
+    lines = [_declaration(column) for column in columns]
+    if all(column.missing_text is None for column in columns):
+        return head, lines
+    missing = [column.missing_text or "" for column in columns]
+    return (*head, "missing as"), [(*line, one) for line, one in zip(lines, missing, strict=True)]
+
+
 def _declaration(column: Column) -> tuple[str, ...]:
     """Return a line of the table of columns."""
     weight = f"{column.weight:g}"
@@ -213,6 +223,8 @@ def _head() -> str:
         '#   type = "date"      with  lower = 2020-01-01  and  upper = 2029-12-31, no quotes\n'
         '#                      and  format = "DD.MM.YYYY"  where texts write days like that\n'
         "# In each of them,  weight = 0.5  makes a column count half as much as the others.\n"
+        "# A missing number or date counts as the middle, or as a value that you know to be\n"
+        "# typical of the field:  missing = 25  or  missing = 2025-06-30\n"
         f'bounds_origin = ""  # one of {origins}\n'
     )
 

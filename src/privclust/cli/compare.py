@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from privclust.models.compare import Comparison
 
 
+BOTH_PUBLISHED = (
+    "If both models are published and tell of the same people, what both come to together holds."
+)
+
+
 def compare(
     before: Annotated[Path, typer.Argument(help="A model file, such as last year's.")],
     after: Annotated[Path, typer.Argument(help="Another one, of the same columns.")],
@@ -27,7 +32,8 @@ def compare(
 ) -> None:
     """Match the clusters of two models, and say how far they moved and whether noise explains it.
 
-    No row is read and nothing is spent.
+    No row is read and nothing is spent. Models of the same people that are both published
+    guarantee what both come to together.
     """
     from privclust.models.compare import compare as compared
     from privclust.models.model_file import read_model
@@ -44,6 +50,7 @@ def compare(
         counts = len(first.cluster_sizes), len(second.cluster_sizes)
         if counts[0] != counts[1]:
             say(_other_numbers(before, after, *counts))
+        say(BOTH_PUBLISHED)
 
 
 def _show(found: Comparison) -> None:

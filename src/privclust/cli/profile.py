@@ -122,13 +122,11 @@ def profile(
 
 def _show(found: Profile, model: Path, out: Path) -> None:
     """Print a profile, what it guarantees together with its model, and what may follow."""
-    from privclust.models.profile import NOTE
-
     header, *rows = found.rows()
     print_in_parts(header, rows)
     together = found.privacy_statement
     say(
-        f"{NOTE} The profile and the model it is grouped by together: epsilon "
+        f"{' '.join(found.notes)} The profile and the model it is grouped by together: epsilon "
         f"{rounded_up(together.epsilon)}, delta {rounded_up(together.delta)}. "
         f"Wrote {out.name}; next:\n"
         f"{INDENT}{shlex.join(['privclust', 'report', str(model), '--profile', str(out)])}"

@@ -140,6 +140,7 @@ def _check_recorded(approval: Approval, place: str, model: Path, profiles: list[
         )
     if any(getattr(approval, name) != value for name, value in vars(recorded).items()):
         raise LedgerError(
-            "the page says something else of where the table comes from, or of whether numbers "
-            "were worked out anew, than is so. Write it anew with 'privclust approve --ledger'."
+            "the page says something else of where the table comes from, of the ledger's other "
+            "data sets, or of whether numbers were worked out anew, than is so. Write it anew with "
+            "'privclust approve --ledger'."
         )

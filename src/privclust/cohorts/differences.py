@@ -13,6 +13,8 @@ from privclust.engines.federated.wire import encode
 from privclust.errors import safe_repr
 from privclust.queries.unit import Unit
 
+ABSENT = "not there"
+
 
 class DeclaredTable(Protocol):
     """What a policy and terms both declare of a table."""
@@ -60,11 +62,11 @@ def _difference_of_domains(policy: Domain, terms: Domain, columns: Columns) -> s
     if declared is None or wanted is None:
         return _differ("the kind of bounds", safe_repr(policy.kind), safe_repr(terms.kind))
     for one, other in zip(declared, wanted, strict=False):
-        content = other.to_dict()
-        for field, value in one.to_dict().items():
-            if field not in content or content[field] != value:
-                found = _text(content[field]) if field in content else "not there"
-                return _differ(f"{field} of column {safe_repr(one.name)}", _text(value), found)
+        mine, theirs = one.to_dict(), other.to_dict()
+        for field in mine | theirs:
+            if mine.get(field) != theirs.get(field):
+                found = [_text(side[field]) if field in side else ABSENT for side in (mine, theirs)]
+                return _differ(f"{field} of column {safe_repr(one.name)}", *found)
     return "columns count otherwise in its policy than in the terms: by scale, weights or order"
 
 

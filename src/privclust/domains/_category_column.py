@@ -35,6 +35,8 @@ class CategoryColumn:
     use: ClassVar[Use] = "category"
     number: ClassVar[None] = None
     """A level is not a number."""
+    missing_text: ClassVar[None] = None
+    """A missing cell counts as equal shares; no level can be declared for it."""
     name: str
     levels: tuple[str, ...]
     weight: float = 1.0
@@ -71,6 +73,11 @@ class CategoryColumn:
     def unit(self) -> FloatArray:
         """How much of a share is worth 1."""
         return np.full(len(self.levels), 1 / (self.weight * _LEVEL_WIDTH))
+
+    @property
+    def missing_features(self) -> FloatArray:
+        """What a missing cell counts as: equal shares."""
+        return self.center
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domains._date_format import ISO, day_pattern
-from privclust.domains._number_column import BINS, NumberColumn, OrderedColumn, check_weight
+from privclust.domains._number_column import (
+    BINS,
+    NEWER,
+    NumberColumn,
+    OrderedColumn,
+    check_missing,
+    check_weight,
+)
 from privclust.domains.reader import CellReader, Use
 from privclust.kernels.grid import FloatArray
 
@@ -32,6 +39,8 @@ class DateColumn(OrderedColumn):
         How much the column counts.
     format : str, default="YYYY-MM-DD"
         How its texts write a day. Dates and times that are no texts need none.
+    missing : date, optional
+        What a missing cell counts as, within the bounds; by default, the day in the middle.
 
     Examples
     --------
@@ -46,18 +55,21 @@ class DateColumn(OrderedColumn):
     upper: date
     weight: float = 1.0
     format: str = ISO
+    missing: date | None = field(default=None, metadata=NEWER)
 
     def __post_init__(self) -> None:
         check_weight(self.name, self.weight)
         if not self.lower < self.upper:
             raise ValueError(f"the first day of column {self.name!r} must lie before its last.")
+        check_missing(self.name, self.missing, self.lower, self.upper, str)
         day_pattern(self.format)
 
     @property
     def number(self) -> NumberColumn:
         """The same column of numbers of days."""
-        first, last = (end.toordinal() - _DAYS_BEFORE_1970 for end in (self.lower, self.upper))
-        return NumberColumn(self.name, float(first), float(last), self.weight)
+        first, last = _days(self.lower), _days(self.upper)
+        missing = None if self.missing is None else _days(self.missing)
+        return NumberColumn(self.name, first, last, self.weight, missing=missing)
 
     @property
     def edges(self) -> FloatArray:
@@ -104,8 +116,13 @@ class DateColumn(OrderedColumn):
         values = cells.days(self.name, self.format)
         return self.places(values), self.offsets(values)
 
+    @property
+    def missing_text(self) -> str | None:
+        """The declared day for missing cells."""
+        return None if self.missing is None else self.missing.isoformat()
+
     def features(self, values: FloatArray) -> FloatArray:
-        """Put days between the bounds."""
+        """Put days between the bounds, missing ones as they are declared to count."""
         return self.number.features(values)
 
     def to_scale(self, units: FloatArray) -> FloatArray:
@@ -140,4 +157,11 @@ class DateColumn(OrderedColumn):
         """Return the column for a file."""
         sides = {"lower": self.lower.isoformat(), "upper": self.upper.isoformat()}
         written = {} if self.format == ISO else {"format": self.format}
+        if self.missing is not None:
+            written["missing"] = self.missing.isoformat()
         return {"name": self.name, "type": self.use, **sides, "weight": self.weight, **written}
+
+
+def _days(day: date) -> float:
+    """Return a day as days since the first of January 1970."""
+    return float(day.toordinal() - _DAYS_BEFORE_1970)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
@@ -25,6 +26,8 @@ Of dates with no more days than that, each day is a range.
 EXTREME_NUMBERS = (None, math.inf, -math.inf, 0.0, 1.0, -1.0, 1e300)
 WEIGHT_MIN, WEIGHT_MAX = 1e-6, 1e6
 BOUND_MAX, WIDTH_MIN = 1e150, 1e-150
+NEWER = {"newer": True}
+"""Marks fields that came after ledgers had hashes of columns: these leave them out if None."""
 
 
 class OrderedColumn(ABC):
@@ -53,6 +56,25 @@ class OrderedColumn(ABC):
         """What the ranges of a profile are called: no two of them alike."""
 
     @property
+    @abstractmethod
+    def missing_text(self) -> str | None:
+        """The declared value for missing cells as people write it; None if there is none."""
+
+    @property
+    def missing_features(self) -> FloatArray:
+        """What a missing cell counts as on the scale: the declared value, or the middle."""
+        column = self.number
+        if column.missing is None:
+            return column.center
+        found: FloatArray = column.features(np.array([column.missing]))[0]
+        return found
+
+    def filled(self, values: FloatArray) -> FloatArray:
+        """Return values with the declared one where a cell is missing, if one is declared."""
+        missing = self.number.missing
+        return values if missing is None else np.where(np.isnan(values), missing, values)
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """What its one feature is called."""
         return (self.name,)
@@ -74,7 +96,10 @@ class OrderedColumn(ABC):
         return np.where(np.isnan(values), len(edges) - 1, found).astype(np.float64)
 
     def offsets(self, values: FloatArray) -> FloatArray:
-        """Return how far each value lies from the middle, in grid units; its bounds are ±2^25."""
+        """Return how far each value lies from the middle, in grid units; its bounds are ±2^25.
+
+        Missing ones count as 0, whatever is declared for them: a profile has their number.
+        """
         column = self.number
         apart = (column.features(values)[:, 0] - column.center) / column.half_widths
         whole = np.trunc(np.clip(apart, -1.0, 1.0) * GRID)
@@ -84,6 +109,19 @@ class OrderedColumn(ABC):
 @dataclass(frozen=True)
 class NumberColumn(OrderedColumn):
     """A number between bounds, on a plain or a logarithmic scale.
+
+    Parameters
+    ----------
+    name : str
+        The column's name.
+    lower, upper : float
+        The bounds.
+    weight : float, default=1.0
+        How much the column counts.
+    transform : {"none", "log", "log1p"}, default="none"
+        Its scale.
+    missing : float, optional
+        What a missing cell counts as, within the bounds; by default, the middle of the scale.
 
     Examples
     --------
@@ -97,6 +135,8 @@ class NumberColumn(OrderedColumn):
     (('108 to 120', 'missing'), [1.0, 0.0, 9.0, 10.0])
     >>> (age.offsets(np.array([90, 999, np.nan])) / GRID).tolist()
     [0.5, 1.0, 0.0]
+    >>> NumberColumn("bmi", 12, 60, missing=25).features(np.array([np.nan])).tolist()
+    [[25.0]]
     """
 
     use: ClassVar[Use] = "number"
@@ -105,6 +145,7 @@ class NumberColumn(OrderedColumn):
     upper: float
     weight: float = 1.0
     transform: Transform = "none"
+    missing: float | None = field(default=None, metadata=NEWER)
 
     def __post_init__(self) -> None:
         check_weight(self.name, self.weight)
@@ -118,6 +159,7 @@ class NumberColumn(OrderedColumn):
                 f"scale, at most {BOUND_MAX:g} in size, and where it has a logarithm; got "
                 f"{plain(self.lower)} and {plain(self.upper)}."
             )
+        check_missing(self.name, self.missing, self.lower, self.upper, plain)
 
     @property
     def number(self) -> NumberColumn:
@@ -167,8 +209,16 @@ class NumberColumn(OrderedColumn):
         values = cells.numbers(self.name)
         return self.places(values), self.offsets(values)
 
+    @property
+    def missing_text(self) -> str | None:
+        """The declared value for missing cells, with the digits that were typed."""
+        return None if self.missing is None else plain(self.missing)
+
     def features(self, values: FloatArray) -> FloatArray:
-        """Put numbers on the scale."""
+        """Put numbers on the scale, missing ones as they are declared to count."""
+        return self._on_scale(self.filled(values))
+
+    def _on_scale(self, values: FloatArray) -> FloatArray:
         within = np.clip(values, self.lower, self.upper)
         if self.transform != "none":
             within = read_off(within, *ruler(self.lower, self.upper, self._shift))
@@ -176,7 +226,7 @@ class NumberColumn(OrderedColumn):
 
     def to_scale(self, units: FloatArray) -> FloatArray:
         """Put public points in the user's units, such as centres, on the scale."""
-        return self.features(units[:, 0])
+        return self._on_scale(units[:, 0])
 
     def units(self, features: FloatArray) -> FloatArray:
         """Return where on the scale something lies as a number of the user's."""
@@ -224,6 +274,7 @@ class NumberColumn(OrderedColumn):
             "upper": self.upper,
             "weight": self.weight,
             "transform": self.transform,
+            **({} if self.missing is None else {"missing": self.missing}),
         }
 
     @property
@@ -237,4 +288,16 @@ def check_weight(name: str, weight: float) -> None:
         raise ValueError(
             f"the weight of column {name!r} must lie between {WEIGHT_MIN:g} and {WEIGHT_MAX:g}, "
             f"got {weight!r}."
+        )
+
+
+def check_missing(
+    name: str, missing: Any, lower: Any, upper: Any, text: Callable[[Any], str]
+) -> None:
+    """Refuse a value for missing cells that lies beyond the bounds; `text` writes all three."""
+    if missing is not None and not lower <= missing <= upper:
+        raise ValueError(
+            f"the value for missing cells of column {name!r} must lie within its bounds, from "
+            f"{text(lower)} to {text(upper)}; got {text(missing)}. Type one between them that is "
+            "typical by knowledge of the field, or leave 'missing' out."
         )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privclust.domains._number_column import NumberColumn
+from privclust.domains._pair_readings import pairs_instead, warn_of_pairs
 from privclust.domains.base import Domain
 from privclust.domains.bounds_file import (
     ORIGIN,
@@ -77,8 +78,9 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
     ----------
     bounds : mapping, pair of arrays, or path
         ``{"age": (0, 120)}``, ``([0], [120])``, or a TOML file (docs/bounds.md). A mapping may also
-        say of a column what the file would: ``{"type": "category", "levels": ["A", "B"]}``; and so
-        of where all of them come from, ``"bounds_origin": "domain knowledge"``.
+        say of a column what the file would: ``{"type": "category", "levels": ["A", "B"]}``, or
+        ``{"type": "number", "lower": 12, "upper": 60, "missing": 25}``; and so of where all of them
+        come from, ``"bounds_origin": "domain knowledge"``.
     names : sequence of str or None
         The table's column names, where it has any.
     n_columns : int
@@ -98,12 +100,15 @@ def read_bounds(bounds: Bounds, names: Sequence[str] | None, n_columns: int) -> 
             "(all lower values, all upper values) and not one pair per column, or the path of a "
             "bounds file."
         )
-    box = _box(*(_side(side, n_columns) for side in bounds))
+    instead = pairs_instead(bounds, names) if n_columns == 2 else ""
+    box = _box(*(_side(side, n_columns) for side in bounds), instead=instead)
     if box.lower.size != n_columns:
         raise BoundsError(
             f"bounds are given for {box.lower.size} columns, X has {n_columns}. "
             "Give one lower and one upper value per column."
         )
+    if n_columns == 2:
+        warn_of_pairs(bounds, names)
     return GivenBounds(box, UNSTATED)
 
 
@@ -235,8 +240,12 @@ def _declared_domain(given: Mapping[str, object], names: Sequence[str] | None) -
 
 
 def _plain(columns: Sequence[Column]) -> Box | None:
-    """Return the box that columns make which are all numbers on plain scales."""
-    numbers = [one for one in columns if isinstance(one, NumberColumn) and one.transform == "none"]
+    """Return the box that columns make which are all plain numbers, missing ones at the middle."""
+    numbers = [
+        one
+        for one in columns
+        if isinstance(one, NumberColumn) and one.transform == "none" and one.missing is None
+    ]
     if len(numbers) < len(columns):
         return None
     sides = [(column.lower, column.upper, column.weight) for column in numbers]
@@ -272,9 +281,10 @@ def _side(given: ArrayLike, n_columns: int) -> ArrayLike:
     raise BoundsError(cause)
 
 
-def _box(*sides: ArrayLike) -> Box:
+def _box(*sides: ArrayLike, instead: str = "") -> Box:
+    """Return a box; what is wrong with it is said with how else its sides can be read."""
     try:
         return Box(*sides)
     except ValueError as error:
-        cause = str(error)
+        cause = str(error) + instead
     raise BoundsError(cause)

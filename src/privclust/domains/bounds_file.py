@@ -26,6 +26,8 @@ ORIGIN = "bounds_origin"
 PRIVATE_RELEASE = "private release"
 ORIGINS = ("domain knowledge", "public data", PRIVATE_RELEASE)
 """Where bounds may say that they come from."""
+MISSING = "missing"
+"""What numbers and dates declare as the value for missing cells."""
 BYTES_MAX = 2**26
 """What a bounds file may have, which is enough for hundreds of thousands of columns."""
 _NEEDED = {
@@ -118,6 +120,13 @@ def declared_column(name: str, content: Mapping[str, Any]) -> Column:
             f"{did_you_mean([kind], _KINDS)}"
         )
     unknown = _unknown_keys(content)
+    if kind == "category" and MISSING in unknown:
+        raise BoundsError(
+            f"column {name!r} of the bounds has {MISSING!r}, which numbers and dates take. A "
+            "missing category counts as equal shares of its levels. If it should count as a level, "
+            "write that level into all missing cells of the table, such as 'unknown', and declare "
+            "it among 'levels'."
+        )
     if unknown:
         raise BoundsError(
             f"column {name!r} of the bounds has {safe_repr(unknown[0])}, which a {kind} does not "
@@ -205,7 +214,10 @@ def _number_column(name: str, content: Mapping[str, Any]) -> NumberColumn:
             f"column {name!r} has no logarithm at its lower bound, {plain(lower)}. Type a lower "
             "bound above 0, or transform = 'log1p', the logarithm of one more, and one above -1."
         )
-    return NumberColumn(name, lower, upper, _weight(name, content), transform)
+    missing = content.get(MISSING)
+    if missing is not None:
+        missing = _number(name, "value for missing cells", missing)
+    return NumberColumn(name, lower, upper, _weight(name, content), transform, missing)
 
 
 def _category_column(name: str, content: Mapping[str, Any]) -> CategoryColumn:
@@ -228,18 +240,20 @@ def _counted(levels: object) -> str:
 
 
 def _date_column(name: str, content: Mapping[str, Any]) -> DateColumn:
-    lower, upper = (_date(name, side, content.get(side)) for side in ("lower", "upper"))
+    lower, upper = (_date(name, f"{side} bound", content.get(side)) for side in ("lower", "upper"))
     if not lower < upper:
         raise BoundsError(
             f"the first day of column {name!r}, {lower}, must lie before its last, {upper}."
         )
-    form = content.get("format", ISO)
+    form, missing = content.get("format", ISO), content.get(MISSING)
+    if missing is not None:
+        missing = _date(name, "value for missing cells", missing)
     try:
         day_pattern(form)
     except ValueError as error:
         cause = str(error)
     else:
-        return DateColumn(name, lower, upper, _weight(name, content), form)
+        return DateColumn(name, lower, upper, _weight(name, content), form, missing)
     raise BoundsError(f"of column {name!r}, {cause}")
 
 
@@ -251,9 +265,9 @@ _KINDS: dict[str, Callable[[str, Mapping[str, Any]], Column]] = {
 
 
 _KEYS: dict[str, tuple[str, ...]] = {
-    "number": ("type", "lower", "upper", "transform", "weight"),
+    "number": ("type", "lower", "upper", "transform", "weight", MISSING),
     "category": ("type", "levels", "weight"),
-    "date": ("type", "lower", "upper", "weight", "format"),
+    "date": ("type", "lower", "upper", "weight", "format", MISSING),
 }
 
 
@@ -267,7 +281,7 @@ def _weight(name: str, content: Mapping[str, Any]) -> float:
     return weight
 
 
-def _date(name: str, side: str, value: object) -> date:
+def _date(name: str, what: str, value: object) -> date:
     day = _day(value)
     if day is not None:
         return day
@@ -278,8 +292,8 @@ def _date(name: str, side: str, value: object) -> date:
         else ""
     )
     raise BoundsError(
-        f"the {side} bound of column {name!r} must be a day such as 2024-12-31, without a time; "
-        f"got {safe_repr(value)}.{remedy}"
+        f"the {what} of column {name!r} must be a day such as 2024-12-31, without a time; got "
+        f"{safe_repr(value)}.{remedy}"
     )
 
 

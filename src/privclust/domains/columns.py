@@ -4,7 +4,8 @@ A column turns each of its cells into one or more numbers, its features, by a pu
 at the cell alone. Categories become one feature a level, 1 where the cell has it and 0 elsewhere.
 In a profile a cell has a place, its level or the range in which it lies, and a number or a date
 also a value, how far it is from the middle of its bounds. A missing cell has a place of its own,
-after all others, and as a number it counts as the middle.
+after all others, and there the value 0. As a feature it counts as the value that is declared for
+missing cells, or else as the middle.
 """
 
 from __future__ import annotations

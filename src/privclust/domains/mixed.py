@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privclust.domains.base import Domain, reweighed
 from privclust.domains.bounds_file import column_from_dict
-from privclust.domains.columns import Column
+from privclust.domains.columns import WEIGHT_MIN, Column, NumberColumn
 from privclust.domains.reader import CellReader, Use
+from privclust.errors import BoundsError
 from privclust.kernels.grid import FloatArray
 
 
@@ -31,12 +32,19 @@ class Mixed(Domain, kind="columns"):
     [[40.0, 1.0, 0.0]]
     """
 
-    is_linear: ClassVar[bool] = False
     columns: tuple[Column, ...]
 
     def __post_init__(self) -> None:
         if not 1 <= len({column.name for column in self.columns}) == len(self.columns):
             raise ValueError("a table needs at least one column, and names that differ.")
+
+    @property
+    def is_linear(self) -> bool:  # type: ignore[override]
+        """Whether all columns are numbers on plain scales, which may declare missing cells."""
+        return all(
+            isinstance(column, NumberColumn) and column.transform == "none"
+            for column in self.columns
+        )
 
     @property
     def center(self) -> FloatArray:
@@ -123,11 +131,34 @@ class Mixed(Domain, kind="columns"):
         columns = zip(self.columns, weights.tolist(), strict=True)
         return Mixed(tuple(replace(column, weight=weight) for column, weight in columns))
 
+    def unscaled(self) -> Domain:
+        """Return the columns in their own units, if all are numbers on plain scales.
+
+        Examples
+        --------
+        >>> mixed = Mixed((NumberColumn("bmi", 12, 60, missing=25), NumberColumn("age", 0, 120)))
+        >>> mixed.unscaled().scales.round(3).tolist()
+        [64.622, 64.622]
+        """
+        if not self.is_linear:
+            return super().unscaled()
+        widths = self.half_widths / self.half_widths.max()
+        if widths.min() < WEIGHT_MIN:
+            raise BoundsError(
+                "scale='none' keeps numbers in their own units, and the bounds of one column are "
+                f"more than {1 / WEIGHT_MIN:,.0f} times as wide as those of another. Leave scale "
+                "out, so that columns count by their bounds."
+            )
+        columns = zip(self.columns, widths.tolist(), strict=True)
+        return Mixed(tuple(replace(column, weight=width) for column, width in columns))
+
     def parameters(self, scale: object, columns: Sequence[str] | None) -> dict[str, Any]:
         """Return what is declared of each column, by name."""
         declared = {column.name: column.to_dict() for column in self.columns}
         for column in declared.values():
             del column["name"]
+            if scale == "none":  # which sets weights, whatever was typed
+                column["weight"] = 1.0
         return {"bounds": declared}
 
     def content(self) -> list[dict[str, Any]]:

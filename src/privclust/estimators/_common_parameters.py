@@ -43,8 +43,9 @@ class Parameters(Declared, BaseEstimator):  # type: ignore[misc]
         of a bounds file. A mapping may say of a column what the file would (docs/bounds.md):
         ``{"type": "category", "levels": ["A", "B"]}``, ``{"type": "date", "lower": "2020-01-01",
         "upper": "2029-12-31"}``, or of an amount with a long tail ``{"type": "number", "lower": 0,
-        "upper": 1e6, "transform": "log1p"}``. Each takes a ``"weight"``. From knowledge of the
-        field, not from the rows; ``"bounds_origin": "domain knowledge"`` says so in the statement.
+        "upper": 1e6, "transform": "log1p"}``. Each takes a ``"weight"``, and numbers and dates what
+        their missing cells count as, ``"missing": 25``. From knowledge of the field, not from the
+        rows; ``"bounds_origin": "domain knowledge"`` says so in the statement.
     radius : float
         Instead of `bounds`: no row lies farther than this from the origin, in your own units.
     scale : {"bounds", "none"}, optional

@@ -27,8 +27,9 @@ from privclust.estimators._recorded_run import FinishedRun, PlannedRun
 from privclust.estimators._recording import recording
 from privclust.estimators._statement import check_models, given_to
 from privclust.kernels.grid import FloatArray
+from privclust.models._column_notes import nothing_differs
 from privclust.models.cluster_model import ClusterModel
-from privclust.models.clustering import Clustering, Coreset, Precision
+from privclust.models.clustering import ADVICE_MAX, Clustering, Coreset, Precision
 from privclust.models.model_file import NOT_SAVED
 from privclust.models.quality import Quality
 from privclust.models.statement import Statement
@@ -109,7 +110,15 @@ class PreparedFit:
             fit_warning=None if advice is None else str(advice),
             **cluster_fields(domain, _known_exactly(found) if noiseless else found),
         )
-        return model, None if found.advice is None else advice
+        if found.advice is None:
+            return model, None
+        reason = nothing_differs(model)
+        if (
+            reason is not None and len(reason) <= ADVICE_MAX
+        ):  # then what noise hides is no matter of rows or epsilon
+            advice = _extended(Message(reason), statement)
+            model = replace(model, fit_warning=str(advice))
+        return model, advice
 
 
 def prepare(
@@ -148,12 +157,14 @@ def _advice(found: Clustering, statement: Statement, has_bounded_numbers: bool) 
     advice = found.advice or found.warned
     if advice is None:
         return None
-    parts = [*advice.parts]
-    if has_bounded_numbers and found.most_is_far:
-        parts.append(f" {ON_TAILS}")
-    if statement.counted_as is not None:
-        parts.append(f" {statement.counted_as}")
-    return Message(*parts)
+    tails = [f" {ON_TAILS}"] if has_bounded_numbers and found.most_is_far else []
+    return _extended(Message(*advice.parts, *tails), statement)
+
+
+def _extended(advice: Message, statement: Statement) -> Message:
+    """Return what is said of a fit with how its rows were counted, where that matters."""
+    counted = [] if statement.counted_as is None else [f" {statement.counted_as}"]
+    return Message(*advice.parts, *counted)
 
 
 class ClusterFields(TypedDict):

@@ -84,11 +84,11 @@ class Recording:
 
     @contextmanager
     def noting_how_to_resume(self, run: str) -> Iterator[None]:
-        """Whatever ends the run too early, add how to go on with it."""
+        """Whatever ends the run too early, add how to go on with it, if it may go on."""
         try:
             yield
         except BaseException as error:
-            if self.ledger is not None:
+            if self.ledger is not None and _may_go_on(self.ledger, run):
                 call = self.call.replace("RUN", repr(run))
                 error.add_note(
                     Message(
@@ -126,6 +126,14 @@ class Recording:
             return None
         budget = self.ledger.dataset(self.label).granted
         return Record(self.label, budget.epsilon, budget.delta, head)
+
+
+def _may_go_on(ledger: Ledger, run: str) -> bool:
+    """Tell whether a run is open still; a ledger that cannot be read may hold it open."""
+    try:
+        return ledger.run(run).open
+    except Exception:  # it may be the ledger that failed, and its error is raised already
+        return True
 
 
 def recording(

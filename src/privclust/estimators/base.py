@@ -161,9 +161,9 @@ class PrivateClusterer(
         or a `RemoteTable` that its owner's node fits (docs/node.md). If bounds name columns, these
         are clustered, wherever they stand in the table; otherwise all are.
 
-        Missing values count as the middle of their column, values out of bounds as the bound.
-        `resume` is a run of the ledger, to go on with a fit that was interrupted (docs/ledger.md),
-        or a fit at a node, to wait for it.
+        Missing values count as the middle of their column, or as the value declared for them, and
+        values out of bounds as the bound. `resume` is a run of the ledger, to go on with a fit that
+        was interrupted (docs/ledger.md), or a fit at a node, to wait for it.
         Terminals and notebooks show a bar of queries meanwhile; ``PRIVCLUST_PROGRESS=off`` in the
         environment turns it off.
         """

@@ -11,12 +11,25 @@ from privclust.domains.reader import Use
 from privclust.kernels.grid import FloatArray
 from privclust.models._column_notes import same_but_for_noise
 from privclust.models._coordinates import format_center
+from privclust.models._fit_notes import columns_of, is_on_logarithms, parts_of_columns
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import with_error
 from privclust.models.suppression import min_sizes
 
 SHOWN_COLUMNS = 12
 """Columns in the table of centres and the heat map: those that tell clusters apart most."""
+
+
+class ColumnHeader(str):
+    """A column's name, with a mark that stands on a line of its own below it, or none."""
+
+    __slots__ = ("mark",)
+    mark: str
+
+    def __new__(cls, name: str, mark: str = "") -> ColumnHeader:
+        header = super().__new__(cls, name)
+        header.mark = mark
+        return header
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +52,8 @@ class ClusterTable:
         How far centres lie above the mean of all rows, or below it, as columns count in the
         clustering: 1 or -1 is the farthest of all columns here, and 0 stands where noise explains
         how the centres of a column differ.
+    on_logarithms : list of bool
+        Which columns have means of logarithms for centres.
     least : array of shape (k,)
         Clusters that seem to have fewer rows are not reported.
     """
@@ -51,6 +66,7 @@ class ClusterTable:
     sizes: FloatArray
     size_errors: FloatArray
     relative: FloatArray
+    on_logarithms: list[bool]
     least: FloatArray
 
     @classmethod
@@ -83,6 +99,7 @@ class ClusterTable:
             model.cluster_sizes,
             size_errors,
             np.where(hidden[:, None], np.nan, apart / (farthest or 1.0)),
+            _on_logarithms(model)[chosen].tolist(),
             least,
         )
 
@@ -90,6 +107,12 @@ class ClusterTable:
     def hidden(self) -> NDArray[np.bool_]:
         """Which clusters are not reported."""
         return np.asarray(self.sizes < self.least)
+
+    @property
+    def headers(self) -> list[ColumnHeader]:
+        """What columns are called above their numbers: with what these are, if not plain means."""
+        marks = ["(mean of logarithms)" if logs else "" for logs in self.on_logarithms]
+        return [ColumnHeader(*pair) for pair in zip(self.names, marks, strict=True)]
 
     def rows(self) -> list[tuple[str, list[str]]]:
         """Return the size and the centre of each cluster as texts."""
@@ -102,6 +125,15 @@ class ClusterTable:
             else (f"below {least:,.0f}", ["not reported"] * len(center))
             for size, error, center, errors, least in clusters
         ]
+
+
+def _on_logarithms(model: ClusterModel) -> NDArray[np.bool_]:
+    """Tell of each coordinate whether it is a mean of logarithms."""
+    found = np.zeros(len(model.coordinate_names), dtype=bool)
+    columns = columns_of(model)
+    for column, part in zip(columns, parts_of_columns(columns), strict=True):
+        found[part] = is_on_logarithms(column)
+    return found
 
 
 def _deviations(points: FloatArray, sizes: FloatArray, kept: NDArray[np.bool_]) -> FloatArray:

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from privclust.domains.columns import OTHER, CategoryColumn, Column, DateColumn, NumberColumn
 from privclust.kernels.grid import FloatArray
+from privclust.models._bound_places import AT_BOUND, bounds_with_all_rows, columns_at_bounds
 from privclust.models._fit_notes import (
     RULING,
-    at_the_middle,
     columns_of,
     listed,
+    not_read,
     parts_of_columns,
+    perhaps_unread,
     smaller_weight,
     variance_parts,
 )
@@ -36,10 +38,10 @@ NARROW, OVERSHADOWED = 0.03, 0.1
 """Standard deviations below which a column hardly counts: parts of half the width of its bounds,
 and of that of the column that counts most."""
 CROWDED, BULK, BEYOND, TAIL = 0.1, 0.75, 3.0, 0.01
-"""A long tail: in the lowest tenth of the bounds lie three quarters of the rows, and three times as
-far out as these at least one of a hundred."""
-AT_BOUND = 0.1
-"""Parts of half a column's width from a bound within which a centre is said to lie at it."""
+"""A long tail: in the lowest tenth of the bounds lie three quarters of the rows, and beyond it,
+three times as far out as these, at least one of a hundred."""
+OUTSIDE = 5.0
+"""Standard errors by which a point of the coreset lies beyond, of thousands that noise moves."""
 LARGE, ALIKE, FEWEST_LEVELS = 0.05, 0.25, 3
 """Of clusters with this part of the rows, shares of at least so many levels are alike if each is
 off their mean by no more than this part of it."""
@@ -146,7 +148,7 @@ def overshadowed(model: ClusterModel) -> str | None:
     of_width = spreads * model.domain.scales / model.domain.half_widths
     narrow = (of_width < NARROW) & (spreads < OVERSHADOWED * spreads.max())
     # Where cells were not read, or lie beyond a bound, narrower bounds would not help.
-    explained = {*at_the_middle(model), *(column.name for column in _columns_at_bounds(model))}
+    explained = {*perhaps_unread(model), *(column.name for column in columns_at_bounds(model))}
     found = [
         column
         for column, part in zip(columns, parts_of_columns(columns), strict=True)
@@ -158,7 +160,8 @@ def overshadowed(model: ClusterModel) -> str | None:
         column for column in found if isinstance(column, NumberColumn) and _may_be_amount(column)
     ]
     logarithm = (
-        f" Of an amount, a count or a duration declare the logarithm: {_logarithm_of(amounts[0])}."
+        " If a few values are far larger, as of an amount, a count or a duration, declare the "
+        f"logarithm: {_logarithm_of(amounts[0])}."
         if amounts
         else ""
     )
@@ -170,19 +173,21 @@ def overshadowed(model: ClusterModel) -> str | None:
 
 
 def long_tailed(model: ClusterModel) -> str | None:
-    """Return which numbers seem to have a long tail, in words; None if there are none."""
+    """Return which numbers seem to have a long tail, in words; None if there are none.
+
+    Noise moves points of the coreset, by more the fewer rows they stand for. What it may explain is
+    no tail.
+    """
     columns, cells = model.domain.bounded_columns(model.coordinate_names), _weighed_cells(model)
     if columns is None or cells is None:
         return None
-    weights, found = cells.weights, []
-    for column, part in zip(columns, parts_of_columns(columns), strict=True):
-        if isinstance(column, NumberColumn) and _may_be_amount(column):
-            places = cells.points[:, part.start] - column.lower
-            order = np.argsort(places)
-            bulk = places[order][np.searchsorted(np.cumsum(weights[order]), BULK)]
-            tail = float(weights[places > BEYOND * bulk].sum())
-            if bulk <= CROWDED * (column.upper - column.lower) and tail >= TAIL:
-                found.append(column)
+    found = [
+        column
+        for column, part in zip(columns, parts_of_columns(columns), strict=True)
+        if isinstance(column, NumberColumn)
+        and _may_be_amount(column)
+        and _has_tail(model, cells, column, part.start)
+    ]
     if not found:
         return None
     return (
@@ -192,44 +197,71 @@ def long_tailed(model: ClusterModel) -> str | None:
     )
 
 
+def _has_tail(model: ClusterModel, cells: _Cells, column: NumberColumn, coordinate: int) -> bool:
+    """Tell whether most rows of a column lie low and, noise allowed for, some far beyond."""
+    assert model.coreset is not None
+    places, weights = cells.points[:, coordinate] - column.lower, cells.weights
+    order = np.argsort(places)
+    bulk = places[order][np.searchsorted(np.cumsum(weights[order]), BULK)]
+    tenth = CROWDED * (column.upper - column.lower)
+    errors = model.coreset.precision.center_stderr * model.domain.scales[coordinate]
+    far = places - max(BEYOND * bulk, tenth)
+    some = float(weights[far > 0].sum()) >= TAIL and bool((far > OUTSIDE * errors).any())
+    return bool(bulk <= tenth) and some
+
+
 def at_bounds(model: ClusterModel) -> str | None:
     """Return in which numbers and dates centres lie at a bound, in words; None if in none.
 
     Rows beyond a bound count as if they had its value, so that nothing else shows too narrow ones.
     0 is no such bound, nor are those of flags, 0 and 1: many rows have these values.
     """
-    found = _columns_at_bounds(model)
+    columns, all_there = columns_at_bounds(model), rows_at_bounds(model)
+    if not columns:
+        return None
+    whole = bounds_with_all_rows(model)
+    found = [column for column in columns if column.name not in whole]
+    some = (
+        f"Some centres lie at a bound of {_names(found)}. Rows beyond a bound count as if they had "
+        "its value: if there may be many, declare wider bounds."
+    )
+    zeros = any(
+        isinstance(column, NumberColumn) and column.transform == "log" for column in columns
+    )
+    hint = 'Zeros lie beyond those of a logarithm: transform = "log1p" takes them.'
+    filled = _names([column for column in columns if _counts_missing_at_bound(column)])
+    gaps = f"Missing cells of {filled} count as values there, too."
+    notes = all_there, some if found else None, hint if zeros else None, gaps if filled else None
+    return " ".join(note for note in notes if note is not None)
+
+
+def rows_at_bounds(model: ClusterModel) -> str | None:
+    """Return at which bounds nearly all rows seem to lie, in words; None if at none."""
+    found = bounds_with_all_rows(model)
     if not found:
         return None
-    zeros = any(isinstance(column, NumberColumn) and column.transform == "log" for column in found)
-    hint = (
-        ' Zeros lie beyond those of a logarithm: transform = "log1p" takes them.' if zeros else ""
-    )
+    places = listed([f"the {bound} one of {name!r}" for name, bound in found.items()])
     return (
-        f"Some centres lie at a bound of {_names(found)}. Rows beyond a bound count as if they had "
-        f"its value: if there may be many, declare wider bounds.{hint}"
+        f"Nearly all rows seem to lie at or beyond a bound: {places}. Rows beyond a bound count as "
+        "if they had its value, so that nothing there tells them apart. Declare bounds that hold "
+        "the values, from knowledge of the field; look whether units and decimals are as declared."
     )
 
 
-def _columns_at_bounds(model: ClusterModel) -> list[NumberColumn | DateColumn]:
-    domain, errors = model.domain, model.center_stderr
-    if model.fit_warning is not None or errors is None:
-        return []
-    # Its module imports that of models, which imports this one.
-    from privclust.models.suppression import reported
+def nothing_differs(model: ClusterModel) -> str | None:
+    """Return why all rows look alike, if that is due to how columns are declared; None if not."""
+    columns = {column.name for column in columns_of(model)}
+    if not columns or columns - {*perhaps_unread(model), *bounds_with_all_rows(model)}:
+        return None
+    notes = rows_at_bounds(model), not_read(model)
+    reasons = " ".join(note for note in notes if note is not None)
+    return f"{reasons} Until then, more rows or a larger epsilon hardly help."
 
-    columns, widths = columns_of(model), domain.half_widths
-    places = (domain.to_scales(model.cluster_centers) - domain.center) / widths
-    known = errors / domain.slopes(model.cluster_centers) / widths < AT_BOUND
-    large, found = reported(model), list[NumberColumn | DateColumn]()
-    for column, part in zip(columns, parts_of_columns(columns), strict=True):
-        if isinstance(column, CategoryColumn) or _is_flag(column):
-            continue
-        at_lower = (places[:, part] <= AT_BOUND - 1) & (column.lower != 0)
-        at_either = (places[:, part] >= 1 - AT_BOUND) | at_lower
-        if (at_either & known[:, part])[large].any():
-            found.append(column)
-    return found
+
+def _counts_missing_at_bound(column: NumberColumn | DateColumn) -> bool:
+    """Tell whether the value that is declared for missing cells lies at a bound."""
+    place = (column.missing_features - column.center) / column.half_widths
+    return bool((np.abs(place) >= 1 - AT_BOUND).all())
 
 
 def equal_shares(model: ClusterModel) -> str | None:
@@ -262,10 +294,6 @@ def equal_shares(model: ClusterModel) -> str | None:
     )
 
 
-def _is_flag(column: NumberColumn | DateColumn) -> bool:
-    return (column.lower, column.upper) == (0, 1)
-
-
 def _names(columns: Sequence[Column]) -> str:
     return listed([repr(column.name) for column in columns])
 
@@ -276,9 +304,10 @@ def _may_be_amount(column: NumberColumn) -> bool:
 
 def _logarithm_of(column: NumberColumn) -> str:
     """Return how a column on logarithms is declared, to be copied."""
+    missing = "" if column.missing is None else f", 'missing': {column.missing}"
     return (
         f"in a bounds file transform = \"log1p\", in Python {{{column.name!r}: {{'type': 'number', "
-        f"'lower': {column.lower}, 'upper': {column.upper}, 'transform': 'log1p'}}}}"
+        f"'lower': {column.lower}, 'upper': {column.upper}, 'transform': 'log1p'{missing}}}}}"
     )
 
 
@@ -288,7 +317,7 @@ def alike(model: ClusterModel) -> str | None:
     errors = model.center_stderr
     if columns is None or errors is None or len(errors) < 2 or not errors.all():
         return None
-    same, unread = same_but_for_noise(model.cluster_centers, errors), at_the_middle(model)
+    same, unread = same_but_for_noise(model.cluster_centers, errors), perhaps_unread(model)
     found = [
         repr(column.name)
         for column, part in zip(columns, parts_of_columns(columns), strict=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from privclust.models.cluster_model import ClusterModel
 
 AT_THE_MIDDLE = 4.0
-"""Standard errors within which all centres of a column that was not read lie at its middle."""
+"""Standard errors within which all centres of a column that was not read lie where its missing
+cells do."""
 SHARP = 0.02
 """Parts of half a column's width: of centres with larger errors, where they lie means nothing."""
 OFF_THE_MIDDLE, OFF_SHARE = 0.05, 0.5
-"""A column was read if points of the coreset with this part of the rows lie off its middle by this
-part of half its width, and not by noise."""
+"""A column was read if points of the coreset with this part of the rows lie off where its missing
+cells do by this part of half its width, and not by noise."""
 LISTED, NAMED = 5, 3
 DECIDING = 0.4
 """From this part of the variance of centres on, the levels of one category decide."""
@@ -75,46 +76,59 @@ def _explained_shares(model: ClusterModel) -> tuple[float, float] | None:
 
 def not_read(model: ClusterModel) -> str | None:
     """Return which columns look as if no cell was read, in words; None if there are none."""
-    found = [repr(name) for name in at_the_middle(model)]
-    if not found:
-        return None
-    return (
-        f"All centres lie at the middle of {listed(found)}. So they do where cells are spread "
-        "evenly, and where none could be read: look whether decimals, dates and levels are written "
-        "as declared. Bounds with another middle tell which."
-    )
+    found = perhaps_unread(model)
+    declares = {one.name for one in columns_of(model) if one.missing_text is not None}
+    at_middle = [repr(name) for name in found if name not in declares]
+    at_declared = [repr(name) for name in found if name in declares]
+    notes = []
+    if at_middle:
+        notes.append(
+            f"All centres lie at the middle of {listed(at_middle)}. So they do where cells are "
+            "spread evenly, and where none could be read: look whether decimals, dates and levels "
+            "are written as declared. Bounds with another middle tell which."
+        )
+    if at_declared:
+        notes.append(
+            f"All centres lie at what missing cells of {listed(at_declared)} count as. So they do "
+            "where cells lie around that value, and where none could be read: look whether "
+            "decimals and dates are written as declared. Another value for missing cells tells "
+            "which."
+        )
+    return " ".join(notes) or None
 
 
-def at_the_middle(model: ClusterModel) -> list[str]:
-    """Return the columns at whose middle all centres lie, and most points of the coreset.
+def perhaps_unread(model: ClusterModel) -> list[str]:
+    """Return the columns in which all centres lie where missing cells do, and most of the coreset.
 
-    A missing cell counts as the middle of its column. Where all do, all centres lie there. So they
-    do where cells are spread evenly, but then points of the coreset lie all over the column.
-    Columns whose middle is 0 are not judged: there, people put what they have centred.
+    A missing cell counts as the value declared for it, or as the middle of its column. Where all
+    do, all centres lie there. So they do where cells are spread evenly around it, but then points
+    of the coreset lie all over the column. Columns where that is 0 are not judged: there, people
+    put what they have centred.
     """
     domain = model.domain
     columns = domain.bounded_columns(model.coordinate_names)
     if model.center_stderr is None or columns is None:
         return []
     widths = domain.half_widths
-    offsets = np.abs(domain.to_scales(model.cluster_centers) - domain.center) / widths
+    missing = np.concatenate([column.missing_features for column in columns])
+    offsets = np.abs(domain.to_scales(model.cluster_centers) - missing) / widths
     errors = model.center_stderr / domain.slopes(model.cluster_centers) / widths
     sharp = errors <= SHARP
     near = offsets <= AT_THE_MIDDLE * errors + 1e-4
-    all_near = near.all(axis=0) & sharp.any(axis=0) & (domain.center != 0)
-    elsewhere = _spread_in_coreset(model)
+    all_near = near.all(axis=0) & sharp.any(axis=0) & (missing != 0)
+    elsewhere = _spread_in_coreset(model, missing)
     parts = zip(columns, parts_of_columns(columns), strict=True)
     return [
         column.name for column, part in parts if all_near[part].all() and not elsewhere[part].any()
     ]
 
 
-def _spread_in_coreset(model: ClusterModel) -> NDArray[np.bool_]:
-    """Tell in which coordinates the coreset has most rows off the middle, by more than noise."""
+def _spread_in_coreset(model: ClusterModel, missing: FloatArray) -> NDArray[np.bool_]:
+    """Tell in which coordinates the coreset has most rows off missing cells, not by noise."""
     domain, coreset = model.domain, model.coreset
     if coreset is None:
         return np.zeros(domain.center.size, dtype=bool)
-    offsets = np.abs(domain.to_scales(coreset.points) - domain.center) / domain.half_widths
+    offsets = np.abs(domain.to_scales(coreset.points) - missing) / domain.half_widths
     errors = coreset.precision.center_stderr[:, None] * domain.scales / domain.half_widths
     off = offsets > np.maximum(AT_THE_MIDDLE * errors, OFF_THE_MIDDLE)
     weights = np.maximum(coreset.weights, 0.0)
@@ -123,11 +137,7 @@ def _spread_in_coreset(model: ClusterModel) -> NDArray[np.bool_]:
 
 def on_logarithms(model: ClusterModel) -> str | None:
     """Return which columns have means of logarithms for centres, in words; None if none have."""
-    found = [
-        column
-        for column in columns_of(model)
-        if isinstance(column, NumberColumn) and column.transform != "none"
-    ]
+    found = [column for column in columns_of(model) if is_on_logarithms(column)]
     if not found:
         return None
     with_zeros = any(column.transform == "log1p" for column in found)
@@ -141,6 +151,11 @@ def on_logarithms(model: ClusterModel) -> str | None:
         f"Centres of {listed([repr(column.name) for column in found])} are means of logarithms, no "
         f"higher than means.{zeros}"
     )
+
+
+def is_on_logarithms(column: Column) -> TypeGuard[NumberColumn]:
+    """Tell whether the centres of a column are means of logarithms."""
+    return isinstance(column, NumberColumn) and column.transform != "none"
 
 
 def differ_most(model: ClusterModel) -> str | None:

@@ -11,18 +11,21 @@ if TYPE_CHECKING:
     from privclust.models._cluster_table import ClusterTable
     from privclust.models.cluster_model import ClusterModel
     from privclust.models.compare import Comparison
+    from privclust.models.composition import Composition
+    from privclust.models.hierarchy import Hierarchy
     from privclust.models.k_path import KPath
     from privclust.models.profile import ColumnProfile, Profile
     from privclust.models.statement import Statement
+    from privclust.models.track import Series
 
-MISSING = (
-    "A missing number or date counted as the middle of its bounds and a missing category as equal "
-    "shares of its levels: both pull centres there."
-)
 OF_ERRORS = (
     "± is one standard error, of noise alone: the mean of all rows nearest to a centre may differ "
     "from it by more, because centres are means within the borders of the step before, and rows "
     "far from a centre count as nearer ones."
+)
+OF_HIDDEN = (
+    "Clusters below three standard errors of their size are not reported; what the fit warned of "
+    "may have another limit."
 )
 OF_REFIT = (
     "These clusters follow from the coreset, as does the loss that k_path estimates for them, and "
@@ -37,9 +40,10 @@ def model_title(model: ClusterModel) -> str:
     k, d = len(model.cluster_centers), model.n_features_in
     name = model.privacy_statement.dataset
     dataset = "" if name is None else f" of data set {name!r}"
+    rows = "row" if model.n_rows == 1 else "rows"
     return (
         f"{k} cluster{'s' if k > 1 else ''}{dataset} by {model.estimator}: {d} "
-        f"column{'s' if d > 1 else ''}, about {model.n_rows:,} rows"
+        f"column{'s' if d > 1 else ''}, about {model.n_rows:,} {rows}"
     )
 
 
@@ -86,18 +90,20 @@ def _notes(model: ClusterModel, clusters: ClusterTable) -> list[str]:
     # These are of models, whose module imports this one.
     from privclust.models._border_note import border_note
     from privclust.models._fit_notes import columns_of
+    from privclust.models._missing_cells import missing_note
     from privclust.models.verdict import verdict
 
-    columns, warning = clusters.left_out, model.fit_warning
+    bounded, columns, warning = columns_of(model), clusters.left_out, model.fit_warning
     return [
         *filter(None, [model.privacy_statement.counted_as]),
-        *([MISSING] if columns_of(model) else []),
         *([f"Columns that differ less and are not shown: {columns:,}."] if columns else []),
         *([warning] if warning else []),
+        *([OF_HIDDEN] if warning and clusters.hidden.any() else []),
         verdict(model),
         *([OF_REFIT] if model.refit_from else [OF_ERRORS] if _has_errors(model) else []),
         *filter(None, [border_note(model)]),
         *model.quality_sentences,
+        *([missing_note(bounded)] if bounded else []),
     ]
 
 
@@ -193,7 +199,7 @@ def profile_html(profile: Profile) -> str:
         f"{statement.subject}.",
         table(["cluster", "size", "95 % interval"], rows),
         *(part for column in profile.columns for part in _column_html(column)),
-        sentence("Intervals hold the truth in 95 of 100 cases, by the noise alone."),
+        *map(sentence, profile.notes),
         sentence(f"Privacy guarantee, with the model: {guarantee(statement)}"),
     )
 
@@ -230,4 +236,51 @@ def comparison_html(comparison: Comparison) -> str:
         comparison.title,
         table(header, rows),
         *(sentence(note) for note in comparison.notes),
+    )
+
+
+def composition_html(together: Composition) -> str:
+    """Return what runs guarantee together, each run, and what is not covered."""
+    # The module of compositions imports this one.
+    from privclust.models.composition import where_recorded
+
+    header = ["estimator", "run", "recorded in", "epsilon", "delta"]
+    runs = [
+        [
+            run.estimator,
+            run.name,
+            where_recorded(run),
+            rounded_up(run.epsilon),
+            rounded_up(run.delta),
+        ]
+        for run in together.runs
+    ]
+    if not together.private:
+        return block("Composition", sentence(together.title, warning=True), table(header, runs))
+    not_covered = table(["not covered"], [[item] for item in together.not_covered], text=True)
+    return block(
+        together.title,
+        sentence(together.strength, warning=together.weak),
+        table(header, runs),
+        sentence(f"Number of rows: {together.n_rows}"),
+        *([details("What is not covered", not_covered)] if together.not_covered else []),
+    )
+
+
+def series_html(series: Series) -> str:
+    """Return how long each cluster was there, how large it was, and whether it drifted."""
+    header, *rows = series.rows()
+    return block(series.title, table(header, rows))
+
+
+def hierarchy_html(tree: Hierarchy) -> str:
+    """Return which clusters merge to which, the nearest first, with a bar for each height."""
+    header, *rows = tree.rows()
+    highest = max((float(height) for height in tree.linkage[:, 2]), default=0.0)
+    bars = [bar(float(height) / highest if highest else 0.0) for height in tree.linkage[:, 2]]
+    k = tree.n_clusters
+    return block(
+        f"{k:,} cluster{'s' if k > 1 else ''} and what they merge to",
+        table([*header, ""], [[*row, one] for row, one in zip(rows, bars, strict=True)]),
+        sentence("Height is what a merge adds to the loss: root, in radii of the bounds."),
     )

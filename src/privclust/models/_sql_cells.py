@@ -58,14 +58,15 @@ def _number(column: NumberColumn, dialect: Dialect) -> str:
 
 
 def _within(column: NumberColumn, value: str, missing: str) -> str:
-    """Return a value between the bounds and on the scale of its column."""
+    """Return a value, or what it counts as where it is missing, on the scale of its column."""
     lower, upper = column.lower, column.upper
     bounded = f"LEAST(GREATEST({value}, {lower!r}), {upper!r})"
     if column.transform != "none":
         bounded = f"LOG10({bounded}{' + 1' if column.transform == 'log1p' else ''})"
-    # Halved before they are added, as a box does.
-    middle = lower / 2 + upper / 2 if column.transform == "none" else column.center[0]
-    return f"CASE WHEN {missing} THEN {float(middle)!r} ELSE {bounded} END"
+    filled = column.missing_features[0]
+    if column.transform == "none" and column.missing is None:
+        filled = lower / 2 + upper / 2  # halved before they are added, as a box does
+    return f"CASE WHEN {missing} THEN {float(filled)!r} ELSE {bounded} END"
 
 
 def _shares(column: CategoryColumn, dialect: Dialect) -> list[str]:

@@ -11,7 +11,7 @@ from privclust.domains.origin import Origin
 from privclust.errors import safe_repr
 from privclust.models._cohort_text import cohort_lines, cohort_not_covered
 from privclust.models.composition import describe_run
-from privclust.models.formatting import percent_up, rounded_down, rounded_up
+from privclust.models.formatting import percent_up, plural, rounded_down, rounded_up
 from privclust.queries.unit import Unit
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ALWAYS_NOT_COVERED = (
     "what was done to the rows before (scaling, filters, joins, removed duplicates): a step that "
     "looked at other rows lets one row change many",
     "running time and memory, and whether a fit fails",
-    "other fits of the same rows that no common ledger recorded",
+    "other fits of the same rows that no common ledger recorded under the same name",
     "what was chosen after looking at other results of the same rows, such as the number of "
     "clusters, columns, weights, or which model is shown: then those count as well",
 )
@@ -78,10 +78,6 @@ def subject(statement: Statement) -> str:
 
 def n_rows(statement: Statement) -> str:
     """Say how the number of rows was treated."""
-    if not statement.private and statement.run.epsilon == math.inf:
-        return "not protected."
-    if statement.kind != "profile" and not statement.composed.typed_rows:
-        return "protected; what is released of it is noisy."
     return statement.composed.n_rows
 
 
@@ -95,7 +91,7 @@ def adjacency(unit: Unit, place: str) -> str:
     if unit.whole:
         return (
             "two federations of the same clients, in one of which one client has no rows. No "
-            f"client's vector may be longer than those of {unit.rows} row(s)."
+            f"client's vector may be longer than those of {plural(unit.rows, 'row')}."
         )
     tables, where, each = "tables", "", ""
     if unit.clients:
@@ -106,7 +102,8 @@ def adjacency(unit: Unit, place: str) -> str:
     return (
         f"two {tables} of the same columns, one of which has all rows of one {unit.column!r} more"
         f"{where}, however many. Rows without one count as one {unit.column!r}"
-        f"{each or ' together'}. None may add more to a result than {unit.rows} row(s) may{each}."
+        f"{each or ' together'}. None may add more to a result than "
+        f"{plural(unit.rows, 'row')} may{each}."
     )
 
 
@@ -217,7 +214,7 @@ def _recorded(statement: Statement) -> str:
 def _line(release: ReleaseLine, unit: Unit) -> str:
     one = unit.quoted
     slot, query = (repr(name)[1:-1] for name in (release.slot, release.query))
-    measured = f"  {slot}: {query}, {release.coordinates} number(s)"
+    measured = f"  {slot}: {query}, {plural(release.coordinates, 'number')}"
     if release.one_row_in > 1:
         measured += f", of one {one} in {release.one_row_in} at random"
     if release.sigma == 0:
@@ -242,7 +239,8 @@ def _sampled(statement: Statement) -> list[str]:
 def _several(unit: Unit, place: str) -> str:
     if unit.whole:
         return "people with rows at several clients, who are protected less than one client is"
-    more = f", or with rows at more than {unit.clients} {place}(s)" if unit.clients else ""
+    most = plural(unit.clients, place)
+    more = f", or with rows at more than {most}" if unit.clients else ""
     if unit.column is None:
         return f"people with several rows{more}, who are protected less than one row is"
     return (

@@ -197,8 +197,9 @@ class ClusterModel:
         most = None if share is None else differ_most(self)
         columns = on_logarithms(self), not_read(self), alike(self)
         levels = equal_shares(self), absent_levels(self)
-        notes = share, most, *measured, *columns, at_bounds(self), *levels
-        return [*(note for note in notes if note is not None), *column_warnings(self)]
+        found = share, most, *measured, *columns, at_bounds(self), *levels
+        notes = [*(note for note in found if note is not None), *column_warnings(self)]
+        return [note for note in notes if note not in (self.fit_warning or "")]
 
 
 class FittedEstimator(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from privclust.models._soft_borders import SoftBorders, soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
 from privclust.models.formatting import aligned
 from privclust.models.suppression import reported
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CHANCE = 1e-3
 """How often some cluster of two models seems to have moved though none has, if they lie apart."""
@@ -186,6 +190,16 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return comparison_html(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a line for each pair of clusters.
+
+        It has the clusters ``before`` and ``after``, whether they ``moved``, the ``distance`` and
+        the shifts of size and centre, each followed by its standard error as the table shows it.
+        """
+        from privclust.models._cluster_frame import comparison_frame  # pandas takes a second
+
+        return comparison_frame(self)
 
 
 def compare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from privclust.errors import ParameterError
 from privclust.models._cohort_text import protections
+from privclust.models._notebook import composition_html
 from privclust.models.formatting import percent_up, rounded_up
 from privclust.models.private_run import PrivateRun
 from privclust.privacy.accounting import Spend, epsilon_of_spend, mu_of
@@ -21,6 +22,8 @@ FALSE_ALARMS = 0.05
 WEAK = 8.0
 """Above this epsilon a guarantee says little, and every page says so."""
 
+PROTECTED_ROWS = "protected; what is released of it is noisy."
+"""What is said of the number of rows if nobody typed it."""
 CHOSEN_LATER = (
     "an epsilon, or whether to run again, that was chosen after looking at an earlier run: for "
     "such choices only what a common ledger admitted at first holds"
@@ -95,10 +98,7 @@ class Composition:
         """
         if not self.private:
             return 1.0
-        deltas = sorted({run.delta for run in self.runs} - {0.0}) or [0.0]
-        # The parts of delta beyond the Gaussian ones, of all runs, may exceed the smallest.
-        reached = (delta for delta in deltas if delta > self.cost.tail)
-        return next(reached, deltas[-1])
+        return common_delta((run.delta for run in self.runs), self.cost)
 
     @cached_property
     def epsilon(self) -> float:
@@ -114,7 +114,7 @@ class Composition:
         """
         if len(self.runs) == 1 and delta == self.delta:
             return self.runs[0].epsilon
-        return self._epsilon_of([run.reserved for run in self.runs], delta)
+        return epsilon_together([run.reserved for run in self.runs], delta)
 
     def comes_to(self, epsilon: float, delta: float) -> bool:
         """Tell whether all runs together come to this `epsilon` at the `delta` of one of them."""
@@ -140,7 +140,8 @@ class Composition:
         """With a typed number of rows that is exact: the epsilon for replacing one unit."""
         if not self.private or not self.typed_rows:
             return None
-        return self._epsilon_of([cost_of_replacing(run.reserved) for run in self.runs], self.delta)
+        costs = [cost_of_replacing(run.reserved) for run in self.runs]
+        return epsilon_together(costs, self.delta)
 
     @cached_property
     def power(self) -> float:
@@ -166,8 +167,10 @@ class Composition:
     @property
     def n_rows(self) -> str:
         """How the numbers of rows were treated, in words."""
+        if not self.private:
+            return "not protected."
         if not self.typed_rows:
-            return "protected."
+            return PROTECTED_ROWS
         text = (
             f"{' and '.join(map(str, self.typed_rows))}, typed by the user and used as a constant. "
             f"If it is exact, the guarantee is for replacing one {self.unit.quoted} instead"
@@ -182,29 +185,66 @@ class Composition:
         chosen = (CHOSEN_LATER,) if len(self.runs) > 1 else ()
         return tuple(dict.fromkeys((*self.not_covered_by_each, *chosen)))
 
-    def _epsilon_of(self, costs: list[Spend], delta: float) -> float:
-        """Return the smaller of two epsilons that hold: all in mu², or pure ones added to that."""
-        pure = [cost for cost in costs if cost.pure is not None]
-        others = [cost for cost in costs if cost.pure is None]
-        together = epsilon_of_spend(sum(costs, Spend()), delta)
-        if not pure or not others:
-            return together
-        apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
-        return min(together, apart)
+    @property
+    def title(self) -> str:
+        """The guarantee of all runs together, in a sentence."""
+        if not self.private:
+            return "NOT PRIVATE: one of these runs had no real noise, so nobody is protected."
+        return (
+            f"{_runs(len(self.runs))}: epsilon = {rounded_up(self.epsilon)}, delta = "
+            f"{rounded_up(self.delta)}, for adding or removing any one {self.unit.quoted}."
+        )
 
     def __str__(self) -> str:
         if not self.private:
-            return "NOT PRIVATE: one of these runs had no real noise, so nobody is protected."
+            return self.title
         lines = [
-            f"{_runs(len(self.runs))}: epsilon = {rounded_up(self.epsilon)}, delta = "
-            f"{rounded_up(self.delta)}, for adding or removing any one "
-            f"{self.unit.quoted}. {self.strength}",
+            f"{self.title} {self.strength}",
             *(f"  {describe_run(run)}" for run in self.runs),
             f"Number of rows: {self.n_rows}",
         ]
         if self.not_covered:
             lines.append("Not covered: " + "; ".join(self.not_covered) + ".")
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return composition_html(self)
+
+
+def common_delta(deltas: Iterable[float], cost: Spend) -> float:
+    """Return the smallest delta above 0 at which what cost so much together has an epsilon.
+
+    Examples
+    --------
+    >>> common_delta([1e-6, 0.0, 1e-7], Spend())
+    1e-07
+    """
+    ranked = sorted(set(deltas) - {0.0}) or [0.0]
+    # The parts of delta beyond the Gaussian ones, of all runs, may exceed the smallest.
+    reached = (delta for delta in ranked if delta > cost.tail)
+    return next(reached, ranked[-1])
+
+
+def epsilon_together(costs: Sequence[Spend], delta: float) -> float:
+    """Return the epsilon of all `costs` at a `delta`, rounded up.
+
+    It is the smaller of two that hold: all in mu², or pure ones added to that.
+
+    Examples
+    --------
+    >>> from privclust.privacy.accounting import Budget
+    >>> round(epsilon_together([Budget(1.0, 1e-6).capacity] * 2, 1e-6), 2)
+    1.45
+    """
+    pure = [cost for cost in costs if cost.pure is not None]
+    others = [cost for cost in costs if cost.pure is None]
+    together = epsilon_of_spend(sum(costs, Spend()), delta)
+    if not pure or not others:
+        return together
+    apart = sum(pure, Spend()).epsilon + epsilon_of_spend(sum(others, Spend()), delta)
+    return min(together, apart)
 
 
 def best_power(cost: Spend) -> float:
@@ -244,17 +284,21 @@ def describe_strength(epsilon: float, power: float, unit: str = "row") -> str:
 
 def describe_run(run: PrivateRun) -> str:
     """Return what one run guarantees and where it is recorded, in words."""
-    where = "unrecorded" if run.record is None else f"data set {run.record.dataset!r}"
     more = ""
-    if run.cohort is not None:
-        where = f"ledgers of {len(run.cohort.members)} nodes, run {run.cohort.run} there"
-        if run.private:
-            _, alone, _ = protections(run, run.cohort)
-            more = f"; against {alone.against} epsilon = {rounded_up(alone.epsilon)}"
+    if run.cohort is not None and run.private:
+        _, alone, _ = protections(run, run.cohort)
+        more = f"; against {alone.against} epsilon = {rounded_up(alone.epsilon)}"
     return (
-        f"{run.estimator}, run {run.name} ({where}): epsilon = {rounded_up(run.epsilon)}, delta = "
-        f"{rounded_up(run.delta)}{more}"
+        f"{run.estimator}, run {run.name} ({where_recorded(run)}): epsilon = "
+        f"{rounded_up(run.epsilon)}, delta = {rounded_up(run.delta)}{more}"
     )
+
+
+def where_recorded(run: PrivateRun) -> str:
+    """Return which ledgers have a run, in words."""
+    if run.cohort is not None:
+        return f"ledgers of {len(run.cohort.members)} nodes, run {run.cohort.run} there"
+    return "unrecorded" if run.record is None else f"data set {run.record.dataset!r}"
 
 
 def cost_of_replacing(cost: Spend) -> Spend:

@@ -133,6 +133,17 @@ def counted(number: float) -> str:
     return f"{number:,.0f}" if round(number) else "0"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Return the rows of a table as lines, shorter ones filled up with nothing.
 

@@ -10,6 +10,7 @@ import numpy as np
 from privclust.errors import Message, Parameter, ParameterError, safe_repr
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._notebook import hierarchy_html
 from privclust.models._plotting import plots
 from privclust.models.cluster_model import ClusterModel
 
@@ -90,16 +91,26 @@ class Hierarchy:
         drawn: Axes = plots().plot_hierarchy(self, ax)
         return drawn
 
-    def __str__(self) -> str:
-        lines = [f"{'merge':>5}  {'parts':<12}{'size':>12}{'height':>10}"]
+    def rows(self) -> list[list[str]]:
+        """Return a table as texts: its header, then each merge, the nearest first."""
+        rows = [["merge", "parts", "size", "height"]]
         for number, (one, other, height, _) in enumerate(self.linkage, self.n_clusters):
             parts = f"{int(one)} + {int(other)}"
-            lines.append(f"{number:>5}  {parts:<12}{self.sizes[number]:>12,.0f}{height:>10.4f}")
-        return "\n".join(lines)
+            rows.append([str(number), parts, f"{self.sizes[number]:,.0f}", f"{height:.4f}"])
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{number:>5}  {parts:<12}{size:>12}{height:>10}"
+            for number, parts, size, height in self.rows()
+        )
 
     def __repr__(self) -> str:
         k = self.n_clusters
         return f"Hierarchy of {k:,} clusters: {k - 1:,} merges; print it for a table of them"
+
+    def _repr_html_(self) -> str:
+        return hierarchy_html(self)
 
 
 def hierarchy(model: ClusterModel) -> Hierarchy:

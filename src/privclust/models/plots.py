@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ from privclust.models import _drawing
 from privclust.models._canvas import (
     BLUE,
     ORANGE,
+    PALETTE,
     axes_for,
     plain_texts,
     side_by_side,
@@ -35,6 +36,8 @@ BARS = 8
 """With more clusters, only sizes of those that drifted have error bars."""
 LISTED, SHOWN_LEVELS = 20, 12
 """Columns that a refusal names, and levels of a category that are drawn: the most frequent."""
+LABEL_PART = 0.045
+"""Part of the height of a picture that a label at the end of a line takes."""
 NAMED_CLUSTERS = 64
 """With more, the labels of a tree would overlap."""
 
@@ -158,36 +161,96 @@ def _leaves(tree: Hierarchy, part: int) -> list[int]:
 
 
 def plot_series(series: Series) -> tuple[Axes, Axes]:
-    """Draw where clusters went, and how large they were; those that drifted are in colour."""
+    """Draw where clusters went, and how large they were; those that drifted are in colour.
+
+    If none drifted and there are few, each has a colour of its own.
+    """
     flat, labels = _flat(series)
     places, sizes = side_by_side(10, 4.6, (1.2, 1))
-    times = np.arange(len(series.sizes))
-    crowded = series.sizes.shape[1] > BARS
-    colors = cycle(COLORS)
-    for number in range(series.sizes.shape[1]):
+    drifted, colors = np.asarray(series.drifted.any(axis=0)), _colors(series)
+    crowded = len(colors) > BARS
+    ends: list[_End] = []
+    for number, color in enumerate(colors):
         there = np.flatnonzero(~np.isnan(series.sizes[:, number]))
-        drifted = bool(series.drifted[:, number].any())
-        color = next(colors) if drifted else GREY
-        line = flat[there, number]
-        across, up = line.T
-        places.plot(across, up, "-", color=color, linewidth=1.2 if drifted else 0.6)
-        places.scatter(across, up, color=color, s=6 + 26 * there / max(1, times[-1]), linewidth=0)
+        _draw_path(places, flat[there, number], there / max(1, len(series.sizes) - 1), color)
+        weight = "bold" if drifted[number] else "normal"
         beside: dict[str, Any] = {"xytext": (5, 5), "textcoords": "offset points"}
-        weight = "bold" if drifted else "normal"
-        places.annotate(str(number), line[-1], color=color, fontsize=9, weight=weight, **beside)
+        end = flat[there[-1], number]
+        places.annotate(str(number), end, color=color, fontsize=9, weight=weight, **beside)
         rows = series.sizes[there, number]
-        if not drifted and crowded:
+        if crowded and not drifted[number]:
             sizes.plot(there, rows, color=color, linewidth=0.5)
             continue
         errors = 2 * series.size_stderr[there, number]
         sizes.errorbar(there, rows, yerr=errors, color=color, linewidth=1.2, capsize=2)
-        sizes.annotate(str(number), (there[-1], rows[-1]), color=color, fontsize=9, **beside)
+        ends.append(_End(str(number), int(there[-1]), float(rows[-1]), color))
     places.set(xlabel=labels[0], ylabel=labels[1])
-    places.set_title("centres; larger dots are later, colours drifted", loc="left", fontsize=10)
+    found = "colours drifted" if drifted.any() else "none drifted"
+    places.set_title(f"centres; larger dots are later, {found}", loc="left", fontsize=10)
     sizes.set(xlabel="model", ylabel="noisy size, ± 2 standard errors", ylim=(0, None))
     sizes.set_title("sizes", loc="left", fontsize=10)
     sizes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _label_ends(sizes, ends)
     return places, sizes
+
+
+class _End(NamedTuple):
+    """Where the line of a cluster ends, and what is written there."""
+
+    name: str
+    across: int
+    up: float
+    color: str
+
+
+def _colors(series: Series) -> list[str]:
+    """Return each cluster's colour: grey for those that did not drift where others did."""
+    drifted = np.asarray(series.drifted.any(axis=0))
+    if not drifted.any() and drifted.size <= BARS:
+        return [*PALETTE[: drifted.size]]
+    colors = cycle(COLORS)
+    return [next(colors) if one else GREY for one in drifted]
+
+
+def _draw_path(axes: Axes, line: FloatArray, times: FloatArray, color: str) -> None:
+    """Draw where one cluster went; `times` are from 0 to 1."""
+    across, up = line.T
+    axes.plot(across, up, "-", color=color, linewidth=0.6 if color == GREY else 1.2)
+    axes.scatter(across, up, color=color, s=6 + 26 * times, linewidth=0)
+
+
+def _label_ends(axes: Axes, ends: Sequence[_End]) -> None:
+    """Name lines at their ends, each beside the others that end there."""
+    _, top = axes.get_ylim()
+    for time in {end.across for end in ends}:
+        here = [end for end in ends if end.across == time]
+        apart = spaced([end.up for end in here], LABEL_PART * top)
+        for end, up in zip(here, apart, strict=True):
+            at: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+            axes.annotate(end.name, (time, up), color=end.color, fontsize=9, **at)
+
+
+def spaced(values: Sequence[float], gap: float) -> list[float]:
+    """Return the nearest places to values of which no two are closer than `gap`.
+
+    Those that would be closer lie around their middle.
+
+    Examples
+    --------
+    >>> spaced([5.0, 1.0, 5.0], 1.0)
+    [4.5, 1.0, 5.5]
+    """
+    order = np.argsort(values, kind="stable")
+    blocks: list[list[float]] = []  # of values less their places' gaps, which must not fall
+    for place, number in enumerate(order):
+        blocks.append([values[number] - place * gap])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    levels = np.concatenate([np.full(len(block), np.mean(block)) for block in blocks])
+    found = np.empty(len(order))
+    found[order] = levels + gap * np.arange(len(order))
+    return [float(one) for one in found]
 
 
 def _flat(series: Series) -> tuple[FloatArray, Sequence[str]]:

@@ -11,6 +11,7 @@ import numpy as np
 from privclust.domains._number_column import NumberColumn
 from privclust.domains.columns import Column
 from privclust.kernels.grid import UNIT, FloatArray, IntArray, to_grid
+from privclust.models._cluster_frame import profile_frame
 from privclust.models._notebook import guarantee, profile_html
 from privclust.models._plotting import plots
 from privclust.models._ratio_intervals import ratio_ends
@@ -22,13 +23,15 @@ from privclust.privacy.release import Release
 from privclust.queries.profiles import count_units, split_sums, value_units
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 NOTE = (
-    "Means, or the most frequent level, with 95 % intervals by the noise alone. Each has noise of "
-    "its own, so that shares of a column need not add up to 100 %."
+    "Means of the cells that are there, or the most frequent level, with 95 % intervals by the "
+    "noise alone. Each has noise of its own, so that shares of a column need not add up to 100 %."
 )
 """What is said below the table of a profile."""
+MEAN = "mean"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +47,9 @@ class ColumnProfile:
     shares : Intervals of shape (k, labels)
         Of a cluster's rows, between 0 and 1.
     means : Intervals of shape (k,), or None
-        Of numbers, and of dates in days since the first of January 1970; missing cells count as the
-        middle of the bounds, those beyond them as the bound. On a logarithmic scale, the mean is
-        that of the logarithms. None for categories.
+        Of numbers, and of dates in days since the first of January 1970, where a cell is there;
+        those beyond the bounds count as the bound. On a logarithmic scale, the mean is that of the
+        logarithms. None for categories.
     """
 
     column: Column
@@ -127,10 +130,15 @@ class Profile:
             ["", *cluster_names(len(clusters))],
             ["rows", *(_size(self.sizes, cluster) for cluster in clusters)],
             *(
-                [one.column.name, *(summary(one, cluster) for cluster in clusters)]
+                [_row_name(one), *(summary(one, cluster) for cluster in clusters)]
                 for one in self.columns
             ),
         ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know when reading the table, in sentences."""
+        return [NOTE, *filter(None, [missing_shares(self)])]
 
     def __str__(self) -> str:
         statement = self.privacy_statement
@@ -139,7 +147,7 @@ class Profile:
                 f"{statement.subject}.",
                 aligned(self.rows()),
                 *filter(None, [statement.counted_as]),
-                NOTE,
+                *self.notes,
                 f"Privacy guarantee, with the model: {guarantee(statement)}",
             ]
         )
@@ -166,6 +174,14 @@ class Profile:
         drawn: Axes = plots().plot_profile(self, column, ax)
         return drawn
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return a line for each cluster: its size, means and shares, with their 95 % intervals.
+
+        A column ``name`` stands beside ``name_lower`` and ``name_upper``. Numbers and dates have
+        their means by their own names, levels and ranges their shares by ``name=level``.
+        """
+        return profile_frame(self)
+
 
 def frequent_places(column: ColumnProfile, most: int) -> IntArray:
     """Return all ranges of a column, or its most frequent levels, in their order."""
@@ -179,7 +195,25 @@ def mean_name(column: ColumnProfile) -> str:
     """Say what the means of a column are: on a logarithmic scale, those of logarithms."""
     declared = column.column
     on_logs = isinstance(declared, NumberColumn) and declared.transform != "none"
-    return "mean of logarithms, as a number" if on_logs else "mean"
+    return "mean of logarithms, as a number" if on_logs else MEAN
+
+
+def _row_name(column: ColumnProfile) -> str:
+    name = column.column.name
+    return name if mean_name(column) == MEAN else f"{name}, by logarithms"
+
+
+def missing_shares(profile: Profile) -> str | None:
+    """Return of which columns cells are missing, and how many, in words; None if noise hides it."""
+    sizes = np.maximum(profile.sizes.values, 1.0)
+    found = [
+        f"{one.column.name!r} {100 * np.average(one.shares.values[:, -1], weights=sizes):.1f} %"
+        for one in profile.columns
+        if (one.shares.lower[:, -1] > 0).any()
+    ]
+    if not found:
+        return None
+    return f"Cells that are missing, or of no declared level: {', '.join(found)}."
 
 
 def summary(column: ColumnProfile, cluster: int) -> str:
@@ -229,7 +263,8 @@ def found_in(
     """Work out what the results of both queries say.
 
     All counts of a cluster's rows, the one beside the sums and the totals of all tallies, are put
-    together by their precision into one size, by which shares and means divide.
+    together by their precision into one size, by which shares divide. Means divide by that less the
+    missing cells of their column, which add 0 to its sum.
     """
     tallies, *rest = releases
     numbers = [column.number for column in columns if column.number is not None]
@@ -247,9 +282,17 @@ def found_in(
     precision = 1 / np.array(variances)
     variance = 1 / precision.sum()
     sizes = variance * (np.array(counts) * precision[:, None]).sum(axis=0)
+    # Sizes have votes in them, of each column as many as it has places.
+    present = (
+        (sizes - part[:, -1], variance + tallies.sigma**2 - 2 * variance / part.shape[1])
+        for column, part in zip(columns, votes, strict=True)
+        if column.number is not None
+    )
     means = iter(
-        _means(number, column_sums, sizes, stderr**2, variance)
-        for number, column_sums in zip(numbers, sums.T, strict=True)
+        _means(number, column_sums, rows, stderr**2, variance_of_rows)
+        for number, column_sums, (rows, variance_of_rows) in zip(
+            numbers, sums.T, present, strict=True
+        )
     )
     return ProfileEstimates(
         Intervals.around(sizes, float(np.sqrt(variance))),

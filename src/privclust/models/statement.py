@@ -276,8 +276,8 @@ class Statement:
         )
         epsilon = math.inf if content["epsilon"] is None else content["epsilon"]
         # At any of the deltas: earlier versions read the epsilon at the largest of them.
-        holds = statement.composed.comes_to(epsilon, content["delta"])
-        if content["private"] != statement.private or not holds:
+        agrees = statement.composed.comes_to(epsilon, content["delta"])
+        if content["private"] != statement.private or not agrees:
             raise ValueError("its statement says of its runs what they do not come to")
         return statement
 

@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from privclust.errors import ColumnError, ParameterError
 from privclust.kernels.distances import squared_gaps
 from privclust.kernels.grid import FloatArray, IntArray
+from privclust.models._notebook import series_html
 from privclust.models._plotting import plots
 from privclust.models._soft_borders import soft_borders
 from privclust.models.cluster_model import ClusterModel, FittedEstimator, model_of
@@ -68,16 +69,36 @@ class Series:
         drawn: tuple[Axes, Axes] = plots().plot_series(self)
         return drawn
 
-    def __str__(self) -> str:
-        lines = [f"{'id':>3}  {'models':<8}{'first size':>12}{'last size':>12}  drifted"]
+    def rows(self) -> list[list[str]]:
+        """Return a table as texts: its header, then each cluster's models, sizes and drift."""
+        rows = [["id", "models", "first size", "last size", "drifted"]]
         for number in range(self.sizes.shape[1]):
             there = np.flatnonzero(~np.isnan(self.sizes[:, number]))
-            first, last = (f"{self.sizes[place, number]:,.0f}" for place in there[[0, -1]])
+            sizes = [f"{self.sizes[place, number]:,.0f}" for place in there[[0, -1]]]
             since = np.flatnonzero(self.drifted[:, number])
-            word = f"from model {since[0]}" if since.size else "no"
-            spell = f"{there[0]} to {there[-1]}"
-            lines.append(f"{number:>3}  {spell:<8}{first:>12}{last:>12}  {word}")
-        return "\n".join(lines)
+            drift = f"from model {since[0]}" if since.size else "no"
+            rows.append([str(number), f"{there[0]} to {there[-1]}", *sizes, drift])
+        return rows
+
+    @property
+    def title(self) -> str:
+        """How many clusters were followed, and how many drifted."""
+        times, count = self.sizes.shape
+        return (
+            f"{count:,} cluster{'s' if count > 1 else ''} in {times:,} "
+            f"model{'s' if times > 1 else ''}: {int(self.drifted.any(axis=0).sum()):,} drifted"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{number:>3}  {models:<8}{first:>12}{last:>12}  {drifted}"
+            for number, models, first, last, drifted in self.rows()
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return series_html(self)
 
 
 def track(models: Sequence[ClusterModel | FittedEstimator]) -> Series:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from privclust.models._column_notes import all_other, at_bounds, unmatched
-from privclust.models._fit_notes import at_the_middle, explained_share, listed
+from privclust.models._fit_notes import explained_share, listed, perhaps_unread
 from privclust.models._soft_borders import soft_borders
 from privclust.models.suppression import reported
 
@@ -50,7 +50,7 @@ def verdict(model: ClusterModel) -> str:
     if all_other(model) is not None:
         return "Quality: fair. A category tells nothing apart, and perhaps was not read; see below."
     found = _by_share(model, share)
-    unread = [repr(name) for name in at_the_middle(model)]
+    unread = [repr(name) for name in perhaps_unread(model)]
     if unread:
         word = found.removeprefix("Quality: ").partition(".")[0]
         return (

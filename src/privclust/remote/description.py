@@ -212,4 +212,6 @@ def _column(found: Fields) -> ColumnDescription:
     else:
         lower, upper = (printable(str(declared.get(side, "?"))) for side in ("lower", "upper"))
         values = f"{lower} to {upper}"
+        if declared.get("missing") is not None:
+            values += f", missing cells count as {printable(str(declared['missing']))}"
     return ColumnDescription(found.text("name"), found.text("type", "number"), values)

@@ -249,15 +249,15 @@ class Schema:
                     "first file. Convert it, or leave the file out."
                 )
 
-    def _known(self, unknown: Sequence[str], n_wanted: int = 1) -> str:
+    def _known(self, unknown: Sequence[str], wanted: int = 1) -> str:
         """Return which names there are, where they are public, and which may have been meant.
 
-        `n_wanted` is how many columns were wanted.
+        `wanted` is how many names were asked for.
         """
         if self.names is None:
             return "The table's columns have no names."
         # Without a header, the first row would be taken for one; a row names no columns.
-        is_header = 2 * len(unknown) < n_wanted and not self.looks_like_a_row
+        is_header = 2 * len(unknown) < wanted and not self.looks_like_a_row
         if set(self.kinds) <= {"cell"} and not is_header:
             return (
                 "The file's first line must have the names of its columns: see whether these are "

@@ -95,7 +95,7 @@ def test_patients_at_two_clients_are_protected_and_recorded_so(tmp_path: Path) -
     assert "all rows of one 'patient' more at each of up to 2 clients" in (
         model.privacy_statement_.adjacency
     )
-    assert "than 2 row(s) may" in model.privacy_statement_.adjacency
+    assert "than 2 rows may" in model.privacy_statement_.adjacency
     assert len(Ledger.open(place).runs("p")) == 1
 
 

@@ -394,3 +394,13 @@ def test_impossible_federation_is_refused() -> None:
         Federation.in_process({"a": rows, "b": rows}, "age")
     with pytest.raises(ColumnError, match="the same columns in the same order"):
         Federation.in_process({"a": rows, "b": np.zeros((2, 3))})
+
+
+def test_federation_is_one_line_at_a_prompt() -> None:
+    """It printed as a dataclass, with functions of this library and their addresses."""
+    named = Federation(lambda requests: [], ("north", "south"), ("age", "cost"), minimum=1)
+    counted = Federation(lambda requests: [], ("north",), 3)
+    assert repr(named) == (
+        "<Federation of 2 clients, columns: 'age', 'cost'; a fit needs responses of 1>"
+    )
+    assert repr(counted) == "<Federation of 1 client, columns: 3; a fit needs responses of 1>"

@@ -17,6 +17,7 @@ from privclust.domains.box import Box
 from privclust.errors import ColumnError, CostError, ParameterError, TooFewClientsError
 from privclust.estimators._cost_check import check_cost
 from privclust.kernels.grid import UNIT
+from privclust.models.formatting import plural
 from privclust.privacy.ledger.ledger import Ledger
 from privclust.queries.base import Count
 from privclust.queries.participation import QueryParticipation
@@ -73,7 +74,7 @@ def test_the_statement_says_at_how_many_clients_somebody_is_protected(
     statement = fitted(federation(clients), unit=unit).privacy_statement_
     assert statement.adjacency.startswith("two federations of the same columns")
     assert guaranteed in statement.adjacency
-    assert f"or with rows at more than {clients} client(s)" in statement.not_covered[0]
+    assert f"or with rows at more than {plural(clients, 'client')}" in statement.not_covered[0]
     if unit:
         assert "Rows without one count as one 'pid' at each client." in statement.adjacency
 

@@ -6,10 +6,13 @@ import gc
 import logging
 import os
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from helpers.conformance import (
     COLUMNS,
@@ -34,6 +37,9 @@ from helpers.spark_sessions import local
 from pyspark.logger import PySparkLogger
 
 from privclust import PrivateKMeans, on_spark
+from privclust.domains._date_column import DateColumn
+from privclust.domains._number_column import NumberColumn
+from privclust.domains.mixed import Mixed
 from privclust.engines.spark.engine import SparkEngine
 from privclust.engines.spark.table import spark_table_of
 from privclust.errors import ColumnError, ColumnTypeError, UnreadableFileError
@@ -117,6 +123,29 @@ def test_columns_may_have_any_names(frame: Any) -> None:
     names = ["a.b", "number", "A.b", "`", "a b"]
     engine = in_spark(frame.toDF(*names), ["a b", "a.b", "A.b"], unit=ROW)
     assert results(engine, MOMENTS) == results(in_memory(people(N_ROWS)), MOMENTS)
+
+
+def test_missing_cells_count_as_declared_in_tasks_of_spark(tmp_path: Path) -> None:
+    table = people(N_ROWS)
+    days = [None if place % 3 else date(2024, 1, 1 + place % 28) for place in range(N_ROWS)]
+    table = table.append_column("day", pa.array(days, pa.date32()))
+    x, y = NumberColumn("x", -50, 50), NumberColumn("y", 1, 100, transform="log")
+    day = DateColumn("day", date(2024, 1, 1), date(2024, 12, 31))
+    domain = Mixed(
+        (
+            replace(x, missing=12.5),
+            replace(day, missing=date(2024, 2, 29)),
+            replace(y, missing=80.0),
+        )
+    )
+    names = ["x", "day", "y"]
+    expected = in_memory(table, names, domain)
+    middle = in_memory(table, names, Mixed((x, day, y)))
+    for lay in (spark_frame, spark_files):
+        place = tmp_path / lay.__name__
+        place.mkdir()
+        engine = in_spark(lay(local(), table, place), names, domain)
+        assert results(engine, MOMENTS) == results(expected, MOMENTS) != results(middle, MOMENTS)
 
 
 # One repartition, kept and released --------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,22 @@ def test_an_approval_comes_back_as_it_was(tmp_path: Path) -> None:
     file.write_text(approval.to_json())
     assert read_approval(file) == approval
     jsonschema.validate(json.loads(file.read_text()), schema_of("approval"))
+
+
+def test_other_data_sets_come_back_and_are_of_the_same_entry(tmp_path: Path) -> None:
+    ledger = recorded()
+    ledger.add("visits 2025", epsilon=2.0, delta=1e-7)
+    total, other = ledger.totals()
+    assert (total, other) == (ledger.total("visits"), ledger.total("visits 2025"))
+    approval = Approval(**GIVEN, ledger=total, other_datasets=(other,))
+    file = tmp_path / "approval.json"
+    file.write_text(approval.to_json())
+    assert read_approval(file) == approval
+    jsonschema.validate(json.loads(file.read_text()), schema_of("approval"))
+    for given in ({"ledger": None}, {"ledger": replace(total, head="0" * 64)}):
+        file.write_text(replace(approval, **given).to_json())
+        with pytest.raises(ModelFileError):
+            read_approval(file)
 
 
 @pytest.mark.parametrize("name", ["dataset", "purpose", "requested_by", "approved_by"])

@@ -15,7 +15,7 @@ from privclust.privacy.accounting import (
     gaussian_spend,
     pure_spend,
 )
-from privclust.privacy.ledger._admission import Cap
+from privclust.privacy.ledger._admission import MOST_COUNTED, Cap
 from privclust.privacy.ledger.affordable import affordable
 from privclust.privacy.ledger.ledger import BudgetExceededError
 from privclust.privacy.plan import Mechanism, Slot, make_plan
@@ -106,3 +106,45 @@ def test_of_an_analysts_cap_no_more_is_left_than_is_granted() -> None:
 
 def test_less_than_any_fit_can_use_is_still_named() -> None:
     assert affordable(pure_spend(QUANTA // 250), Budget(1.0, 0.0)) == 0.004
+
+
+@settings(max_examples=60)
+@given(
+    st.floats(0.5, 8.0),
+    DELTAS,
+    st.floats(0.0, 0.9),
+    st.floats(0.01, 1.2),
+    st.sampled_from([1, 3]),
+)
+def test_as_many_runs_as_are_said_to_be_left_are_granted(
+    epsilon: float, delta: float, share: float, size: float, periods: int
+) -> None:
+    """One more is refused, so that the number is exact."""
+    ledger = ledger_of(epsilon, delta, share if periods == 1 else 0.0, periods)
+    facts = {"period": "WEEK-1"} if periods > 1 else {}
+    part = ledger.dataset("table").share
+    amount = int(size * (part.quanta if part.pure is None else part.pure))
+    cost = pure_spend(amount) if delta == 0 else gaussian_spend(amount, l0=1)
+    try:
+        run = ledger.reserve("table", cost, facts)
+    except BudgetExceededError:
+        return
+    for left in range(ledger.runs_left(run), 0, -1):
+        assert ledger.runs_left(run) == left
+        ledger.reserve("table", cost, facts)
+    assert ledger.runs_left(run) == 0
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve("table", cost, facts)
+
+
+def test_of_a_data_set_that_was_closed_no_run_is_left() -> None:
+    ledger = ledger_of(1.0, 1e-6, 0.25)
+    (run,) = ledger.runs("table")
+    assert ledger.runs_left(run.name) == 3
+    ledger.lower("table", None)
+    assert ledger.runs_left(run.name) == 0
+
+
+def test_runs_that_cost_next_to_nothing_are_counted_to_a_limit() -> None:
+    ledger = ledger_of(1.0, 1e-6, 1e-9)
+    assert ledger.runs_left(ledger.runs("table")[0].name) == MOST_COUNTED

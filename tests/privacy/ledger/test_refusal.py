@@ -67,7 +67,7 @@ def test_remedy_of_a_pure_account_is_granted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spent", [0.31, 0.5, 0.77, 0.999])
-def test_what_remains_is_what_may_be_requested(spent: float) -> None:
+def test_what_remains_is_what_a_new_run_may_spend(spent: float) -> None:
     """It said "Remaining: epsilon 2.68", and then "at most epsilon = 2.679"."""
     ledger = ledger_of()
     ledger.reserve("table", Budget(spent, 1e-6).capacity, {})

@@ -134,6 +134,14 @@ class Federation(FederatedTable):
             on_finish=on_finish,
         )
 
+    def __repr__(self) -> str:
+        names, count = self.columns, len(self.clients)
+        columns = f"{names:,}" if isinstance(names, int) else ", ".join(map(safe_repr, names))
+        return (
+            f"<Federation of {count:,} client{'s' if count > 1 else ''}, columns: {columns}; a fit "
+            f"needs responses of {self.minimum:,}>"
+        )
+
     @property
     def declared(self) -> Schema:
         """What the first client declares of its columns."""

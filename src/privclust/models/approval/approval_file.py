@@ -43,6 +43,8 @@ class Approval:
     ledger_place, ledger_source : str
         Which ledger that is, without folders and passwords, and where the table comes from in the
         words of the ledger's owner; empty if nobody said.
+    other_datasets : tuple of LedgerTotal
+        What the other data sets of that ledger came to, at the same entry.
     recomputed : bool
         Whether all numbers in the model were worked out anew from the results in the ledger.
     min_size : float or None
@@ -69,6 +71,7 @@ class Approval:
     ledger: LedgerTotal | None = None
     ledger_place: str = ""
     ledger_source: str = ""
+    other_datasets: tuple[LedgerTotal, ...] = ()
     recomputed: bool = False
     min_size: float | None = None
     version: str = field(default_factory=lambda: __version__)
@@ -93,6 +96,7 @@ class Approval:
             "format": format_name("approval"),
             **asdict(self),
             "ledger": None if self.ledger is None else self.ledger.to_dict(),
+            "other_datasets": [other.to_dict() for other in self.other_datasets],
         }
         return json.dumps(content, indent=1, sort_keys=True) + "\n"
 
@@ -107,4 +111,8 @@ def _approval_from(content: Mapping[str, Any]) -> Approval:
     given = {name: value for name, value in content.items() if name != "format"}
     given["profiles"] = tuple(content["profiles"])
     given["ledger"] = None if ledger is None else LedgerTotal.from_dict(ledger)
-    return Approval(**given)
+    given["other_datasets"] = tuple(map(LedgerTotal.from_dict, content.get("other_datasets", ())))
+    approval = Approval(**given)
+    if any(ledger is None or other.head != ledger["head"] for other in approval.other_datasets):
+        raise ValueError("its data sets are not of one ledger at one entry")
+    return approval

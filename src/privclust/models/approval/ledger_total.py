@@ -116,8 +116,9 @@ class LedgerTotal:
             "the total so far does not hold: count epsilon = "
             f"{rounded_up(self.first.epsilon)}, what the ledger admitted at first"
             f"{', before it was lowered' if self.is_lowered else ''}.",
-            f"It counts data set {safe_repr(self.dataset)} alone. Where this ledger or another has "
-            "further data sets of the same people, what was released of those adds to epsilon.",
+            f"It counts what was recorded under the name {safe_repr(self.dataset)} alone. What was "
+            "released of the same people under another name, by this ledger or another, adds to "
+            "epsilon.",
         ]
 
     def on_earlier(self, released: int) -> str | None:
@@ -129,7 +130,9 @@ class LedgerTotal:
             return None
         others = self.runs - released
         return (
-            f"The ledger recorded {others} other run{'s' if others > 1 else ''} on these rows. If "
+            f"The ledger recorded {others} other run{'s' if others > 1 else ''} under this data "
+            "set's name. It knows the rows by that name alone, so that runs on them under another "
+            "name are not among these. If "
             "anything about this release was chosen after looking at other results, such as the "
             "number of clusters, columns, weights, or which model is shown, it tells of those, "
             f"too: then the total of all holds, epsilon = {rounded_up(self.epsilon)} at delta = "

@@ -57,7 +57,16 @@ def trusted_parties(statement: Statement) -> list[tuple[str, str]]:
                 "To keep one ledger for these rows under one name, and to put back no older copy.",
             )
         )
+        if statement.cohort is None:
+            parties.append(_WHO_NAMED_THE_TABLE)
     return parties
+
+
+_WHO_NAMED_THE_TABLE = (
+    "The people who named the data set in each run, such as analysts",
+    "To have named it right each time: the ledger counts by that name, and never looks at the "
+    "rows.",
+)
 
 
 _WHO_READ_ROWS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from privclust.domains.columns import Column
 from privclust.domains.reader import Use
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.profile import Profile
@@ -30,15 +31,15 @@ def data_dictionary(
         weights = _weights(model)
         # A description has another name than its column where this is on logarithms.
         found = [
-            (name, CLUSTERED, column.use, _values(declared) + weights.get(column.name, ""))
-            for column in columns
-            for name, declared in [column.describe()]
+            (name, CLUSTERED, one.use, _declared(one, declared) + weights.get(one.name, ""))
+            for one in columns
+            for name, declared in [one.describe()]
         ]
     return found + [
-        (name, PROFILED, column.column.use, _values(declared))
+        (name, PROFILED, one.column.use, _declared(one.column, declared))
         for profile in profiles
-        for column in profile.columns
-        for name, declared in [column.column.describe()]
+        for one in profile.columns
+        for name, declared in [one.column.describe()]
     ]
 
 
@@ -54,6 +55,12 @@ def _weights(model: ClusterModel) -> dict[str, str]:
         if isinstance(column, Mapping)
     }
     return {name: f"; weight {weight:g}" for name, weight in weights.items() if weight != 1}
+
+
+def _declared(column: Column, declared: list[str]) -> str:
+    """Return which values count, and as what missing cells do if that is declared."""
+    missing = column.missing_text
+    return _values(declared) + ("" if missing is None else f"; missing cells count as {missing}")
 
 
 def _values(declared: list[str]) -> str:

@@ -81,10 +81,31 @@ def shown_profiles(
         )
     return [
         ShownProfile(
-            [_column(column, hidden) for column in profile.columns], profile.privacy_statement
+            [_column(column, hidden) for column in profile.columns],
+            profile.privacy_statement,
         )
         for profile in profiles
     ]
+
+
+def profile_files(profiles: Sequence[Profile]) -> str:
+    """Say what files of profiles hold that a table of means and frequent levels does not show."""
+    one = "The profile" if len(profiles) == 1 else "Each profile"
+    columns = [column for profile in profiles for column in profile.columns]
+    # The last label of each is that of missing cells.
+    ranges = sorted({len(one.labels) - 1 for one in columns if one.means is not None})
+    held = ["how many rows it has"]
+    if any(column.means is None for column in columns):
+        held.append("the share of its rows that have each level of a category")
+    if ranges:
+        held.append(
+            f"the share of its rows in each of {' or '.join(map(str, ranges))} ranges of a column "
+            "of numbers or dates"
+        )
+    return (
+        f"{one} holds more, too: for each cluster, also those that are not reported here, "
+        f"{', '.join(held)}, and the share where the cell is missing; and every measured result."
+    )
 
 
 def _column(column: ColumnProfile, hidden: NDArray[np.bool_]) -> ShownColumn:

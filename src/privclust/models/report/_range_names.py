@@ -1,4 +1,4 @@
-"""What levels and ranges of a column are called beside a picture, where there is little space."""
+"""What levels and ranges of a column are called beside a picture, where names must be short."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from privclust.models.formatting import percent_up, rounded_down, rounded_up
+from privclust.models.formatting import percent_up, plural, rounded_down, rounded_up
 from privclust.models.report._wide_table import pieces_of
 
 LONGEST_WORD = 1000
@@ -56,8 +56,13 @@ def render(name: str, **values: Any) -> str:
         trim_blocks=True,
         loader=FunctionLoader(_text_of),
     )
-    environment.filters |= {"pieces": lambda name: pieces_of(legible(name))}
-    environment.filters |= {"up": rounded_up, "down": rounded_down, "percent": percent_up}
+    environment.filters |= {
+        "up": rounded_up,
+        "down": rounded_down,
+        "percent": percent_up,
+        "plural": plural,
+        "pieces": lambda name: pieces_of(legible(name)),
+    }
     return environment.get_template(name).render(**values)
 
 

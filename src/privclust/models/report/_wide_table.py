@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from privclust.models._cluster_table import ColumnHeader
+
 LINE, GAP, NAME, LEAD = 100, 2, 14, 30
 """Characters of a line that a table may take, those between its cells, and those after which a part
 of a name and a lead cell are broken; paper and windows have space for so many."""
@@ -53,8 +55,9 @@ def pieces_of(name: str) -> list[str]:
 
 
 def name_width(name: str) -> int:
-    """Return how many characters of a cell the name of a column is as wide as."""
-    return math.ceil(BOLD * max(map(len, pieces_of(name)), default=0))
+    """Return how many characters of a cell a column's name, or the mark below it, is as wide as."""
+    mark = name.mark if isinstance(name, ColumnHeader) else ""
+    return math.ceil(BOLD * max(map(len, [*pieces_of(name), *mark.split()]), default=0))
 
 
 def table_of_clusters(names: Sequence[str], clusters: Sequence[tuple[str, list[str]]]) -> WideTable:
@@ -97,7 +100,7 @@ def parts_of(names: Sequence[str], rows: Sequence[Row]) -> list[slice]:
     [slice(0, 3, None), slice(3, 6, None)]
     """
     leads = zip(*(lead for lead, _ in rows), strict=True)
-    left = LINE - sum(GAP + min(max(map(len, cells)), LEAD) for cells in leads)
+    left = LINE - sum(GAP + min(max(map(_width, cells)), LEAD) for cells in leads)
     widths = [
         GAP + max([name_width(name), *(len(cells[place]) for _, cells in rows)])
         for place, name in enumerate(names)
@@ -108,3 +111,8 @@ def parts_of(names: Sequence[str], rows: Sequence[Row]) -> list[slice]:
         if all(sum(widths[part]) <= left for part in parts):
             return parts
     return [slice(place, place + 1) for place in range(len(names))]
+
+
+def _width(name: str) -> int:
+    """Return how many characters the longer line of a header has."""
+    return max(len(name), len(name.mark)) if isinstance(name, ColumnHeader) else len(name)

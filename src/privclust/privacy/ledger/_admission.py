@@ -13,10 +13,13 @@ from privclust.privacy.accounting import Budget, Spend
 from privclust.privacy.ledger._refusal import refusal
 from privclust.privacy.ledger.affordable import affordable
 from privclust.privacy.ledger.journal import LedgerError, Pages
-from privclust.privacy.ledger.records import Dataset, as_runs, committed, period_of
+from privclust.privacy.ledger.records import Dataset, Run, as_runs, committed, dataset_of, period_of
 
 RUN_NAME = re.compile(r"[0-9a-f]{16}([0-9a-f]{16})?")
 """Those that follow from a hash have 32 digits: with 16, somebody could find two of one name."""
+
+MOST_COUNTED = 1000
+"""Further runs that are counted; if there are more, that is enough to know."""
 
 
 class BudgetExceededError(RuntimeError):
@@ -123,6 +126,23 @@ def excess(
             whose = f"{cap.fact} {cap.value}"
             return refusal(budget, total, taken.left_of(budget.capacity), at_most(), whose)
     return None
+
+
+def further_runs(pages: Pages, like: Run) -> int:
+    """Return how many further runs would be granted that reserve what `like` did, up to a limit.
+
+    They have its period, and none ends before the next one begins. No cap is looked at.
+    """
+    account = dataset_of(pages, like.label)
+    period = period_of(account, like.facts)
+    taken, in_period = committed(pages, like.label), Spend()
+    if period is not None:
+        in_period = committed(pages, like.label, ("period", period))
+    for count in range(MOST_COUNTED):
+        taken, in_period = taken + like.reserved, in_period + like.reserved
+        if not account.admits(taken) or (period and not in_period.within(account.share)):
+            return count
+    return MOST_COUNTED
 
 
 def largest_epsilon(

@@ -24,6 +24,7 @@ from privclust.privacy.ledger._admission import (
     SlotConflictError,
     check_run_name,
     excess,
+    further_runs,
     largest_epsilon,
     was_reserved,
 )
@@ -43,7 +44,7 @@ from privclust.privacy.ledger.records import (
     plain,
     run_of,
 )
-from privclust.privacy.ledger.total import total_of
+from privclust.privacy.ledger.total import total_of, totals_of
 from privclust.privacy.ledger.verify import problems
 
 __all__ = ["FORMAT", "BudgetExceededError", "Ledger"]
@@ -304,6 +305,14 @@ class Ledger:
         with self._journal.reading() as pages:
             return largest_epsilon(pages, dataset_of(pages, label), {}, cap)
 
+    def runs_left(self, run: str) -> int:
+        """Return how many more runs like `run` would be granted, such as fits of its epsilon.
+
+        They reserve as much, in the same period if there are any; above 1000 it says 1000.
+        """
+        with self._journal.reading() as pages:
+            return further_runs(pages, run_of(pages, run))
+
     def datasets(self) -> tuple[Dataset, ...]:
         """Return all accounts, oldest first."""
         with self._journal.reading() as pages:
@@ -329,6 +338,11 @@ class Ledger:
         """Return what all runs on data set `label` so far guarantee together."""
         with self._journal.reading() as pages:
             return total_of(pages, label)
+
+    def totals(self) -> tuple[LedgerTotal, ...]:
+        """Return the total of every data set, oldest first, all at the same entry."""
+        with self._journal.reading() as pages:
+            return totals_of(pages)
 
     def head(self) -> str:
         """Return the hash of the last entry, which stands for all before it."""

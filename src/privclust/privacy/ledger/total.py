@@ -26,3 +26,8 @@ def total_of(pages: Pages, label: str) -> LedgerTotal:
         closed=account.closed,
         granted=account.granted,
     )
+
+
+def totals_of(pages: Pages) -> tuple[LedgerTotal, ...]:
+    """Return the total of every data set, oldest first."""
+    return tuple(total_of(pages, line.entry.label) for line in pages.lines("dataset"))
