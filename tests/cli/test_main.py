@@ -72,6 +72,16 @@ def test_grant_names_a_role_and_is_all_or_nothing() -> None:
     assert (lines[0], lines[-1]) == ("BEGIN;", "COMMIT;")
 
 
+def test_remaining_breaks_no_word_of_a_source(tmp_path: Path) -> None:
+    """At 80 columns it printed "informati" and "on" below each other."""
+    place = str(tmp_path / "l.db")
+    source = "hospital information system, stays of 2024"
+    Ledger.create(place, "patients", epsilon=3.0, delta=1e-6, source=source)
+    shown = CliRunner().invoke(app, ["ledger", "remaining", place], env={"COLUMNS": "80"}).stdout
+    assert source in shown
+    assert "for one more fit" in shown
+
+
 def test_remaining_shows_every_data_set_and_what_it_is_worth(place: Path) -> None:
     source = ("--source", "public register")
     privclust("ledger", "create", place, "towns", "--epsilon", 1, "--delta", 0, *source)

@@ -22,7 +22,7 @@ from privclust.cli._options import Force
 from privclust.cli.atomic_write import replacing
 from privclust.cli.help import Command, Group, epilog
 from privclust.cli.messages import needing, print_error, reporting_errors, say, say_aside, writing
-from privclust.cli.tables import print_in_parts, print_table
+from privclust.cli.tables import print_in_parts
 from privclust.errors import NotRecomputableError, ParameterError
 from privclust.models.composition import WEAK, best_power, describe_strength
 from privclust.models.formatting import rounded_up
@@ -116,7 +116,7 @@ def remaining(
             for found in datasets
         ]
         header = ("data set", "unit", "epsilon", "delta", "spent", "left", "for one more fit")
-        print_table((*header, "source"), rows)
+        print_in_parts((*header, "source"), rows)
         if datasets:
             say(f"Left is the part {_of_what([found.budget.capacity for found in datasets])}")
         if any(found.budget.delta > 0 for found in datasets):
