@@ -16,6 +16,7 @@ from privclust import PrivateKMeans
 from privclust.domains.bounds_file import declared_column
 from privclust.domains.columns import Column, NumberColumn
 from privclust.errors import ColumnWarning
+from privclust.models._absent_levels import absent_levels
 from privclust.models._column_notes import (
     APART,
     alike,
@@ -296,6 +297,26 @@ def test_clusters_whose_levels_are_not_declared_are_named() -> None:
     note = equal_shares(fitted(ward=(np.array(WARDS)[GROUP], misspelt)))
     assert note is not None
     assert note.startswith("All levels have nearly the same share: 'ward' in cluster ")
+
+
+def test_levels_that_no_row_has_are_named() -> None:
+    """A level was declared as 'Emergency', and the table wrote 'emergency'."""
+    spare = {**LEVELS, "levels": [*WARDS, "West", "other"]}
+    for ward in (np.array(WARDS)[GROUP], ANY_WARD):
+        model = fitted(ward=(ward, spare))
+        note = absent_levels(model)
+        assert note is not None
+        assert note.startswith("'West' of 'ward' has no rows that noise would show.")
+        assert note in model.quality_sentences
+    lower = np.where(np.array(WARDS)[GROUP] == "north", "west", np.array(WARDS)[GROUP])
+    misspelt = absent_levels(fitted(ward=(lower, {**LEVELS, "levels": ["West", *WARDS[1:]]})))
+    assert misspelt is not None
+    assert "'West' of 'ward'" in misspelt
+
+
+def test_levels_of_one_row_in_fifty_are_not_called_absent() -> None:
+    rare = np.where(np.arange(N_ROWS) % 50 == 0, "West", ANY_WARD)
+    assert absent_levels(fitted(ward=(rare, {**LEVELS, "levels": [*WARDS, "West"]}))) is None
 
 
 @pytest.mark.parametrize("ward", [np.array(WARDS)[GROUP], ANY_WARD])

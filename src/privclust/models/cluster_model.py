@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from privclust.domains.base import Domain
 from privclust.errors import ParameterError, safe_repr
 from privclust.kernels.grid import FloatArray
+from privclust.models._absent_levels import absent_levels
 from privclust.models._column_notes import alike, at_bounds, column_warnings, equal_shares
 from privclust.models._fit_notes import differ_most, explained, not_read, on_logarithms
 from privclust.models._notebook import model_html, model_text
@@ -195,7 +196,8 @@ class ClusterModel:
         share = explained(self)
         most = None if share is None else differ_most(self)
         columns = on_logarithms(self), not_read(self), alike(self)
-        found = share, most, *measured, *columns, at_bounds(self), equal_shares(self)
+        levels = equal_shares(self), absent_levels(self)
+        found = share, most, *measured, *columns, at_bounds(self), *levels
         notes = [*(note for note in found if note is not None), *column_warnings(self)]
         return [note for note in notes if note not in (self.fit_warning or "")]
 
