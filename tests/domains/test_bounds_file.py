@@ -94,7 +94,7 @@ def test_levels_may_be_a_tuple() -> None:
         ({**DAY, "lower": "31.02.2024"}, "without a time; got '31.02.2024'."),
         ({**DAY, "from": date(2020, 1, 1)}, "has 'from', which a date does not take. It takes"),
         ({**NUMBER, "wieght": 2}, "'lower', 'upper', 'transform', 'weight', 'missing'"),
-        ({**NUMBER, "mising": 2}, "Did you mean 'missing' instead of 'mising'?"),
+        ({**NUMBER, "missingg": 2}, "Did you mean 'missing' instead of 'missingg'?"),
         (
             {**NUMBER, "missing": 200},
             "the value for missing cells of column 'x' must lie within its bounds, from 1 to 120; "

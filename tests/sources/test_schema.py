@@ -138,9 +138,9 @@ def test_names_of_a_csv_file_are_listed_if_most_of_those_wanted_are_there() -> N
     with pytest.raises(
         ColumnError, match=r"It has 'age', 'ward', 'visits'\. Did you mean 'visits'"
     ):
-        header.features(None, ["age", "ward", "vists"])
+        header.features(None, ["age", "ward", "visitz"])
     row = Schema(("age", "ward", "41"), ("cell",) * 3)
-    for schema, asked in ((header, ["age", "vists"]), (row, ["age", "ward", "vists"])):
+    for schema, asked in ((header, ["age", "visitz"]), (row, ["age", "ward", "visitz"])):
         with pytest.raises(ColumnError, match="first line must have the names") as caught:
             schema.features(None, asked)
         assert "visits" not in str(caught.value)
