@@ -13,6 +13,8 @@ from privclust.errors import safe_repr
 from privclust.kernels.grid import FloatArray
 from privclust.models._border_note import border_note
 from privclust.models._coordinates import format_coordinate
+from privclust.models._fit_notes import columns_of
+from privclust.models._missing_cells import missing_note
 from privclust.models._notebook import OF_REFIT
 from privclust.models.cluster_model import ClusterModel
 from privclust.models.formatting import cluster_names, with_error
@@ -61,7 +63,9 @@ def cluster_table(model: ClusterModel) -> tuple[list[str], list[list[str]]]:
 def quality_sentences(model: ClusterModel, file: Path) -> list[str]:
     """Return how good clusters are, a verdict first; of a refit, where to see what it is like."""
     borders = border_note(model)
-    sentences = [*([borders] if borders else []), *model.quality_sentences]
+    bounded = columns_of(model)
+    gaps = [missing_note(bounded)] if bounded else []
+    sentences = [*([borders] if borders else []), *model.quality_sentences, *gaps]
     if model.refit_from is None:
         return [verdict(model), *sentences]
     fitted, path = len(model.refit_from.centers), shlex.join(["privclust", "k-path", str(file)])

@@ -32,6 +32,8 @@ NOTE = (
 )
 """What is said below the table of a profile."""
 MEAN = "mean"
+SEEN = 4.0
+"""Standard errors of a share of missing cells above which it is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,12 +207,14 @@ def _row_name(column: ColumnProfile) -> str:
 
 def missing_shares(profile: Profile) -> str | None:
     """Return of which columns cells are missing, and how many, in words; None if noise hides it."""
-    sizes = np.maximum(profile.sizes.values, 1.0)
-    found = [
-        f"{one.column.name!r} {100 * np.average(one.shares.values[:, -1], weights=sizes):.1f} %"
-        for one in profile.columns
-        if (one.shares.lower[:, -1] > 0).any()
-    ]
+    parts = np.maximum(profile.sizes.values, 1.0)
+    parts = parts / parts.sum()
+    found = []
+    for one in profile.columns:
+        share = float(parts @ one.shares.values[:, -1])
+        errors = (one.shares.upper - one.shares.values)[:, -1] / Z
+        if share > SEEN * np.linalg.norm(parts * errors):
+            found.append(f"{one.column.name!r} {100 * share:.1f} %")
     if not found:
         return None
     return f"Cells that are missing, or of no declared level: {', '.join(found)}."
