@@ -45,9 +45,10 @@ def _table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def done(*words: object) -> str:
+    """Return what is printed, warnings too."""
     found = privclust(*words)
     assert found.exit_code == 0, found.output
-    return " ".join(found.stdout.split())
+    return " ".join(found.output.split())
 
 
 def test_columns_that_were_not_read_are_named() -> None:

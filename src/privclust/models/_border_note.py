@@ -23,6 +23,8 @@ def border_note(model: ClusterModel) -> str | None:
     >>> print(border_note(PrivateKMeans(3, delta=1e-6, bounds=(0, 1)).fit(rows).model_))
     Another fit of these rows may draw other borders (stability ...): centres then lie ...
     """
+    if model.fit_warning is not None:
+        return None  # it says worse
     borders = soft_borders(model)
     if borders is None or borders.stability >= STEADY:
         return None
