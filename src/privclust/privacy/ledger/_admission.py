@@ -131,7 +131,8 @@ def excess(
 def further_runs(pages: Pages, like: Run) -> int:
     """Return how many further runs would be granted that reserve what `like` did, up to a limit.
 
-    They have its period, and none ends before the next one begins. No cap is looked at.
+    They have its period, if there are any, and none ends before the next one begins. No cap is
+    looked at.
     """
     account = dataset_of(pages, like.label)
     period = period_of(account, like.facts)

@@ -306,10 +306,7 @@ class Ledger:
             return largest_epsilon(pages, dataset_of(pages, label), {}, cap)
 
     def runs_left(self, run: str) -> int:
-        """Return how many more runs like `run` would be granted, such as fits of its epsilon.
-
-        They reserve as much, in the same period if there are any; above 1000 it says 1000.
-        """
+        """Return how many more runs that reserve as much as `run` are granted, up to 1000."""
         with self._journal.reading() as pages:
             return further_runs(pages, run_of(pages, run))
 
