@@ -236,7 +236,8 @@ def test_memory_of_notes_does_not_grow_with_clusters_times_clusters_times_column
 
 def test_fit_warns_of_columns_once_and_keeps_no_text_of_it() -> None:
     table = pd.DataFrame({"age": AGE, "cost": COST})
-    model = PrivateKMeans(3, delta=1e-6, bounds={"age": (0, 120), "cost": (0, 1e5)})
+    bounds = {"age": (0, 120), "cost": (0, 1e5)}
+    model = PrivateKMeans(3, epsilon=4.0, delta=1e-6, bounds=bounds, random_state=0)
     with noise_from(SeededNoise(0)), pytest.warns(ColumnWarning, match="log1p") as given:
         model.fit(table)
     assert [str(one.message) for one in given] == column_warnings(model.model_)

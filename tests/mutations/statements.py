@@ -60,7 +60,7 @@ STATEMENTS = (
     Mutation(
         "epsilons that are read off the largest run",
         "models/composition.py",
-        "return self._epsilon_of([run.reserved for run in self.runs], delta)",
+        "return epsilon_together([run.reserved for run in self.runs], delta)",
         "return max(run.epsilon for run in self.runs)",
         f"{_COMPOSITION}::test_profile_states_its_own_run_and_the_fit_it_is_grouped_by",
     ),
@@ -103,8 +103,8 @@ STATEMENTS = (
     Mutation(
         "a file whose epsilon is believed",
         "models/statement.py",
-        "if given != true or not math.isclose(epsilon, statement.epsilon, rel_tol=1e-9):",
-        "if given != true:",
+        'if content["private"] != statement.private or not agrees:',
+        'if content["private"] != statement.private:',
         "tests/models/test_model_file_hostile.py::test_statement_that_its_results_contradict_is_refused",
     ),
     Mutation(
