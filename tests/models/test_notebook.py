@@ -15,9 +15,14 @@ from helpers.fitted_models import fit_of, table
 
 from privclust import PrivateKMeans, compare, compose, forecast, track
 from privclust.domains.columns import NumberColumn
+from privclust.kernels.grid import GRID
+from privclust.models._matching import matched
 from privclust.models._missing_cells import missing_note
 from privclust.models._notebook import OF_HIDDEN, OF_REFIT
-from privclust.testing import SeededNoise, noise_from
+from privclust.models.stability import nearest_centers
+from privclust.privacy.curator import Curator
+from privclust.queries.clusters import ClusterMoments
+from privclust.testing import NoNoise, SeededNoise, noise_from
 
 MISSING = (
     "A missing number or date counted as the middle of its bounds, and a category that is missing "
@@ -243,3 +248,30 @@ def test_an_epsilon_of_several_runs_says_so() -> None:
     assert "together with" not in repr(first.model_)
     said = "That is this run, epsilon = 1, together with 1 that it follows from."
     assert said in repr(second.model_)
+
+
+def test_centres_are_means_within_the_borders_of_the_step_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Models give two reasons for means that differ; without noise, clipping is the other one."""
+    rows, measure = np.random.default_rng(0).normal(50, 12, (20_000, 4)), Curator.measure
+    steps: list[Any] = []
+
+    def noted(curator: Curator, slot: str, query: Any, *given: Any) -> Any:
+        if isinstance(query, ClusterMoments):
+            steps.append(query.centers)
+        return measure(curator, slot, query, *given)
+
+    monkeypatch.setattr(Curator, "measure", noted)
+    with noise_from(NoNoise()):
+        model = fit_of(rows, 5, bounds=(0, 100), epsilon=8.0).model_
+    centers = model.domain.to_ball(model.cluster_centers)
+    points = model.domain.to_ball(rows)
+
+    def off(middles: Any) -> float:
+        labels = nearest_centers(points, middles)
+        means = np.array([points[labels == cluster].mean(axis=0) for cluster in range(5)])
+        one, other = matched(means, centers).T
+        return float(np.linalg.norm(means[one] - centers[other]))
+
+    assert 1.5 * off(steps[-1] / GRID) < off(centers)

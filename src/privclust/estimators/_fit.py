@@ -112,10 +112,9 @@ class PreparedFit:
         )
         if found.advice is None:
             return model, None
+        # Where that is so, what noise hides is not a matter of rows or epsilon.
         reason = nothing_differs(model)
-        if (
-            reason is not None and len(reason) <= ADVICE_MAX
-        ):  # then what noise hides is no matter of rows or epsilon
+        if reason is not None and len(reason) <= ADVICE_MAX:
             advice = _extended(Message(reason), statement)
             model = replace(model, fit_warning=str(advice))
         return model, advice

@@ -39,11 +39,11 @@ def border_note(model: ClusterModel) -> str | None:
         if apart[place] > 0
     ]
     stability = math.floor(100 * borders.stability) / 100
-    rows = math.sqrt(float(np.average(borders.sizes**2)))
+    size = math.sqrt(float(np.average(borders.sizes**2)))
     return (
         f"Another fit of these rows may draw other borders (stability {stability:.2f}): centres "
         f"then lie elsewhere by about {', '.join(named)}, and sizes differ by about "
-        f"{two_digits(rows)} rows. ± leaves that out."
+        f"{two_digits(size)}. ± leaves that out."
     )
 
 

@@ -252,7 +252,7 @@ class Schema:
     def _known(self, unknown: Sequence[str], wanted: int = 1) -> str:
         """Return which names there are, where they are public, and which may have been meant.
 
-        `wanted` is how many names were asked for.
+        `wanted` is how many columns the caller named.
         """
         if self.names is None:
             return "The table's columns have no names."
